@@ -11,6 +11,7 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
 from bench.lib.command import Benchmark
 from bench.sram_compute_parts import (
     bitlines,
+    breakdown,
     cycles,
     lowering,
     operations,
@@ -20,6 +21,7 @@ from bench.sram_compute_parts import (
     places,
     simulation,
     tiles,
+    tiles_at_size,
 )
 
 PARTS = {
@@ -30,6 +32,8 @@ PARTS = {
     "places": places,
     "bitlines": bitlines,
     "tiles": tiles,
+    "breakdown": breakdown,
+    "tiles_at_size": tiles_at_size,
     "lowering": lowering,
     "simulation": simulation,
 }
@@ -45,6 +49,8 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     places      workloads in memory, near it, on the core, and where the compiler places them
     bitlines    workloads in memory and near it, over bitlines a lane, on the model
     tiles       workloads in every tile that fits, on the model
+    breakdown   where cycles and bytes go at the paper's size, on the model
+    tiles_at_size  cycles in every tile at the paper's size, by the compiler's estimate
     lowering    host time of lowering at the sizes of the paper's table 3
     simulation  building the RTL's simulator, and its cycles a second
     page        no measurement: writes build/bench into docs/results/sram_compute.md and README.md

@@ -358,6 +358,9 @@ def run(
 
     For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
 
+    For sram it is a loop nest: a .c or .py file, with :FUNCTION behind it where there are several,
+    whose arrays are given by --tensor or made up; or a .sram file of commands.
+
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 
     Example: gnarl run sam_fp32 "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s" --tensor B=b.mtx

@@ -33,6 +33,18 @@ def bars(axes: Any, series: Mapping[str, Sequence[float]]) -> None:
         axes.bar(places, values, width, label=label, color=color)
 
 
+def shares(axes: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]]) -> None:
+    """A bar for each name, of parts that are 1 together, by label; the legend is above."""
+    left = [0.0] * len(names)
+    for (label, values), color in zip(parts.items(), (*PALETTE, "#d9c7a3"), strict=False):
+        axes.barh(range(len(names)), values, left=left, label=label, color=color, height=0.7)
+        left = [begin + value for begin, value in zip(left, values, strict=True)]
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=8)
+
+
 def line_at(axes: Any, value: float) -> None:
     """Where bars would end at best, or at worst."""
     axes.axhline(value, color=PALETTE[-1], linestyle="--", linewidth=1)

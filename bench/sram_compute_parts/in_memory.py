@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.command_program import fat_program
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.lowering import Lowering
+from sw.compiler.sram_compute.sections import fat_program
 from sw.workloads.loops.workload import LoopWorkload
 
 

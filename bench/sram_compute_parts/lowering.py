@@ -17,7 +17,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.workloads import TABLE_3, sizes_text, workload
+from bench.sram_compute_parts.workloads import PAPER_CHANGES, TABLE_3, sizes_text, workload
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower.lower import Lowerer
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
@@ -28,9 +28,6 @@ from sw.workloads.loops.binding import Binding
 
 BENCH = "sram_compute.lowering"
 CONFIG = "sram_b4"
-CHANGES = ("banks=64", "arrays=256", f"memory_bytes={64 << 20}")
-"""The paper's machine: 64 banks, 4 M bitlines."""
-
 ITERATIONS = 5
 """Of each loop that runs in order, those that are lowered: of stencils all."""
 RUNS = 3
@@ -67,7 +64,7 @@ class Job:
     workload: str
     sizes: Mapping[str, int]
     seed: int
-    changes: tuple[str, ...] = CHANGES
+    changes: tuple[str, ...] = PAPER_CHANGES
 
     @property
     def labels(self) -> dict[str, Any]:

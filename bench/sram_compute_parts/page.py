@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.lib.pages import Intro, Page
 from bench.sram_compute_parts import (
     bitlines,
+    breakdown,
     cycles,
     lowering,
     operations,
@@ -14,6 +15,7 @@ from bench.sram_compute_parts import (
     simulation,
     tiles,
 )
+from bench.sram_compute_parts.workloads import PAPER_CHANGES
 
 INTROS = {
     "operations": Intro(
@@ -78,10 +80,33 @@ INTROS = {
         "tiling*: only neighbours in memory are in a tile. In any tile most cycles go to main "
         "memory, from which all arrays come.",
     ),
+    "breakdown": Intro(
+        "Cycles and bytes at full size",
+        "Figures 13 and 14 of Infinity Stream: workloads at table 3's sizes in memory, on the "
+        f"model of `{breakdown.CONFIG}` with `{'`, `'.join(breakdown.CHANGES)}` (4 M bitlines), "
+        "just switched on, arrays from main memory and back. Main memory gives a line a cycle, "
+        "at most; the paper's is 3.2 times as fast. Lines are transposed one after the other, 34 "
+        "cycles each, where the paper's banks do that side by side: these are most cycles here. "
+        "Stencils go there and back five times, as the paper's ten iterations. `lifting` is one "
+        "level of a wavelet in one direction, for dwt2d. Of `mm` "
+        f"{breakdown.INNER} of 2,048 iterations are run, since the model takes too long for all, "
+        "as for `gauss_elim`. *Other data*: main memory's. Not run: conv3d with 64 channels, of "
+        "which values that find no rows need more main memory than there may be; kmeans and "
+        "gather_mlp, which memory does not compute as a whole.",
+    ),
+    "tiles_at_size": Intro(
+        "Tiles at full size",
+        "Figures 16 and 17 of Infinity Stream: workloads of two and three dimensions at table 3's "
+        f"sizes on `{breakdown.CONFIG}` with `{'`, `'.join(breakdown.CHANGES)}`, in each tile "
+        "that there is room for; cycles are the compiler's estimates, of all iterations, for the "
+        "graph that the optimiser likes best, even where another one loads fewer values twice. "
+        "*Rule*: what the compiler takes. *Paper's heuristics*: of section 4.1. *No tiling*: only "
+        "neighbours in memory are in a tile.",
+    ),
     "lowering": Intro(
         "Lowering",
         "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
-        f"`{lowering.CONFIG}` with `{'`, `'.join(lowering.CHANGES)}` (4 M bitlines). Others of the "
+        f"`{lowering.CONFIG}` with `{'`, `'.join(PAPER_CHANGES)}` (4 M bitlines). Others of the "
         "table's workloads are no nests that the compiler takes, or, as conv3d, need more main "
         "memory for values that find no rows than configurations may have. Fresh: each region is "
         "lowered each time that it runs. Of each loop in order "
@@ -99,7 +124,6 @@ INTROS = {
 PAGE = Page(
     "In-SRAM computing",
     "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
-    "writes what was measured here, and sums it up in the README. Not measured, as they do "
-    "not exist yet: the paper's figures 13, 14, 16 and 17 at its size.",
+    "writes what was measured here, and sums it up in the README.",
     INTROS,
 )

@@ -34,11 +34,11 @@ TO_BEST, TO_NONE = 1.02, 1.34
 """What Infinity Stream has, in section 8: cycles of its tiles over those of the best, and of none
 over those of its tiles."""
 
-RULE, SEARCHED, PAPER, NONE = "is_rule", "is_searched", "is_paper", "is_none"
+RULE, SEARCHED, PAPER, NONE = FLAGS = ("is_rule", "is_searched", "is_paper", "is_none")
 
 METRICS = {
     "cycles": Metric("cycles", "lower"),
-    **{name: Metric("", "none") for name in (RULE, SEARCHED, PAPER, NONE)},
+    **{name: Metric("", "none") for name in FLAGS},
     "bit_exact": Metric("", "higher"),
 }
 """Whether the tile is that of the compiler's rule, of its search by estimates, or of the paper's
@@ -112,7 +112,7 @@ def _chosen(
     given = workload(name, dict(sizes), seed)
     config = load_configuration(config_name).config
     assert isinstance(config, SramConfig)
-    rank = _rank(name)
+    rank = rank_of(name)
     steps = plan(given.nest, streams=False)
     tilings = Lowerer(given.nest, steps, config).tilings(given.binding)
     none = (1,) * (rank - 1) + (config.bitlines,)
@@ -142,7 +142,8 @@ def paper_tile(steps: tuple[Step, ...], tilings: Sequence[Tiling]) -> tuple[int,
     return min(tilings, key=key).tile
 
 
-def _rank(name: str) -> int:
+def rank_of(name: str) -> int:
+    """Dimensions of a workload's lattice."""
     return max(len(array.shape) for array in nest(name).arrays.values())
 
 
@@ -156,7 +157,7 @@ def jobs(request: Request) -> list[Job]:
         for sizes in several:
             made = workload(name, sizes, request.seed)
             lowerer = Lowerer(made.nest, plan(made.nest, streams=False), config)
-            rank = _rank(name)
+            rank = rank_of(name)
             found += [
                 Job(name, sizes, each.tile[:rank][::-1], request.seed)
                 for each in lowerer.tilings(made.binding)
@@ -179,13 +180,13 @@ def compared(found: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[s
         one = tile, int(row["cycles"])
         if "best" not in chosen or one[1] < chosen["best"][1]:
             chosen["best"] = one
-        for flag in (RULE, SEARCHED, PAPER, NONE):
-            if row[flag]:
+        for flag in FLAGS:
+            if row.get(flag):
                 chosen[flag] = one
     return table
 
 
-_NAMES = {
+NAMES = {
     "best": "best",
     RULE: "rule",
     SEARCHED: "search",
@@ -194,15 +195,15 @@ _NAMES = {
 }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(found: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, Cells]:
     """A row for each workload and size."""
     header = ["workload", "sizes"]
-    for text in _NAMES.values():
-        header += [text, "cycles"]
+    for flag in ("best", *flags):
+        header += [NAMES[flag], "cycles"]
     body = []
     for labels, chosen in compared(found).items():
         row = [*labels]
-        for flag in _NAMES:
+        for flag in ("best", *flags):
             tile, cycles = chosen.get(flag, ("", None))
             row += [tile, cell(cycles)]
         body.append(row)
@@ -220,14 +221,21 @@ def _ratios(found: Sequence[Record], flag: str, below: str) -> dict[tuple[str, s
 
 def verdict(found: Sequence[Record]) -> str:
     """The rule against the best tile, the paper's heuristics and none."""
+    table = rows(found)
+    exact = sum(row["bit_exact"] for row in table.values())
+    return f"{against(found)}\nbit-exact: {exact} of {len(table)} runs"
+
+
+def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:
+    """Each of the flags against the best tile, and none against the rule."""
     lines = []
-    for flag in (RULE, SEARCHED, PAPER):
+    for flag in flags:
         over = _ratios(found, flag, "best")
         worst = max(over, key=over.__getitem__)
         mean = geometric_mean(list(over.values()))
         limit = f", limit {TO_BEST} {mark(mean <= TO_BEST)}" if flag == RULE else ""
         lines.append(
-            f"{_NAMES[flag]} over the best tile, geometric mean of {len(over)}: {mean:.3f}{limit}; "
+            f"{NAMES[flag]} over the best tile, geometric mean of {len(over)}: {mean:.3f}{limit}; "
             f"at worst {over[worst]:.3f} ({', '.join(worst)})"
         )
     none = _ratios(found, NONE, RULE)
@@ -238,21 +246,18 @@ def verdict(found: Sequence[Record]) -> str:
             f"{TO_NONE} {mark(mean >= TO_NONE)}; {min(none.values()):.2f} to "
             f"{max(none.values()):.2f}"
         )
-    table = rows(found)
-    exact = sum(row["bit_exact"] for row in table.values())
-    lines.append(f"bit-exact: {exact} of {len(table)} runs")
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(found: Sequence[Record], path: Path, flags: Sequence[str] = FLAGS) -> None:
     """Cycles over those of the best tile."""
     table = compared(found)
     groups = {
-        _NAMES[flag]: [
+        NAMES[flag]: [
             chosen[flag][1] / chosen["best"][1] if flag in chosen else 0.0
             for chosen in table.values()
         ]
-        for flag in (RULE, SEARCHED, PAPER, NONE)
+        for flag in flags
     }
     figure, (axes,) = subplots(1, (11, 4.6))
     bars(axes, groups)

@@ -109,6 +109,9 @@ TABLE_3: Mapping[str, Mapping[str, int]] = {
 """The sizes of Infinity Stream's table 3, of those workloads that the compiler takes at these; a
 step of the stencils here is two of theirs."""
 
+PAPER_CHANGES = ("banks=64", "arrays=256", f"memory_bytes={64 << 20}")
+"""Of ``sram_b4`` to the paper's machine: 64 banks, 4 M bitlines."""
+
 
 @cache
 def names() -> tuple[str, ...]:

@@ -81,6 +81,7 @@ class RandomStreams:
             operations += self._operations(streams)
         fields: dict[str, Any] = {"counts": counts, "span": span, "first": first}
         fields |= {"owner": numbers[0], "is_final": chance.randrange(2)}
+        fields["first_z"] = chance.randrange(counts[2])
         return [*streams, *near(operations, **fields)]
 
     def _stream(self, number: int, counts: tuple[int, int, int]) -> Command:

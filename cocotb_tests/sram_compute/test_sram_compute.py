@@ -53,11 +53,13 @@ def random_commands(chance: random.Random, count: int, cores: Sequence[int] = ()
 
 
 def streaming(chance: random.Random, count: int) -> list[Command]:
-    """Loops of stream engines, whose registers are known; then all words go to memory."""
+    """Loops of stream engines, whose registers are known, while lines are copied, some of which
+    they access; then all words go to memory."""
     streams = RandomStreams(CONFIG, chance, ARRAYS)
     commands = clearing_engines()
     for _ in range(count):
-        commands += [streams.copy(), *streams.loop()]
+        commands += [streams.copy() for _ in range(chance.choice((0, 1, 2, 6)))]
+        commands += streams.loop()
     return [*commands, streams.copy_all()]
 
 

@@ -18,10 +18,12 @@ class TargetConfig:
     """Every parameter of a target's hardware: a frozen dataclass with a default for every field.
 
     A subclass names its ``target``, and its ``violations`` say what is wrong with its fields. The
-    constructor raises ``ConfigError`` if there are any.
+    constructor raises ``ConfigError`` if there are any. ``compiling``: fields for the compiler
+    alone, with all of whose values hardware and digest are the same.
     """
 
     target: ClassVar[str]
+    compiling: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if found := self.violations():
@@ -50,8 +52,9 @@ class TargetConfig:
 
     @cached_property
     def digest(self) -> str:
-        """Hexadecimal SHA-256 of target and fields: names the hardware a program is made for."""
-        text = json.dumps({"target": self.target, **self.to_dict()}, sort_keys=True)
+        """Hexadecimal SHA-256 of target and hardware: names what a program is made for."""
+        kept = {name: each for name, each in self.to_dict().items() if name not in self.compiling}
+        text = json.dumps({"target": self.target, **kept}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 

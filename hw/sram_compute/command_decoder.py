@@ -229,7 +229,8 @@ class CommandDecoder(wiring.Component):
             )
             return ~is_known | is_bad
         if opcode == Opcode.NEAR:
-            return Cat(each == 0 for each in _numbers(view.counts)).any()
+            is_empty = view.first_z >= view.counts[2]
+            return Cat(is_empty, *(each == 0 for each in _numbers(view.counts))).any()
         return Const(0)
 
     def _pattern_limits(self, name: str, places: int) -> dict[str, int]:

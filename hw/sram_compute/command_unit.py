@@ -60,9 +60,11 @@ class CommandUnit(wiring.Component):
         out, out, in: ``first``, ``start`` and ``busy`` of ``VectorCore``.
     core_fault, core_fault_place
         in: what is wrong with the core's program, and at which instruction.
-    near, starts_near, near_is_complete, near_copies, near_streams, near_fault, near_stream
-        out, out, in: ``command``, ``start``, ``is_complete``, ``copies``, ``streams``, ``fault``
-        and ``stream`` of ``NearMemory``.
+    near, starts_near
+        out: ``command`` and ``start`` of ``NearMemory``.
+    near_is_complete, near_has_room, near_copies, near_streams, near_fault, near_stream
+        in: ``is_complete``, ``has_room``, ``copies``, ``streams``, ``fault`` and ``stream`` of
+        ``NearMemory``.
     accepted
         out: a command is taken up.
     transfer_fault
@@ -116,6 +118,7 @@ class CommandUnit(wiring.Component):
                 "near": Out(COMMAND_BITS),
                 "starts_near": Out(1),
                 "near_is_complete": In(1),
+                "near_has_room": In(1),
                 "near_copies": In(1),
                 "near_streams": In(1),
                 "near_fault": In(ErrorCause),
@@ -185,11 +188,10 @@ class CommandUnit(wiring.Component):
                 with m.If(~self.core_busy):
                     m.d.sync += state.eq(_State.DECODE)
             with m.Case(_State.NEAR):
-                is_copy = command.opcode == Opcode.COPY
-                m.d.comb += [self.holds.eq(is_copy), self.fault.eq(self.near_fault)]
+                m.d.comb += self.fault.eq(self.near_fault)
                 with m.If(self.near_fault != ErrorCause.NONE):
                     m.d.comb += self.fault_place.eq(self.near_stream)
-                with m.If(~(self.near_copies | self.near_streams)):
+                with m.If(~self.near_streams):
                     m.d.sync += state.eq(_State.DECODE)
             with m.Case(_State.EXCHANGE):
                 with m.If(~self.exchange_sends):
@@ -213,8 +215,8 @@ class CommandUnit(wiring.Component):
                 with m.If(unsynced):
                     m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
                 with m.Else():
-                    m.d.comb += self.bank.valid.eq(1)
-                    with m.If(self.bank.ready):
+                    m.d.comb += self.bank.valid.eq(~self.near_copies)
+                    with m.If(self.bank.valid & self.bank.ready):
                         m.d.sync += state.eq(_State.DECODE)
             with m.Case(Opcode.LAYOUT):
                 with m.If(command.bad_layout):
@@ -234,25 +236,24 @@ class CommandUnit(wiring.Component):
                     m.d.comb += self.fault.eq(ErrorCause.LAYOUT)
                 with m.Elif(is_wide):
                     m.d.comb += self.fault.eq(ErrorCause.OPERAND)
-                with m.Elif(is_quiet & self.fetch_idle):
+                with m.Elif(is_quiet & self.fetch_idle & ~self.near_copies):
                     m.d.comb += self.starts_transfer.eq(1)
                     m.d.sync += state.eq(_State.TRANSFER)
             with m.Case(Opcode.CORE):
                 m.d.comb += self.holds.eq(1)
                 with m.If(unsynced):
                     m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
-                with m.Elif(self.fetch_idle):
+                with m.Elif(self.fetch_idle & ~self.near_copies):
                     m.d.comb += self.starts_core.eq(1)
                     m.d.sync += state.eq(_State.CORE)
             with m.Case(Opcode.COPY):
-                m.d.comb += self.holds.eq(1)
                 with m.If(unsynced):
                     m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
                 with m.Elif(command.is_outside):
                     m.d.comb += self.fault.eq(ErrorCause.ADDRESS)
-                with m.Elif(is_quiet & self.fetch_idle):
+                with m.Elif(is_quiet & self.near_has_room):
                     m.d.comb += self.starts_near.eq(1)
-                    m.d.sync += state.eq(_State.NEAR)
+                    m.d.sync += state.eq(_State.DECODE)
             with m.Case(Opcode.STREAM, Opcode.OPERATION):
                 m.d.comb += self.starts_near.eq(1)
                 m.d.sync += state.eq(_State.DECODE)
@@ -265,7 +266,7 @@ class CommandUnit(wiring.Component):
                     m.d.comb += self.starts_near.eq(1)
                     m.d.sync += state.eq(_State.NEAR)
             with m.Case(Opcode.SHIFT, Opcode.BROADCAST):
-                with m.If(is_quiet):
+                with m.If(is_quiet & ~self.near_copies):
                     m.d.comb += self.starts_exchange.eq(1)
                     m.d.sync += [unsynced.eq(1), state.eq(_State.EXCHANGE)]
             with m.Case(Opcode.SYNC):
@@ -274,6 +275,6 @@ class CommandUnit(wiring.Component):
             with m.Case(Opcode.END):
                 with m.If(unsynced):
                     m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
-                with m.Elif(is_quiet):
+                with m.Elif(is_quiet & ~self.near_copies):
                     m.d.sync += quiet_cycles.eq(quiet_cycles + 1)
                     m.d.comb += self.finished.eq(quiet_cycles == END_CYCLES - 1)

@@ -76,6 +76,9 @@ class SramConfig(TargetConfig):
     skip
         whether banks pass over microinstructions that no bitline needs. Without, all operations
         have constant latencies.
+    lowering_cycles
+        cycles of the machine for which lowering a node of a tensor dataflow graph counts where the
+        compiler chooses places: 0, the default, to 1000000. Hardware is the same with all.
     """
 
     banks: int = 4
@@ -93,8 +96,10 @@ class SramConfig(TargetConfig):
     core_cache_bytes: int = 16 << 10
     core_loads: int = 16
     skip: bool = True
+    lowering_cycles: int = 0
 
     target = "sram"
+    compiling = ("lowering_cycles",)
 
     def __post_init__(self) -> None:
         if isinstance(self.formats, list):
@@ -117,6 +122,7 @@ class SramConfig(TargetConfig):
                 ("core_instructions", 16, 1 << 16),
                 ("core_cache_bytes", 1 << 10, 1 << 20),
                 ("core_loads", 1, 32),
+                ("lowering_cycles", 0, 1_000_000),
             ),
         )
         named = {violation.field for violation in found}

@@ -6,16 +6,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike
 from amaranth.lib import data, wiring
 
 from hw.lib.count_ones import count_ones
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.lines.line_port import connect_wider
-from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.machine import Core
 from hw.lib.memory import SharedMemory
 from hw.lib.settings import Settings
@@ -27,6 +24,7 @@ from hw.sram_compute.command_fetch import CommandFetch
 from hw.sram_compute.command_unit import CommandUnit
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.exchange import Exchange
+from hw.sram_compute.main_memory import Users, add_main_memory
 from hw.sram_compute.memory_map import (
     CORE_CAUSES,
     EVENTS,
@@ -111,7 +109,9 @@ class SramCore(Core):
         banks = self._add_banks(m, reset, unit, transfer, rows, near)
         self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
         core = self._add_core(m, reset, unit, control.busy) if config.core_lanes else None
-        channel = self._connect_memory(m, fetch, transfer, near, core, control.busy, was_busy)
+        users = Users(fetch, transfer, near, core)
+        window, host = self.memory_map.window("memory"), self.windows.memory
+        channel = add_main_memory(m, config, window, host, users, reset, control.busy, was_busy)
         m.submodules.program = program = Settings(
             self.memory_map.window("program"), [len(fetch.first_line)]
         )
@@ -124,7 +124,7 @@ class SramCore(Core):
         if near is not None:
             m.d.comb += [
                 transfers.eq(transfer.busy | near.copies),
-                streams.eq(near.streams),
+                streams.eq(near.streams & ~near.waits),
                 is_final.eq(near.is_final),
                 strip_begins.eq(near.begins),
             ]
@@ -141,7 +141,7 @@ class SramCore(Core):
             control.finished.eq(unit.finished),
             events.happens.eq(
                 Cat(
-                    transfers & ~moves & ~computes,
+                    transfers & ~moves & ~computes & ~streams,
                     moves,
                     computes & ~moves,
                     core_busy & ~moves & ~computes,
@@ -278,6 +278,7 @@ class SramCore(Core):
         m.d.comb += [
             near.command.eq(unit.near),
             near.start.eq(unit.starts_near),
+            unit.near_has_room.eq(near.has_room),
             unit.near_is_complete.eq(near.is_complete),
             unit.near_copies.eq(near.copies),
             unit.near_streams.eq(near.streams),
@@ -314,57 +315,6 @@ class SramCore(Core):
                 with m.Case(fault):
                     m.d.comb += unit.core_fault.eq(cause)
         return core
-
-    def _connect_memory(
-        self,
-        m: Module,
-        fetch: CommandFetch,
-        transfer: ArrayTransfer,
-        near: NearMemory | None,
-        core: VectorCore | None,
-        busy: Signal,
-        was_busy: Signal,
-    ) -> Value:
-        """Main memory belongs to transfers, copies or the core while they are under way, else to
-        the fetch. The result: a line of the program is asked for, of an array, one is written; the
-        core asks for one, it writes one."""
-        config = self._config
-        main = LineMemory(
-            self.memory_map.window("memory"),
-            LINE_WORDS,
-            config.latency,
-            1 if core is None else core.tag_bits,
-            config.line_cycles,
-        )
-        m.submodules.main = ResetInserter(was_busy & ~busy)(main)
-        wiring.connect(m, wiring.flipped(self.windows.memory), main.host)
-        m.d.comb += main.busy.eq(busy)
-        fetches, core_runs, transfers = Signal(), Signal(), Signal()
-        users = [(fetch.port, fetches), (transfer.port, transfer.busy)]
-        m.d.comb += transfers.eq(transfer.busy)
-        if near is not None:
-            users.append((near.port, near.copies))
-            m.d.comb += transfers.eq(transfer.busy | near.copies)
-        if core is not None:
-            users.append((core.port, core_runs))
-            m.d.comb += core_runs.eq(core.busy)
-        m.d.comb += fetches.eq(~(transfers | core_runs))
-        for port, is_on in users:
-            with m.If(is_on):
-                connect_wider(m, port, main.port)
-        request = main.port.request
-        reads, writes = Signal(), Signal()
-        m.d.comb += [
-            writes.eq(request.valid & request.ready & request.payload.write.any()),
-            reads.eq(request.valid & request.ready & ~request.payload.write.any()),
-        ]
-        return Cat(
-            fetches & reads,
-            transfers & reads,
-            transfers & writes,
-            core_runs & reads,
-            core_runs & writes,
-        )
 
 
 def _ranked(faults: Any) -> list[Rank]:

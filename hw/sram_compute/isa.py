@@ -98,7 +98,9 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     ``CORE``: the vector core runs the program that begins at its instruction ``first``, from which
     the addresses in it are counted, until it halts.
 
-    ``COPY``: lines between memory and the words of banks, as they are. ``STREAM``: entry ``stream``
+    ``COPY``: lines between memory and the words of banks, as they are, while commands of stream
+    engines go on: of what is still to be copied, engines access nothing that it changes, and change
+    nothing that it reads. ``STREAM``: entry ``stream``
     of the stream table becomes what the command says. ``OPERATION``: so does operation ``slot`` of
     the stream engines' program. ``NEAR``: stream engines run that program on all elements.
     """
@@ -301,13 +303,14 @@ NEAR = _command(
     owner=unsigned(4),
     span=unsigned(SPAN_BITS),
     is_final=unsigned(1),
+    first_z=unsigned(COUNT_BITS),
 )
 """For each z, for each group of strips along x, for each y: operations 0 to ``last``.
 
 counts
     of x, y and z; at least 1.
-first
-    the first x.
+first, first_z
+    the first x, and the first z.
 owner
     without a ``span``, strips go around the banks, the first to the one that has the first element
     of this stream for y = 0.

@@ -67,11 +67,12 @@ EVENTS = (
     "core_lines_written",
     "near_strips",
 )
-"""In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else an array is
-fetched, or stored; else the core runs; else stream engines do, or finish sums that arrays have
-begun; else commands are fetched, handed out and waited for. A command is taken up; a line of the
-program is asked for, of an array, one is written. An instruction of the core issues; it asks for a
-line, it writes one, in part or whole. Stream engines begin an operation on a strip."""
+"""In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else stream engines
+run, or finish sums that arrays have begun, and do not wait for a copy; else an array is fetched, or
+stored; else the core runs; else commands are fetched, handed out and waited for. A command is taken
+up; a line of the program is asked for, of an array, one is written. An instruction of the core
+issues; it asks for a line, it writes one, in part or whole. Stream engines begin an operation on a
+strip."""
 
 TOTALS = ("bits_within_tiles", "bits_between_tiles", "bits_between_banks")
 """Bits that were moved within their tile; to tiles of the same bank; that a bank took from

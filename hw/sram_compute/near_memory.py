@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,7 @@ from hw.lib.lines.line_port import LinePort
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute import isa
 from hw.sram_compute.bank import word_request_layout
+from hw.sram_compute.copy_queue import QUEUED_COPIES, CopyQueue, is_early
 from hw.sram_compute.isa import NEAR_COMMANDS, UNIT_BITS, UNITS, Opcode
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.stream_engine import StreamEngine
@@ -32,12 +33,16 @@ class NearMemory(wiring.Component):
     Members
     -------
     command, start
-        in: one of them, as a program has it, held until ``busy`` is 0 again; a pulse. ``STREAM``
-        and ``OPERATION`` are over at once.
+        in: one of them, as a program has it; a pulse. ``STREAM`` and ``OPERATION`` are over at
+        once, a ``COPY`` goes to a queue.
     is_complete
         out: as of ``StreamSequencer``.
+    has_room
+        out: for one more ``COPY``.
     copies, streams
-        out: lines are copied; engines run: from the cycle behind ``start`` on.
+        out: lines are copied, or are to be; engines run: from the cycle behind ``start`` on.
+    waits
+        out: engines wait for copies.
     is_final
         out: as of ``StreamSequencer``.
     port
@@ -72,7 +77,9 @@ class NearMemory(wiring.Component):
                 "command": In(COMMAND_BITS),
                 "start": In(1),
                 "is_complete": Out(1),
+                "has_room": Out(1),
                 "copies": Out(1),
+                "waits": Out(1),
                 "streams": Out(1),
                 "is_final": Out(1),
                 "port": Out(LinePort((lines - 1).bit_length(), LINE_WORDS, 1)),
@@ -88,14 +95,19 @@ class NearMemory(wiring.Component):
         m = Module()
         wordlines, bitlines, arrays, banks = self._size
         m.submodules.copy = copy = self._copy
+        m.submodules.queue = queue = CopyQueue()
         m.submodules.network = network = self._network
         m.submodules.sequencer = sequencer = StreamSequencer(banks, COMMAND_BITS)
         opcode = self.command[: Opcode.as_shape().width]
         wiring.connect(m, copy.port, wiring.flipped(self.port))
         m.d.comb += [
-            copy.command.eq(data.View(isa.COPY, self.command[: isa.COPY.size])),
-            copy.start.eq(self.start & (opcode == Opcode.COPY)),
-            self.copies.eq(copy.busy),
+            queue.i.payload.eq(data.View(isa.COPY, self.command[: isa.COPY.size])),
+            queue.i.valid.eq(self.start & (opcode == Opcode.COPY)),
+            self.has_room.eq(queue.i.ready),
+            queue.o.ready.eq(~copy.busy),
+            copy.command.eq(queue.o.payload),
+            copy.start.eq(queue.o.valid & queue.o.ready),
+            self.copies.eq(copy.busy | queue.o.valid),
             sequencer.command.eq(self.command),
             sequencer.sets_stream.eq(self.start & (opcode == Opcode.STREAM)),
             sequencer.sets_operation.eq(self.start & (opcode == Opcode.OPERATION)),
@@ -106,10 +118,14 @@ class NearMemory(wiring.Component):
             self.begins.eq(sequencer.begins),
             self.stream.eq(sequencer.stream),
             network.enable.eq(sequencer.access),
+            self.waits.eq(network.waits),
             sequencer.access_done.eq(network.done),
             self.words_between_banks.eq(network.words_between_banks),
         ]
-        bad = Signal(banks)
+        bad, early = Signal(banks), Signal(banks)
+        waiting = (getattr(queue, f"pending{place}") for place in range(QUEUED_COPIES))
+        pending = [copy.pending, *waiting]
+        m.d.comb += network.is_early.eq(early.any())
         with m.If(bad.any()):
             m.d.comb += self.fault.eq(ErrorCause.STREAM)
         layout = place_layout(wordlines, bitlines, arrays, banks)
@@ -125,6 +141,7 @@ class NearMemory(wiring.Component):
             response = getattr(self, f"response{bank}")
             is_copied = copy.accesses & (place.bank == bank)
             m.d.comb += [
+                network.is_taken[bank].eq(is_copied),
                 engine.number.eq(bank),
                 *(
                     getattr(engine, name).eq(getattr(sequencer, name))
@@ -143,13 +160,17 @@ class NearMemory(wiring.Component):
                 engine.operand.eq(getattr(network, f"operand{bank}")),
                 getattr(network, f"response{bank}").eq(response),
                 bad[bank].eq(engine.is_bad),
+                early[bank].eq(
+                    engine.access.enable
+                    & Cat(is_early(engine.access, each) for each in pending).any()
+                ),
                 self.accesses[bank].eq(is_copied | network.accesses[bank]),
                 *(
-                    request[name].eq(Mux(copy.busy, place[name], asked[name]))
+                    request[name].eq(Mux(is_copied, place[name], asked[name]))
                     for name in ("array", "row", "group")
                 ),
-                request.write.eq(Mux(copy.busy, copy.writes.replicate(32), asked.write)),
-                request.data.eq(Mux(copy.busy, copy.data, asked.data)),
+                request.write.eq(Mux(is_copied, copy.writes.replicate(32), asked.write)),
+                request.data.eq(Mux(is_copied, copy.data, asked.data)),
             ]
             with m.If(read_bank == bank):
                 m.d.comb += copy.read.eq(response)

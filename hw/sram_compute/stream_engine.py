@@ -14,6 +14,7 @@ from hw.lib.execute_times import BITS_PER_CYCLE
 from hw.lib.float_div import FloatDivider
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.instanced import Instanced
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.operation import Operation
 from hw.lib.ram import TwoPortRam
 from hw.lib.select import at_index
@@ -242,6 +243,8 @@ class StreamEngine(Instanced):
                     )
                 ),
                 access.data.eq(Mux(address.a_is_turned, column, second)),
+                access.line.eq(place >> (LINE_WORDS - 1).bit_length()),
+                access.is_transposed.eq(address.is_transposed),
                 *(
                     access.place[name].eq(
                         Mux(address.is_transposed, of_bitline[name], of_word[name])

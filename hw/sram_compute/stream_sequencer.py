@@ -216,10 +216,8 @@ class StreamSequencer(wiring.Component):
         with m.Switch(state):
             with m.Case(_State.IDLE):
                 with m.If(self.start):
-                    m.d.sync += [
-                        near.eq(data.View(isa.NEAR, self.command[: isa.NEAR.size])),
-                        state.eq(_State.OWNER),
-                    ]
+                    new = data.View(isa.NEAR, self.command[: isa.NEAR.size])
+                    m.d.sync += [near.eq(new), z.eq(new.first_z), state.eq(_State.OWNER)]
             with m.Case(_State.OWNER):
                 m.d.comb += self._streams.read_enable.eq(1)
                 m.d.sync += state.eq(_State.ROTATE)
@@ -256,7 +254,7 @@ class StreamSequencer(wiring.Component):
                     with m.If(ends_x):
                         m.d.sync += [x.eq(0), z.eq(z + 1), state.eq(_State.OWNER)]
                         with m.If(ends_z):
-                            m.d.sync += [z.eq(0), state.eq(_State.IDLE)]
+                            m.d.sync += state.eq(_State.IDLE)
         return {"origin": origin, "strip": strip, "rotation": rotation}
 
     def _step(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
-from amaranth.lib import enum, wiring
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.lines.line_port import LinePort
@@ -19,6 +19,11 @@ LOAD_CYCLES = LINE_WORDS
 
 STORE_CYCLES = LINE_WORDS + 2
 """Of a line, from the one before until it is offered to memory."""
+
+PENDING = data.StructLayout(
+    {"valid": 1, **{name: isa.COPY[name].shape for name in ("is_store", "words", "lines")}}
+)
+"""What is still to be copied: fields as of ``isa.COPY``."""
 
 
 class _State(enum.Enum):
@@ -41,6 +46,8 @@ class WordCopy(wiring.Component):
         in: an ``isa.COPY``, of lines that there are; a pulse.
     busy
         out: from the cycle behind ``start`` on.
+    pending
+        out: ``PENDING``.
     port
         out: a ``LinePort`` to memory.
     word, accesses, writes, data
@@ -56,6 +63,7 @@ class WordCopy(wiring.Component):
                 "command": In(isa.COPY),
                 "start": In(1),
                 "busy": Out(1),
+                "pending": Out(PENDING),
                 "port": Out(LinePort(line_bits, LINE_WORDS, 1)),
                 "word": Out(isa.WORD_BITS),
                 "accesses": Out(1),
@@ -77,6 +85,10 @@ class WordCopy(wiring.Component):
         asks = (asked != 0) & ~is_store
         m.d.comb += [
             self.busy.eq(state != _State.IDLE),
+            self.pending.valid.eq(self.busy),
+            self.pending.is_store.eq(is_store),
+            self.pending.words.eq(words),
+            self.pending.lines.eq(left),
             self.word.eq((words << (LINE_WORDS - 1).bit_length()) | place),
             self.writes.eq(state == _State.SCATTER),
             self.accesses.eq(self.writes | (state == _State.GATHER)),

@@ -14,6 +14,7 @@ from hw.lib.count_ones import count_ones
 from hw.lib.lowest_one import lowest_one
 from hw.lib.select import at_index, selected
 from hw.sram_compute.bank import WORD_BITS, word_request_layout
+from hw.sram_compute.isa import COPY
 from hw.sram_compute.word_place import place_layout
 
 OPERAND_CYCLES = 2
@@ -22,13 +23,16 @@ OPERAND_CYCLES = 2
 
 def access_layout(wordlines: int, bitlines: int, arrays: int, banks: int) -> data.StructLayout:
     """What an engine wants in a step: a word of a bank, where ``enable`` is set. Where ``write`` is
-    0, it is read; else the bits of ``write`` become those of ``data``."""
+    0, it is read; else the bits of ``write`` become those of ``data``. ``line``: of words, the one
+    that it is in; ``is_transposed``: it is one of bitlines."""
     return data.StructLayout(
         {
             "enable": 1,
             "place": place_layout(wordlines, bitlines, arrays, banks),
             "write": WORD_BITS,
             "data": WORD_BITS,
+            "line": COPY["words"].shape,
+            "is_transposed": 1,
         }
     )
 
@@ -42,7 +46,8 @@ class WordNetwork(wiring.Component):
     """Does a step of all engines in rounds. In each a bank does what its own engine wants, else
     what the one with the lowest number wants that is left; of what is read, all that want the same
     word have it. A round takes a cycle, or where a word goes to or from another bank as many as
-    that is under way. Source: Infinity Stream, section 5.1.
+    that is under way: banks are accessed in the first of them where it is read, in the last where
+    it is written. Source: Infinity Stream, section 5.1.
 
     Parameters: ``banks``, ``arrays``, ``wordlines``, ``bitlines``, ``network_bits``.
 
@@ -53,6 +58,10 @@ class WordNetwork(wiring.Component):
         the same: to read, or to write.
     enable
         in: there is a step.
+    is_early, is_taken
+        in: words of the step are not to be accessed yet; banks are not to be in this cycle.
+    waits
+        out: for one of them.
     done
         out: this is its last cycle.
     request0, request1, …; accesses
@@ -85,6 +94,9 @@ class WordNetwork(wiring.Component):
             {
                 **members,
                 "enable": In(1),
+                "is_early": In(1),
+                "is_taken": In(banks),
+                "waits": Out(1),
                 "done": Out(1),
                 "accesses": Out(banks),
                 "words_between_banks": Out(range(banks + 1)),
@@ -103,22 +115,31 @@ class WordNetwork(wiring.Component):
         crossing = Cat(
             taken[engine] for bank, taken in enumerate(takes) for engine in banks if engine != bank
         )
-        is_write = Signal()
+        is_write, ends, accesses = Signal(), Signal(), Signal()
+        is_asked = Signal(self._banks)
         m.d.comb += [
             pending.eq(Mux(self.enable, Cat(each.enable for each in wants), 0) & ~before),
             is_write.eq(Cat(each.enable & each.write.any() for each in wants).any()),
             served.eq(reduce(or_, takes)),
-            last.eq(~crossing.any() | (flit == self._cycles - 1)),
+            ends.eq(~crossing.any() | (flit == self._cycles - 1)),
+            accesses.eq(Mux(is_write, ends, flit == 0)),
+            is_asked.eq(Cat(one.any() for one in chosen)),
+            self.waits.eq(
+                pending.any() & self.is_early & (flit == 0)
+                | (is_asked & self.is_taken).any() & accesses
+            ),
+            last.eq(ends & ~self.waits),
             self.done.eq(last & ~(pending & ~served).any()),
             self.words_between_banks.eq(Mux(last, count_ones(crossing), 0) if len(crossing) else 0),
         ]
-        m.d.sync += flit.eq(Mux(last, 0, flit + 1))
+        with m.If(~self.waits):
+            m.d.sync += flit.eq(Mux(last, 0, flit + 1))
         with m.If(last):
             m.d.sync += before.eq(Mux(self.done, 0, before | served))
         for bank in banks:
             self._serve(m, bank, wants, pending, is_write, takes[bank], chosen[bank])
-        self._write(m, wants, is_write, chosen, flit, last)
-        self._read(m, is_write, takes, flit)
+        self._write(m, wants, chosen, flit, accesses & ~self.waits)
+        self._read(m, is_write | self.waits, takes, flit)
         return m
 
     def _serve(
@@ -164,10 +185,9 @@ class WordNetwork(wiring.Component):
         self,
         m: Module,
         wants: list[Any],
-        is_write: Value,
         chosen: list[Signal],
         flit: Value,
-        last: Value,
+        accesses: Value,
     ) -> None:
         bits = self._bits
         links = [Signal(bits, name=f"sent_{engine}") for engine in range(self._banks)]
@@ -181,11 +201,12 @@ class WordNetwork(wiring.Component):
             m.d.comb += [
                 whole.eq(Cat(received[bits:], link)),
                 getattr(self, f"request{bank}").data.eq(Mux(one[bank], wants[bank].data, whole)),
-                self.accesses[bank].eq(one.any() & Mux(is_write, last, flit == 0)),
+                self.accesses[bank].eq(one.any() & accesses),
             ]
-            m.d.sync += received.eq(whole)
+            with m.If(~self.waits):
+                m.d.sync += received.eq(whole)
 
-    def _read(self, m: Module, is_write: Value, takes: list[Signal], flit: Value) -> None:
+    def _read(self, m: Module, is_none: Value, takes: list[Signal], flit: Value) -> None:
         """What was asked for in the cycle before comes, and goes on its way."""
         bits, banks = self._bits, range(self._banks)
         begins = Signal()
@@ -200,7 +221,7 @@ class WordNetwork(wiring.Component):
         for engine in banks:
             sources = Signal(self._banks, name=f"sources_{engine}")
             operand = getattr(self, f"operand{engine}")
-            m.d.sync += sources.eq(Mux(is_write, 0, Cat(taken[engine] for taken in takes)))
+            m.d.sync += sources.eq(Mux(is_none, 0, Cat(taken[engine] for taken in takes)))
             with m.If(sources[engine]):
                 with m.If(begins):
                     m.d.sync += operand.eq(words[engine])

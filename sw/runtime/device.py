@@ -196,7 +196,9 @@ class Device:
             except WorkloadError:
                 raise
             except GnarlError as error:
-                raise ProgramError(f"{place}: {self.backend} {error}") from error
+                cause = self.target.cause(program, tensors)
+                text = "; ".join(filter(None, [f"{place}: {self.backend} {error}", cause]))
+                raise ProgramError(text) from error
             return LaunchRun(launch, job, machine.read())
 
     def _machine(self, program: Program, launch: Launch) -> Machine[Any]:

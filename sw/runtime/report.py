@@ -44,6 +44,7 @@ JSON_FIELDS = {
     "seconds": "object: seconds of every stage by its name",
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
+    "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
     "outputs": "object: outputs by name. Of named scalars, up to 100, the values; of others an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
@@ -84,6 +85,8 @@ class Figures:
         whole numbers about program and run, by name.
     charts
         for people.
+    places
+        where parts of the workload ran, and why, a line each.
     """
 
     operations: int
@@ -91,6 +94,7 @@ class Figures:
     capacity: int = 0
     statistics: Mapping[str, int] = field(default_factory=dict)
     charts: Sequence[Chart] = ()
+    places: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,7 @@ class Report:
             "seconds": dict(self.seconds),
             "counters": dict(self.counters),
             "statistics": dict(self.figures.statistics),
+            "places": list(self.figures.places),
             "outputs": outputs_to_json(self.outputs),
             "launches": {
                 name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
@@ -208,6 +213,8 @@ class Report:
         ]
         if self.vanished is not None:
             parts.append(Padding(self.warning(self.vanished), INDENT, expand=False))
+        if self.figures.places:
+            parts.append(titled("Places", Text("\n".join(self.figures.places))))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())

@@ -321,6 +321,10 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         """Why the launch that ``machine`` ran last gave wrong outputs; empty if unknown."""
         return ""
 
+    def cause(self, program: Program, tensors: Mapping[str, Array]) -> str:
+        """What in a workload makes machines stop with an error; empty if unknown."""
+        return ""
+
     # Reports.
 
     def figures(self, program: Program, result: Result[JobT]) -> Figures:

@@ -8,6 +8,7 @@
 // not when they have arrived. Nothing waits for work that still uses freed memory. Whatever is called against the documentation ends with a status that
 // is not success.
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -186,7 +187,8 @@ DRIVER cuDeviceGet(int* device, int number) {
   return number >= 0 && number < kDevices ? kSuccess : kInvalidDevice;
 }
 DRIVER cuDeviceGetName(char* name, int length, int device) {
-  std::strncpy(name, kGpus[device].name, length);
+  // As the driver does: what lies behind the terminator is not written.
+  std::snprintf(name, length, "%s", kGpus[device].name);
   return kSuccess;
 }
 DRIVER cuDeviceGetAttribute(int* value, int attribute, int device) {

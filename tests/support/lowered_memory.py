@@ -8,30 +8,55 @@ import numpy as np
 
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.joined import joined, lines_of_commands
+from sw.compiler.sram_compute.lower.lattice import Stored, padded, stored
 from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.slabs import Slabs
 from sw.runtime.sram_compute.model.system import System
+from sw.workloads.loops.nest import Nest
 
 
 def execute(
     lowered: Lowered, arrays: Mapping[str, np.ndarray], config: SramConfig
 ) -> dict[str, np.ndarray]:
     """All arrays behind a run on the model."""
+    return _execute(lowered.units, lowered.arrays, arrays, config)
+
+
+def execute_slabs(
+    slabs: Slabs, nest: Nest, arrays: Mapping[str, np.ndarray], config: SramConfig
+) -> dict[str, np.ndarray]:
+    """The same, of the arrays of a nest."""
+    types = [array.type for array in nest.arrays.values()]
+    shapes = [padded(arrays[name].shape[::-1]) for name in nest.arrays]
+    found = stored(types, shapes, lines_of_commands([slabs]))
+    placed = dict(zip(nest.arrays, found, strict=True))
+    lines = {name: each.first_line for name, each in placed.items()}
+    end = found[-1].first_line + found[-1].lines
+    units = joined(slabs.slabs, lines, end, config.memory_lines)
+    return _execute(units, placed, arrays, config)
+
+
+def _execute(
+    units: np.ndarray,
+    placed: Mapping[str, Stored],
+    arrays: Mapping[str, np.ndarray],
+    config: SramConfig,
+) -> dict[str, np.ndarray]:
     system = System(config)
     memory = system.memory
-    memory.reshape(-1)[: lowered.units.size] = lowered.units.reshape(-1)
+    memory.reshape(-1)[: units.size] = units.reshape(-1)
     lines: dict[str, np.ndarray] = {}
-    for name, stored in lowered.arrays.items():
+    for name, each in placed.items():
         rows = np.ascontiguousarray(arrays[name].reshape(-1, arrays[name].shape[-1]))
-        octets = np.zeros((len(rows), stored.row_lines * LINE_BYTES), np.uint8)
+        octets = np.zeros((len(rows), each.row_lines * LINE_BYTES), np.uint8)
         octets[:, : rows.shape[1] * rows.itemsize] = rows.view(np.uint8)
-        lines[name] = memory[stored.first_line : stored.first_line + stored.lines]
+        lines[name] = memory[each.first_line : each.first_line + each.lines]
         lines[name][:] = octets.view("<u4").reshape(-1, LINE_WORDS)
     system.run(0)
     found = {}
-    for name, each in lines.items():
+    for name, octets in lines.items():
         shape, dtype = arrays[name].shape, arrays[name].dtype
-        rows = each.view(dtype).reshape(
-            -1, lowered.arrays[name].row_lines * LINE_BYTES // dtype.itemsize
-        )
+        rows = octets.view(dtype).reshape(-1, placed[name].row_lines * LINE_BYTES // dtype.itemsize)
         found[name] = rows[:, : shape[-1]].reshape(shape)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -24,6 +25,13 @@ def whole(*shape: int, below: int = 9) -> torch.Tensor:
     """Small whole numbers in float32, whose sums and products are exact in any order."""
     count = torch.Size(shape).numel()
     return (torch.arange(count) * 7 % below - below // 2).float().reshape(shape)
+
+
+def compressed_rows(matrix: torch.Tensor) -> torch.Tensor:
+    """In CSR, which the first time PyTorch says of itself to be in beta state."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        return matrix.to_sparse_csr()
 
 
 def bag(mode: str = "sum", **options: Any) -> torch.nn.EmbeddingBag:

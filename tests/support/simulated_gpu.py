@@ -58,6 +58,8 @@ class SimulatedGpus:
         for each device that fails, the jobs that it measures before.
     together
         whether each device waits with its first job until all of them have one.
+    long
+        time of the longest blocks, for which whole kernels wait.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class SimulatedGpus:
         fails: Callable[[Job], str] = lambda job: "",
         lost: dict[int, int] | None = None,
         together: bool = False,
+        long: float = 0.0,
     ) -> None:
         self.model = model
         self.seed = seed
@@ -76,6 +79,7 @@ class SimulatedGpus:
         self.on_device: Counter[int] = Counter()
         self.prepared: list[Job] = []
         self._devices = devices
+        self._long = long
         self._fails = fails
         self._lost = lost or {}
         self._first = threading.Barrier(devices, timeout=60) if together else None
@@ -97,20 +101,26 @@ class SimulatedGpus:
         company = bool(job.padding)
         # How warm the chip is hits all candidates of a launch alike.
         warmth = 1 + self._draw("warmth", job) / 2
-        return [
+        times = [
             warmth * self.block_times(kind, each, job.blocks_per_sm, company)
             for each in job.candidates
         ]
+        return [*times, *(warmth * self.longest(kind, each) for each in job.candidates)]
 
     def fused(self, device: int, job: FusedJob) -> float:
         self._measure(device, job)
         return self.latency(job)
 
     def latency(self, job: FusedJob) -> float:
-        """ns, by equation (2): all blocks' times over the blocks that run at a time."""
+        """ns, by equation (2): all blocks' times over the blocks that run at a time; and the
+        longest block."""
         blocks_per_sm = job.schedules.blocks_per_sm
         company = len(job.features) > 1
-        return sum(
+        longest = max(
+            self.longest(self.model.features[feature].kind, job.schedules.schedule(place))
+            for place, feature in enumerate(job.features)
+        )
+        return longest + sum(
             self.block_times(
                 self.model.features[feature].kind,
                 job.schedules.schedule(place),
@@ -128,6 +138,10 @@ class SimulatedGpus:
         hunger = self._draw("hunger", kind, schedule)
         alone = 1e4 * (1.2 - hunger + 0.1 * self._draw("chance", kind, schedule))
         return alone + (company and 1e3 * blocks_per_sm * hunger * (1 + hunger))
+
+    def longest(self, kind: FeatureKind, schedule: Schedule) -> float:
+        """Of one block."""
+        return self._long * self._draw("longest", kind, schedule)
 
     def _draw(self, *what: object) -> float:
         """From 0 to 1, the same for the same."""

@@ -38,6 +38,13 @@ results are there in this cycle; ``tree``: what they add are their own results.
 """
 
 
+def written_after(path: Path, lanes: int, stages: int) -> int:
+    """Cycles from issue to the one in which the result is written."""
+    levels = (lanes - 1).bit_length()
+    passes = {Path.INTEGER: 0, Path.MULTIPLY_ADD: 2, Path.TREE: levels}.get(path, 1)
+    return 2 + passes * stages if passes else INTEGER_CYCLES
+
+
 class ResultBus(wiring.Component):
     """A write a cycle, reserved at issue; results that come at any time take what is left.
 
@@ -71,6 +78,7 @@ class ResultBus(wiring.Component):
     def __init__(self, lanes: int, stages: int) -> None:
         self._stages = stages
         self._levels = (lanes - 1).bit_length()
+        self._after = {path: written_after(path, lanes, stages) for path in Path}
         pair = data.ArrayLayout(NAMED, 2)
         super().__init__(
             {
@@ -93,16 +101,11 @@ class ResultBus(wiring.Component):
             }
         )
 
-    def cycles(self, path: Path) -> int:
-        """From issue to the cycle in which the result is written."""
-        passes = {Path.INTEGER: 0, Path.MULTIPLY_ADD: 2, Path.TREE: self._levels}.get(path, 1)
-        return 2 + passes * self._stages if passes else INTEGER_CYCLES
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         stages = self._stages
         paths = [path for path in Path if path != Path.NONE]
-        last = max(map(self.cycles, paths))
+        last = max(self._after[path] for path in paths)
         # Slot n is that of the cycle n cycles from now. Behind the last one all are free.
         slots = [Signal(SLOT, name=f"slot_{number}") for number in range(last)]
         after: list[Any] = [*slots[1:], SLOT.const({})]
@@ -171,7 +174,7 @@ class ResultBus(wiring.Component):
         """The cycles after issue that the instruction's results take, also those on the way."""
         if path == Path.TREE:
             return [2 + level * self._stages for level in range(1, self._levels + 1)]
-        return [self.cycles(path)]
+        return [self._after[path]]
 
     @staticmethod
     def _is_written(slots: list[Any], vector: Value) -> Value:

@@ -102,14 +102,19 @@ def best_choice(size: BlockSize, choose: Chooser) -> Choice | None:
 
 def latency_at(size: BlockSize, blocks_per_sm: int) -> float:
     """ns that the kernel of the best schedules takes at an occupancy at which all groups fit."""
-    best = _choose(size.groups, size.config, blocks_per_sm)
+    best = choose_at(size, blocks_per_sm)
     return math.inf if best is None else best.latency
+
+
+def choose_at(size: BlockSize, blocks_per_sm: int) -> Choice | None:
+    """The best schedules at an occupancy; ``None`` where a group has none that fits."""
+    return _choose(size.groups, size.config, blocks_per_sm)
 
 
 def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) -> Choice | None:
     """The best schedules at an occupancy; ``None`` where a group has none that fits."""
     costs = group_costs(groups, config, blocks_per_sm, blocks_per_sm)
-    limit = _longest_block(costs)
+    limit = longest_block(costs)
     if limit is None:
         return None
     picks = [_cheapest(each, limit) for each in costs]
@@ -120,10 +125,13 @@ def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) 
     resident = max(1.0, blocks / RATES[config.arch].multiprocessors)
     if resident < blocks_per_sm:  # the grid does not fill the device
         costs = group_costs(groups, config, blocks_per_sm, resident)
-        limit = _longest_block(costs)
+        limit = longest_block(costs)
     assert limit is not None, "what fits does not depend on how full the device is"
     schedules = share_codes(
-        [_affordable(group, each, limit) for group, each in zip(groups, costs, strict=True)]
+        [
+            affordable(group, group.estimates.candidates, each, limit)
+            for group, each in zip(groups, costs, strict=True)
+        ]
     )
     return Choice(kernel_latency(groups, costs, schedules), blocks_per_sm, schedules)
 
@@ -131,7 +139,7 @@ def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) 
 def kernel_latency(
     groups: list[FeatureGroup], costs: list[Costs], schedules: Sequence[Schedule]
 ) -> float:
-    """ns, of the fused kernel: all blocks' load, and the longest block; see ``_longest_block``."""
+    """ns, of the fused kernel: all blocks' load, and the longest block; see ``longest_block``."""
     picks = [
         group.estimates.candidates.index(schedule)
         for group, schedule in zip(groups, schedules, strict=True)
@@ -174,7 +182,7 @@ def _costs(
     return Costs(np.where(fits, latency, np.inf), np.where(fits, longest, np.inf))
 
 
-def _longest_block(costs: list[Costs]) -> float | None:
+def longest_block(costs: Sequence[Costs]) -> float | None:
     """How long a block may take so that the kernel's latency is least; ns.
 
     A device that gives free places to the next block takes at most the blocks' mean load and the
@@ -205,12 +213,17 @@ def _cheapest(costs: Costs, limit: float) -> int:
     return int(np.argmin(np.where(costs.longest <= limit, costs.latency, np.inf)))
 
 
-def _affordable(group: FeatureGroup, costs: Costs, limit: float) -> Options:
-    """Schedules whose blocks keep to the limit; of those none that code is ever shared for."""
+def affordable(
+    group: FeatureGroup, candidates: Sequence[Schedule], costs: Costs, limit: float = math.inf
+) -> Options:
+    """Candidates whose blocks keep to the limit, with their costs.
+
+    Without those that cost so much more than the best that code is never shared for them.
+    """
     latency = np.where(costs.longest <= limit, costs.latency, np.inf)
     fitting = np.flatnonzero(latency <= (1 + TOLERANCES[-1]) * latency.min())
-    candidates = group.estimates.candidates
-    return group.example.kind, {candidates[at]: float(costs.latency[at]) for at in fitting}
+    options = {candidates[int(at)]: float(costs.latency[at]) for at in fitting}
+    return group.example.kind, options
 
 
 def _refuse(size: BlockSize) -> NoReturn:

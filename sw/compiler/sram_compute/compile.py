@@ -9,12 +9,13 @@ from hw.lib.errors import WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
-from sw.compiler.sram_compute.command_program import CommandWorkload, fat_file
+from sw.compiler.sram_compute.command_program import CommandWorkload
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.lowering import Lowering, require_places
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.placement import Part, elsewhere, planned
 from sw.compiler.sram_compute.places import PLACES
+from sw.compiler.sram_compute.sections import fat_file
 from sw.compiler.sram_compute.tdfg.plan import Step, regions
 from sw.compiler.sram_compute.tdfg.text import dot, text
 from sw.program.program import Program
@@ -71,6 +72,9 @@ def compile(
                 problem = f"--{option} {value}: only nests have a {option}: must be left out"
                 raise WorkloadError(problem)
         return command_program.compile(workload, config, seed=seed, trace=trace)
+    if not workload.nest.results:
+        nest = workload.nest
+        raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
     fat = FatProgram(workload.nest, (), place or PLACES[0], reassociate, tile)
     fat = _with_graphs(fat, config, trace, optimise)
     if any(trace.wants(each.name) for each in LOWERING):

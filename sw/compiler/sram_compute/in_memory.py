@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError, WorkloadError
+from sw.compiler.sram_compute.lower.lattice import LatticeError
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, OutsideError
 from sw.compiler.sram_compute.near.lower import NearCode
 from sw.compiler.sram_compute.placement import Part, elsewhere
+from sw.compiler.sram_compute.slabs import SlabLowerer, Slabs
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tile_choice import TileChoice, lowered_tile
 from sw.workloads.loops.binding import Binding
 
-Made = tuple[Part, Lowered | NearCode | None]
+Made = tuple[Part, Lowered | Slabs | NearCode | None]
 """A part with its commands, in memory or near it, which one on the core does not have."""
 
 
@@ -21,7 +23,7 @@ Made = tuple[Part, Lowered | NearCode | None]
 class InMemory:
     """Lowers parts for one binding.
 
-    lowerer
+    lowerer, slab_lowerer
         of one of a part's plans, by its number.
     tile
         which tiles arrays are in.
@@ -31,10 +33,11 @@ class InMemory:
 
     binding: Binding
     lowerer: Callable[[Part, int], Lowerer]
+    slab_lowerer: Callable[[Part, int], SlabLowerer]
     tile: TileChoice
     is_else_open: bool
 
-    def made(self, part: Part) -> tuple[Part, Lowered | None]:
+    def made(self, part: Part) -> tuple[Part, Lowered | Slabs | None]:
         """Without commands, and with the reason, for what banks turn out not to do, or have no room
         for, where another place takes it. Raises ``OutsideError``, else ``WorkloadError`` and
         ``CapacityError``."""
@@ -46,19 +49,19 @@ class InMemory:
             raise
         except (WorkloadError, CapacityError) as refusal:
             if not self.is_else_open:
-                raise
+                raise type(refusal)(f"{part.nest.body[0].place}: {refusal}") from None
             return elsewhere(part.nest, str(refusal)), None
         return replace(part, steps=steps), lowered
 
-    def _fastest(self, part: Part) -> tuple[tuple[Step, ...], Lowered]:
+    def _fastest(self, part: Part) -> tuple[tuple[Step, ...], Lowered | Slabs]:
         """The first of a part's plans with which no value has to be loaded twice, since there are
         rows for all that are needed at once; else the one that seems the fastest of those that
         fit."""
-        found: list[tuple[tuple[Step, ...], Lowered]] = []
+        found: list[tuple[tuple[Step, ...], Lowered | Slabs]] = []
         refused: list[CapacityError] = []
         for at, steps in enumerate(part.plans):
             try:
-                lowered = lowered_tile(self.lowerer(part, at), self.binding, self.tile)
+                lowered = self._lowered(part, at)
             except CapacityError as error:
                 refused.append(error)
                 continue
@@ -68,3 +71,15 @@ class InMemory:
         if not found:
             raise refused[0]
         return min(found, key=lambda each: each[1].estimate)
+
+    def _lowered(self, part: Part, at: int) -> Lowered | Slabs:
+        """By slabs where there are not enough tiles for all at once."""
+        try:
+            return lowered_tile(self.lowerer(part, at), self.binding, self.tile)
+        except LatticeError as problem:
+            try:
+                return self.slab_lowerer(part, at).lower(self.binding, self.tile)
+            except OutsideError:
+                raise
+            except (WorkloadError, CapacityError) as refusal:
+                raise CapacityError(f"{problem}; nor by slabs: {refusal}") from None

@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from hw.lib.errors import CapacityError
+from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.near.lower import NearCode
+from sw.compiler.sram_compute.slabs import Slab, Slabs
 
 
-def lines_of_commands(parts: Iterable[Lowered | NearCode | None]) -> int:
+def lines_of_commands(parts: Iterable[Lowered | Slabs | NearCode | None]) -> int:
     """That the joined program takes, at most. ``None``: a part on the core, a ``CORE``."""
     units = UNITS[Opcode.END]
     for part in parts:
@@ -25,11 +27,13 @@ def lines_of_commands(parts: Iterable[Lowered | NearCode | None]) -> int:
                 units += part.units
             case Lowered():
                 units += len(part.units) - UNITS[Opcode.END]
+            case Slabs(slabs):
+                units += sum(len(each.lowered.units) - UNITS[Opcode.END] for each in slabs)
     return -(-units // LINE_UNITS)
 
 
 def joined(
-    parts: Iterable[Lowered | np.ndarray],
+    parts: Iterable[Lowered | Slab | np.ndarray],
     lines: Mapping[str, int],
     end: int,
     memory_lines: int,
@@ -40,12 +44,16 @@ def joined(
     that behind the last array, from which on parts keep what they store for a while. Raises
     ``CapacityError`` where that is beyond memory. O(commands).
     """
-    found = [
-        _moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]]
-        if isinstance(part, Lowered)
-        else part
-        for part in parts
-    ]
+    found = []
+    for part in parts:
+        match part:
+            case Lowered():
+                found.append(_moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]])
+            case Slab(lowered, before):
+                own = {name: lines[name] + count for name, count in before.items()}
+                found.append(_moved(lowered, own, end, memory_lines)[: -UNITS[Opcode.END]])
+            case _:
+                found.append(part)
     return np.concatenate([*found, assemble([command(Opcode.END)])])
 
 
@@ -71,8 +79,9 @@ def _moved(part: Lowered, lines: Mapping[str, int], end: int, memory_lines: int)
                 last_line += (size - 1) * stride
             if last_line >= memory_lines:
                 raise CapacityError(
-                    f"what leaves rows for a while needs {last_line + 1} lines of memory: there "
-                    f"are {memory_lines}"
+                    f"memory_bytes = {memory_lines * LINE_BYTES}: must be at least "
+                    f"{1 << (last_line * LINE_BYTES).bit_length()}, with what leaves rows for a "
+                    "while"
                 )
             each = replace(each, fields=fields)
         commands.append(each)

@@ -20,17 +20,17 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute import command_program
-from sw.compiler.sram_compute.command_program import line_count, program_of
 from sw.compiler.sram_compute.cost.places import PlacementJob, chosen_places
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
-from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning
+from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning, Placed
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
+from sw.compiler.sram_compute.sections import core_listing, hexadecimal, line_count, program_of
+from sw.compiler.sram_compute.slabs import Slab, SlabLowerer, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
@@ -112,6 +112,7 @@ class Lowering:
         self._placed = cache(self._new_placed)
         self._parts = self._placed(0, len(fat.parts))
         self._lowerer = cache(self._new_lowerer)
+        self._slab_lowerer = cache(self._new_slab_lowerer)
         self._remembered: dict[_Key, LoweredProgram] = {}
 
     def program(
@@ -160,7 +161,8 @@ class Lowering:
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
             return [(elsewhere(fat.nest, ""), code)]
-        memory = InMemory(binding, self._lowerer, self._tile, _is_else_open(fat, config))
+        lowerers = self._lowerer, self._slab_lowerer
+        memory = InMemory(binding, *lowerers, self._tile, _is_else_open(fat, config))
         if fat.place == "auto" and memory.is_else_open:
             job = PlacementJob(fat, config, binding, given)
             chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
@@ -185,6 +187,9 @@ class Lowering:
         """Of one of the part's plans, on the arrays that it uses."""
         return Lowerer(with_used_arrays(part.nest), part.plans[at], self._config)
 
+    def _new_slab_lowerer(self, part: Part, at: int) -> SlabLowerer:
+        return SlabLowerer(with_used_arrays(part.nest), part.plans[at], self._config)
+
     def _program(
         self,
         binding: Binding,
@@ -202,10 +207,10 @@ class Lowering:
         lines, end = _layout(list(specs.values()), pieces)
         zeros = {*nest.results} - {*given}
         parameters, body = nest.parameters, list[Statement]()
-        instructions, commands = list[Instruction](), list[Lowered | np.ndarray]()
+        instructions, commands = list[Instruction](), list[Lowered | Slab | np.ndarray]()
         for part, lowered in found:
-            if isinstance(lowered, Lowered):
-                commands.append(lowered)
+            if isinstance(lowered, Lowered | Slabs):
+                commands += lowered.slabs if isinstance(lowered, Slabs) else [lowered]
                 own = replace(part.nest, parameters=parameters)
                 order, _ = compiled_order(own, part.steps, lowered.orders)
                 parameters = order.parameters
@@ -226,13 +231,13 @@ class Lowering:
             zeros -= {*part.nest.results}
         words = encode(instructions)
         if instructions:
-            trace.after("core", lambda: {"txt": text_of(command_program.core_listing(words))})
+            trace.after("core", lambda: {"txt": text_of(core_listing(words))})
         units = joined(commands, lines, end, config.memory_lines)
         trace.after(
             "lower",
             lambda: {"txt": text_of(line_of(config, each) for _, each in disassemble(units))},
         )
-        trace.after("assemble", lambda: {"txt": text_of(command_program.hexadecimal(units))})
+        trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
         inputs = [each for each in specs if each in given or each not in nest.results]
         program = program_of(
             config,
@@ -248,12 +253,19 @@ class Lowering:
             binding.sizes,
             {each: value.item() for each, value in binding.scalars.items()},
             tuple(step for part, lowered in found if lowered is not None for step in part.steps),
+            tuple(_where(part, lowered) for part, lowered in found if part.nest.body),
         )
         return LoweredProgram(**vars(program), meaning=meaning)
 
 
+def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> Placed:
+    place = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
+    body = part.nest.body
+    return Placed(body[0].place, len(body), place, part.refusal or "")
+
+
 def _layout(
-    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | NearCode | None]
+    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | Slabs | NearCode | None]
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
     that there is, if that is in memory and has all of them."""

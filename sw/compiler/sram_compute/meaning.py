@@ -10,6 +10,32 @@ from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.program.program import Program
 from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.place import Place
+
+_IN = {"memory": "in memory", "near": "near memory", "core": "on the core"}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Neighbouring statements of a nest's body that run in one place.
+
+    first
+        where the first of them is in the source; ``count``: how many there are.
+    place
+        ``memory``, ``near`` or ``core``.
+    refusal
+        why memory does not compute some of them; empty where it could or was not asked.
+    """
+
+    first: Place
+    count: int
+    place: str
+    refusal: str
+
+    def __str__(self) -> str:
+        many = f"{self.count} statements " if self.count > 1 else ""
+        reason = f"; not in memory: {self.refusal}" if self.refusal else ""
+        return f"{self.first}: {many}{_IN[self.place]}{reason}"
 
 
 @dataclass(frozen=True)
@@ -22,6 +48,8 @@ class Meaning:
         for which it was lowered; scalars as numbers of Python.
     steps
         what memory does of it.
+    places
+        where each part of it runs, in order.
     """
 
     nest: Nest
@@ -29,6 +57,7 @@ class Meaning:
     sizes: Mapping[str, int]
     scalars: Mapping[str, float]
     steps: tuple[Step, ...]
+    places: tuple[Placed, ...]
 
     def binding(self, nest: Nest, tensors: Mapping[str, Any]) -> Binding:
         """Of ``nest`` or ``order``. Raises ``WorkloadError``."""

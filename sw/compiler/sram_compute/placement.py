@@ -87,7 +87,14 @@ def _joined(parts: list[Part]) -> Part:
     steps = tuple(step for part in parts for step in part.steps)
     manners = zip(*(part.optimised for part in parts), strict=True)
     optimised = tuple(tuple(step for plan in manner for step in plan) for manner in manners)
-    return Part(replace(parts[0].nest, body=body), steps, parts[0].refusal, optimised)
+    refusals = [part.refusal for part in parts if part.refusal is not None]
+    refusal = several(refusals) if refusals else None
+    return Part(replace(parts[0].nest, body=body), steps, refusal, optimised)
+
+
+def several(refusals: Iterable[str]) -> str:
+    """Refusals as one, each once."""
+    return "; ".join(dict.fromkeys(refusals))
 
 
 def share_locals(nests: Iterable[Nest]) -> bool:

@@ -44,22 +44,24 @@ def tile_choice(text: str | None, nest: Nest, config: SramConfig) -> TileChoice:
     return padded(tile)
 
 
-def lowered_tile(lowerer: Lowerer, binding: Binding, tile: TileChoice) -> Lowered:
-    """The program in these tiles. Raises as ``Lowerer.lower`` does."""
+def lowered_tile(
+    lowerer: Lowerer, binding: Binding, tile: TileChoice, whole: Binding | None = None
+) -> Lowered:
+    """The program in these tiles. ``whole``, and what is raised: as of ``Lowerer.lower``."""
     if tile == BEST:
-        return search_tiles(lowerer, binding)
+        return search_tiles(lowerer, binding, whole)
     assert not isinstance(tile, str)
-    return lowerer.lower(binding, tile)
+    return lowerer.lower(binding, tile, whole)
 
 
-def search_tiles(lowerer: Lowerer, binding: Binding) -> Lowered:
+def search_tiles(lowerer: Lowerer, binding: Binding, whole: Binding | None = None) -> Lowered:
     """The program of the fewest estimated cycles, of several the one in the tile that the rule
     finds, or the first. O(tiles x commands), of which there are at most 45 for 256 bitlines."""
     best, problem = None, CapacityError("")
     tilings = lowerer.tilings(binding)
     for tile in (None, *(each.tile for each in tilings)):
         try:
-            found = lowerer.lower(binding, tile)
+            found = lowerer.lower(binding, tile, whole)
         except CapacityError as error:
             problem = error
             continue

@@ -17,7 +17,7 @@ from sw.runtime.result import Result
 
 Tensors = Mapping[str, Array]
 
-_CYCLES = {
+CYCLES = {
     "fetch and transpose": "cycles_transfer",
     "move": "cycles_move",
     "compute": "cycles_compute",
@@ -26,6 +26,7 @@ _CYCLES = {
     "core": "cycles_core",
     "commands": "cycles_command",
 }
+"""Counters of a run's parts, by name in reports; together they are all cycles."""
 
 
 def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
@@ -37,13 +38,15 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
     if cycles is not None:
         moved = traffic(counters)
         statistics |= {f"bytes_{name}": each for name, each in moved.items()}
-        bars = [(label, counters[name]) for label, name in _CYCLES.items()]
+        bars = [(label, counters[name]) for label, name in CYCLES.items()]
         bytes_moved = [(name.replace("_", " "), count) for name, count in moved.items()]
         charts = [
             Chart("Cycles, %", bars, cycles),
             Chart("Bytes moved, %", bytes_moved, max(1, sum(moved.values()))),
         ]
-    return Figures(operations, statistics=statistics, charts=charts)
+    found = meaning(program)
+    places = [str(each) for each in found.places] if found is not None else []
+    return Figures(operations, statistics=statistics, charts=charts, places=places)
 
 
 def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.isa import UNIT_WORDS
-from sw.compiler.sram_compute.command_program import first_lines, line_count
+from sw.compiler.sram_compute.sections import first_lines, line_count
 from sw.program.program import Launch
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array, TensorSpec
@@ -23,8 +24,7 @@ def image(launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
         lines[where[spec.name]] = np.zeros((line_count(spec), LINE_WORDS), np.uint32)
     for spec in launch.inputs:
         array = np.ascontiguousarray(np.asarray(operands[spec.name]).astype(spec.dtype))
-        rows = array.reshape(-1, int(spec.shape[-1]) if spec.shape else 1)
-        lines[where[spec.name]] = _padded(rows.view(np.uint8).reshape(len(rows), -1))
+        lines[where[spec.name]] = _padded(array.reshape(_rows(spec)).view(np.uint8))
     numbers = np.concatenate([first + np.arange(len(part)) for first, part in lines.items()])
     words = np.concatenate(list(lines.values()))
     kept, places = np.unique(numbers, return_index=True)
@@ -50,13 +50,19 @@ def outputs(
     for spec in launch.outputs:
         rows = memory["memory"]
         words = rows.words[np.searchsorted(rows.numbers, _lines(launch, spec))]
-        size = int(spec.shape[-1]) if spec.shape else 1
+        rows_of, size = _rows(spec)
         octets = np.ascontiguousarray(words).view(np.uint8)
         per_row = -(-size * spec.dtype.itemsize // LINE_BYTES) * LINE_BYTES
-        whole = octets.reshape(-1, per_row)[:, : size * spec.dtype.itemsize]
+        whole = octets.reshape(rows_of, per_row)[:, : size * spec.dtype.itemsize]
         shape = [int(each) for each in spec.shape]
         found[spec.name] = np.ascontiguousarray(whole).view(spec.dtype).reshape(shape)
     return found
+
+
+def _rows(spec: TensorSpec) -> tuple[int, int]:
+    """Rows of an array, each of which begins a line, and elements of one; perhaps none."""
+    *outer, size = map(int, spec.shape or (1,))
+    return prod(outer), size
 
 
 def _lines(launch: Launch, spec: TensorSpec) -> np.ndarray:

@@ -12,16 +12,11 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import memory_map
 from hw.sram_compute.top import build
 from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute.command_program import (
-    SRAM_SCHEMA,
-    CommandWorkload,
-    fat_program,
-    listing,
-    read,
-)
+from sw.compiler.sram_compute.command_program import CommandWorkload, read
 from sw.compiler.sram_compute.compile import PASSES, compile
 from sw.compiler.sram_compute.lowering import lowering, prepare
 from sw.compiler.sram_compute.meaning import meaning
+from sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program, listing
 from sw.compiler.sram_compute.tdfg.text import dot
 from sw.golden.loops import GoldenLoops
 from sw.program.atomic import write_text
@@ -228,6 +223,16 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         rows = wanted(run.counters)
         found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
         return MachineRun(found, run.cycles, run.counters)
+
+    def cause(self, program: Program, tensors: Tensors) -> str:
+        """An index that the golden model finds outside of its array."""
+        found = meaning(program)
+        if found is not None:
+            try:
+                _golden(found.nest).run(found.binding(found.nest, tensors))
+            except WorkloadError as error:
+                return str(error)
+        return ""
 
     def golden(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         nest = meaning(program)

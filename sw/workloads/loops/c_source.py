@@ -31,6 +31,7 @@ from sw.workloads.loops.c_types import literal
 from sw.workloads.loops.inline import Inliner
 from sw.workloads.loops.nest import (
     Array,
+    AugmentedStore,
     Binary,
     BinaryOperator,
     Constant,
@@ -38,8 +39,11 @@ from sw.workloads.loops.nest import (
     Nest,
     Scalar,
     Size,
+    Statement,
+    Store,
     Variable,
 )
+from sw.workloads.loops.nest import statements as all_statements
 from sw.workloads.loops.scalar_type import INT32
 from sw.workloads.loops.verify import verify
 from sw.workloads.text_file import read_text
@@ -141,8 +145,17 @@ def _read(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nes
         else:
             text.refuse(each, f"{each.name} is {type}: an array's size must be int")
     body = statements.block(function.body.block_items or ())
+    _require_const(body, parameters)
     place = text.place(function)
     return Nest(function.decl.name, tuple(sizes), tuple(found), body, place)
+
+
+def _require_const(body: tuple[Statement, ...], parameters: list[Any]) -> None:
+    """Raises ``WorkloadError`` where an array that is declared const is written."""
+    const = {each.name for each in parameters if "const" in _element(each).quals}
+    for each in all_statements(body):
+        if isinstance(each, Store | AugmentedStore) and each.array in const:
+            raise WorkloadError(f"{each.place}: {each.array} is const: must not be written")
 
 
 def _all_names(node: c_ast.Node) -> set[str]:

@@ -52,6 +52,10 @@ def test_lines_have_memory_for_whole_cycles(banks, bandwidth, cycles):
         ({"core_instructions": 100}, "core_instructions = 100: must be a power of two"),
         ({"core_loads": 0}, "core_loads = 0: must be a whole number from 1 to 32"),
         (
+            {"lowering_cycles": -1},
+            "lowering_cycles = -1: must be a whole number from 0 to 1000000",
+        ),
+        (
             {"core_lanes": 2, "memory_bytes": 1 << 14, "core_cache_bytes": 1 << 15},
             "core_cache_bytes = 32768: must be at most memory_bytes = 16384",
         ),
@@ -62,6 +66,11 @@ def test_bad_fields(fields, text):
     with pytest.raises(ConfigError) as caught:
         SramConfig(**fields)
     assert str(caught.value) == text
+
+
+def test_what_is_for_the_compiler_alone_changes_no_hardware():
+    assert SramConfig(lowering_cycles=7).digest == SramConfig().digest
+    assert SramConfig(latency=7).digest != SramConfig().digest
 
 
 def test_all_bad_fields_are_named():

@@ -58,7 +58,10 @@ def expected(
 
 
 @pytest.mark.parametrize("bits", [1, 8, 32, 64])
-def test_steps_take_rounds(bits: int):
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_steps_take_rounds(bits: int, is_shared: bool):
+    """``is_shared``: banks are taken at random, and words come late; then engines wait, and do
+    nothing else otherwise."""
     chance = random.Random(bits)
     network = WordNetwork(BANKS, ARRAYS, WORDLINES, BITLINES, bits)
     memory = np.array([[chance.getrandbits(32) for _ in range(WORDS)] for _ in range(BANKS)])
@@ -67,7 +70,9 @@ def test_steps_take_rounds(bits: int):
     async def banks(ctx: Any) -> None:
         """Answer in the next cycle."""
         requests = [getattr(network, f"request{bank}") for bank in range(BANKS)]
-        async for _, _, accesses, *found in ctx.tick().sample(network.accesses, *requests):
+        signals = (network.accesses, network.is_taken, network.waits, *requests)
+        async for _, _, accesses, taken, waits, *found in ctx.tick().sample(*signals):
+            assert not accesses & taken and not (waits and accesses)
             for bank, request in enumerate(found):
                 if not accesses >> bank & 1:
                     continue
@@ -90,14 +95,19 @@ def test_steps_take_rounds(bits: int):
                 value = {"enable": each is not None, "place": place, "write": write, "data": data}
                 ctx.set(access, value)
             ctx.set(network.enable, 1)
-            spent = sent = 0
+            spent = sent = waited = 0
             done = False
+            late = chance.choice((0, 0, 3)) if is_shared else 0
             while not done:
+                ctx.set(network.is_early, spent < late)
+                ctx.set(network.is_taken, chance.getrandbits(BANKS) if is_shared else 0)
                 done = bool(ctx.get(network.done))
+                waited += ctx.get(network.waits)
                 sent += ctx.get(network.words_between_banks)
                 await ctx.tick()
                 spent += 1
-            assert (spent, sent) == (cycles, crossed)
+            assert (spent - waited, sent) == (cycles, crossed)
+            assert waited >= late or not any(wanted)
             if not stores:
                 ctx.set(network.enable, 0)
                 for _ in range(OPERAND_CYCLES - 1):

@@ -161,6 +161,7 @@ def test_the_json_object() -> None:
         "seconds": {"compile": 3.25, "simulate": 0.04},
         "counters": {"exec": 300, "copy": 31},
         "statistics": {"spills": 0},
+        "places": [],
         "outputs": {"root": 0.5, "rest": "Infinity"},
         "launches": {"tretail": {"cycles": 512, "counters": {"exec": 300, "copy": 31}}},
     }

@@ -18,8 +18,8 @@ class Outcome:
     """What became of a job.
 
     times
-        of a local job's candidates, in cycles, or the one of a fused kernel, in ns; none if it
-        failed.
+        as ``Measurer`` gives them: of a local job's candidates, in cycles, or the one of a fused
+        kernel, in ns; none if it failed.
     failure
         why it failed, or empty.
     """

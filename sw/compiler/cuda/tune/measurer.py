@@ -57,8 +57,8 @@ def job_key(job: Job) -> str:
 
 
 def times_of(job: Job) -> int:
-    """How many times its outcome has."""
-    return len(job.candidates) if isinstance(job, LocalJob) else 1
+    """How many times its outcome has: see ``Measurer.local`` and ``Measurer.fused``."""
+    return 2 * len(job.candidates) if isinstance(job, LocalJob) else 1
 
 
 class JobFailure(GnarlError):
@@ -90,7 +90,7 @@ class Measurer(Protocol):
 
     def local(self, device: int, job: LocalJob) -> list[float]:
         """For each candidate the sum of its blocks' times over all batches, in cycles; see
-        eq. (3, 5).
+        eq. (3, 5). Then, for each again, its longest block's time, summed over the batches.
 
         By the device's clock, all candidates and the padding in one launch for each batch.
         """

@@ -47,9 +47,9 @@ class Tuning:
     _measured: int = field(default=0, init=False)
 
     def expect(self, kernels: int) -> None:
-        """How many the strategy measures in all; called before any is."""
+        """How many the strategy measures in all; called before any is, and when they change."""
         self._total = kernels
-        self._begin = time.monotonic()
+        self._begin = self._begin or time.monotonic()
 
     def ranked(self, size: BlockSize, blocks_per_sm: int) -> list[Ranked]:
         """What to measure of each group at an occupancy."""

@@ -17,8 +17,8 @@ from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from sw.compiler.sram_compute.lower.columns import column
 from sw.program.jit import compiled_inner
 
-_LAST, _FIRST, _COUNTS, _OWNER = (
-    column(Opcode.NEAR, name) for name in ("last", "first", "counts", "owner")
+_LAST, _FIRST, _FIRST_Z, _COUNTS, _OWNER = (
+    column(Opcode.NEAR, name) for name in ("last", "first", "first_z", "counts", "owner")
 )
 _OPERATION, _READS, _READ, _WHEN = (
     column(Opcode.OPERATION, name) for name in ("operation", "reads", "stream", "when")
@@ -64,7 +64,7 @@ def loop_cycles(
     chance = np.ones(1, np.int64)
     ends = np.full(3, -4, np.int64)  # of the last accesses
     idle = 1
-    for z in range(depth):
+    for z in range(near[_FIRST_Z], depth):
         idle += 2
         turn = ((owner[_BASE] + z * owner[_STRIDES + 2]) & _WORDS) // STRIP
         for group in range(groups):

@@ -2,8 +2,9 @@
 
 Costs are of lowered programs: of the commands, which tell about when each is over, of the stream
 engines' steps, and of the core's instructions, one by one. Equation 2 of Infinity Stream (section
-4.3), which compares operations at peak throughput with latencies, would spare lowering; it leaves
-out what most cycles go to here, main memory.
+4.3) compares operations at peak throughput with latencies and with a constant for each node that is
+lowered. The constant is ``SramConfig.lowering_cycles`` here; the rest of it would leave out what
+most cycles go to, main memory.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from sw.compiler.sram_compute.lower.lattice import padded, stored
 from sw.compiler.sram_compute.lower.lower import Lowered
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, elsewhere, share_locals
+from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
+from sw.compiler.sram_compute.slabs import Slabs
+from sw.compiler.sram_compute.tdfg.plan import regions
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
@@ -88,7 +91,7 @@ def chosen_places(
     job: PlacementJob,
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
-    in_memory: Callable[[Part], tuple[Part, Lowered | None]],
+    in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
     codes: CoreCodes,
 ) -> Chosen | None:
     """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
@@ -156,7 +159,7 @@ class _Costs:
         self,
         job: PlacementJob,
         placed: Callable[[int, int], tuple[Part, ...]],
-        in_memory: Callable[[Part], tuple[Part, Lowered | None]],
+        in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
         codes: CoreCodes,
     ) -> None:
         self._job = job
@@ -166,14 +169,18 @@ class _Costs:
         self._made = cache(self._new_made)
         self._near: dict[tuple[int, int], NearCode] = {}
         self._least: dict[tuple[int, int], int] = {}
+        self._refused: dict[tuple[int, int], str] = {}
         self.seen: list[Seen] = []
 
     def memory(self, first: int, end: int) -> int | None:
         part, lowered = self._made(first, end)
         if lowered is None:
+            self._refused[first, end] = str(part.refusal)
             self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
             return None
-        return self._found("memory", first, end, MOST_CYCLES, lowered.estimate)
+        nodes = sum(len(region.graph.nodes) for region in regions(part.steps))
+        lowering = self._job.config.lowering_cycles * nodes
+        return self._found("memory", first, end, MOST_CYCLES, lowered.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
         """As far as the places before take no fewer cycles."""
@@ -227,7 +234,16 @@ class _Costs:
         if run.place == "memory":
             return self._made(run.first, run.end)
         code = self._near[run.first, run.end] if run.place == "near" else None
-        return elsewhere(self._nest(run.first, run.end), ""), code
+        return elsewhere(self._nest(run.first, run.end), self._refusal(run.first, run.end)), code
+
+    def _refusal(self, first: int, end: int) -> str:
+        """Why memory does not compute some of these statements."""
+        within = (
+            refusal
+            for (start, stop), refusal in sorted(self._refused.items())
+            if first <= start and stop <= end
+        )
+        return several(within)
 
     def _nest(self, first: int, end: int) -> Nest:
         nest = self._job.fat.nest
@@ -238,7 +254,7 @@ class _Costs:
         nest = self._job.fat.nest
         return frozenset({*nest.results} - {*self._job.given} - {*self._nest(0, first).results})
 
-    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | None]:
+    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | Slabs | None]:
         """In memory; without commands, and with the reason, where it does not run there."""
         parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)

@@ -92,10 +92,10 @@ def spend(clock: Record, opcode: int, cycles: int) -> None:
         clock.taken = max(accepted + 1, clock.banks)
         clock.banks = clock.taken + cycles
         clock.cycle = accepted + 1
-    elif opcode == _LAYOUT or opcode == _STREAM or opcode == _OPERATION:
+    elif opcode == _LAYOUT or opcode == _COPY or opcode == _STREAM or opcode == _OPERATION:
         clock.cycle = start + 1
     else:
-        is_transfer = opcode == _LOAD or opcode == _STORE or opcode == _COPY
+        is_transfer = opcode == _LOAD or opcode == _STORE
         if is_transfer:
             if clock.asked - consumed < 2 and _next_ask(clock) < start:
                 _ask(clock)

@@ -17,6 +17,10 @@ from sw.workloads.loops.scalar_type import ScalarType
 Shape = tuple[int, ...]
 
 
+class LatticeError(CapacityError):
+    """There are not enough tiles for a lattice."""
+
+
 def element_bytes(type: ScalarType) -> int:
     return max(1, type.bits // 8)
 
@@ -68,18 +72,23 @@ def tiling_of(
     tile: Tile | None = None,
 ) -> Tiling:
     """Of the smallest box that has all arrays, whose rows are whole lines: ``tile``, or the valid
-    one that seems the best. Raises ``CapacityError`` where there are not enough tiles."""
+    one that seems the best. Raises ``LatticeError`` where there are not enough tiles, and
+    ``CapacityError`` where no tile is valid."""
     whole, found = _valid(types, shapes, config)
     if tile is None:
         chosen = best_tile(found, np.array(whole), config.tiles, config.line_cycles)
         tile = tuple(found[chosen].tolist())
     elif tile not in map(tuple, found.tolist()):
-        raise CapacityError(f"a tile of {_size(tile)} has no rows of whole lines in a bank")
+        raise CapacityError(
+            f"a tile of {_size(tile)} with arrays = {config.arrays} has no rows of whole lines, "
+            f"{min(line_elements(type) for type in types)} elements, in a bank"
+        )
     best = Tiling(whole, tile)
     if best.tiles > config.tiles:
-        raise CapacityError(
-            f"a lattice of {_size(whole)} needs {best.tiles} tiles of {config.bitlines} bitlines: "
-            f"there are {config.tiles}"
+        raise LatticeError(
+            f"banks x arrays = {config.banks} x {config.arrays}: must be at least "
+            f"{1 << (best.tiles - 1).bit_length()}, for a lattice of {_size(whole)} in "
+            f"{best.tiles} tiles of {config.bitlines} bitlines"
         )
     return best
 
@@ -105,9 +114,14 @@ def _valid(
     whole = (-(-max(rows) // max(lines)) * max(lines), *others)
     found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
     if not len(found):
-        raise CapacityError(f"no tile of {config.bitlines} bitlines has rows of whole lines")
+        raise CapacityError(
+            f"bitlines = {config.bitlines}, arrays = {config.arrays}: no tile has rows of whole "
+            "lines in a bank"
+        )
     return whole, found
 
 
 def _size(shape: Shape) -> str:
-    return " x ".join(map(str, shape))
+    """Extents in the order of indices."""
+    rank = max((at + 1 for at, extent in enumerate(shape) if extent > 1), default=1)
+    return " x ".join(map(str, reversed(shape[:rank])))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
@@ -33,13 +34,14 @@ from sw.compiler.sram_compute.lower.lattice import (
 )
 from sw.compiler.sram_compute.lower.movement import movements
 from sw.compiler.sram_compute.lower.rows import BANK, STORED
+from sw.compiler.sram_compute.lower.sample import Sample, sampled
 from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
 from sw.compiler.sram_compute.lower.unroll import Ended, unroll
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import Step
+from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
 from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -89,9 +91,10 @@ def lower(
 
 class _Sizes(NamedTuple):
     """What commands depend on: shapes of arrays, dimension 0 last; sizes by name; bytes of
-    scalars; the tile, where it is given."""
+    scalars; the tile, where it is given. ``limits``: shapes that accesses must keep to."""
 
     shapes: tuple[Shape, ...]
+    limits: tuple[Shape, ...]
     sizes: tuple[tuple[str, int], ...]
     scalars: tuple[bytes, ...]
     tile: Tile | None
@@ -102,7 +105,7 @@ class _Given(NamedTuple):
 
     names
         sizes and scalars.
-    shapes
+    shapes, limits
         int64 [arrays, dimensions], dimension 0 first.
     arrays, lines
         ``STORED`` [arrays], from line 0 on, and how many lines they have.
@@ -113,6 +116,7 @@ class _Given(NamedTuple):
     sizes: _Sizes
     names: dict[str, int | float]
     shapes: np.ndarray
+    limits: np.ndarray
     arrays: np.ndarray
     lines: int
     tiling: Tiling
@@ -161,15 +165,20 @@ class Lowerer:
         self._tally = tally(config)
         self._steps = self._commands = _ROOM
 
-    def lower(self, binding: Binding, tile: Tile | None = None) -> Lowered:
-        """``tile``: as ``tiling_of`` has it. Raises ``WorkloadError`` for what banks do not compute
+    def lower(
+        self, binding: Binding, tile: Tile | None = None, whole: Binding | None = None
+    ) -> Lowered:
+        """``tile``: as ``tiling_of`` has it; ``whole``: where ``binding`` has parts of arrays, all
+        of them, which accesses must keep to. Raises ``WorkloadError`` for what banks do not compute
         and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
         the ``SCHEDULES`` the first with which no value has to be loaded twice, else the one that
         seems the fastest; of memory alone and stream engines for the ends of sums, what seems the
         fastest. O(commands)."""
+        limits = binding if whole is None else whole
         return self._remembered(
             _Sizes(
                 tuple([binding.arrays[name].shape for name in self._nest.arrays]),
+                tuple([limits.arrays[name].shape for name in self._nest.arrays]),
                 tuple(binding.sizes.items()),
                 tuple([value.tobytes() for value in binding.scalars.values()]),
                 tile,
@@ -199,12 +208,14 @@ class Lowerer:
                 raise WorkloadError(
                     f"{name}: has no element: must have some to be placed in memory"
                 )
-        tiling = tiling_of(self._types, shapes, self._config, sizes.tile)
+        tile = sizes.tile or self._sampled_tile(sizes, shapes)
+        tiling = tiling_of(self._types, shapes, self._config, tile)
         arrays = stored(self._types, shapes, 0)
         given = _Given(
             sizes,
             {**dict(sizes.sizes), **self._scalars(sizes)},
             np.array(shapes, np.int64),
+            np.array([padded(shape[::-1]) for shape in sizes.limits], np.int64),
             np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED),
             sum(each.lines for each in arrays),
             tiling,
@@ -215,9 +226,11 @@ class Lowerer:
         count = unit_count(best.rows, ENCODING.units)
         offset = -(-count // LINE_UNITS)
         if offset + best.lines > self._config.memory_lines:
+            needed = (offset + best.lines) * LINE_BYTES
             raise CapacityError(
-                f"{count} units of commands and {best.lines} lines of arrays need "
-                f"{offset + best.lines} lines of memory: there are {self._config.memory_lines}"
+                f"memory_bytes = {self._config.memory_bytes}: must be at least "
+                f"{1 << (needed - 1).bit_length()}, for {count} units of commands and {best.lines} "
+                "lines of arrays"
             )
         moved = stored(self._types, shapes, offset)
         return Lowered(
@@ -229,6 +242,27 @@ class Lowerer:
             best.returns,
             best.orders,
         )
+
+    @cached_property
+    def _sample(self) -> tuple[Sample, Lowerer]:
+        found = sampled(self._plan)
+        return found, Lowerer(self._nest, found.steps, self._config)
+
+    def _sampled_tile(self, sizes: _Sizes, shapes: list[Shape]) -> Tile | None:
+        """Where loops in order have many iterations."""
+        if not any(isinstance(step, Repeat) for step in self._plan):
+            return None
+        sample, lowerer = self._sample
+        rank = max(len(shape) for shape in sizes.shapes)
+        found = tilings_of(self._types, shapes, self._config)
+        tiles = [each.tile for each in found if set(each.tile[rank:]) <= {1}]
+
+        def estimate(names: Mapping[str, int], tile: Tile) -> int:
+            return lowerer._lower(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
+
+        scalars = self._scalars(sizes).items()
+        whole = {name: value for name, value in scalars if isinstance(value, int)}
+        return sample.tile({**dict(sizes.sizes), **whole}, tiles, estimate)
 
     def _orders(self, tiling: Tiling) -> list[dict[int, TileOrder]]:
         """In which sums may be added up, by dimension; at first, in memory alone."""
@@ -283,8 +317,8 @@ class Lowerer:
             )
             if found.how == allocation.FEW:
                 raise CapacityError(
-                    f"a step needs {found.rows} rows beside its operands: {config.wordlines} "
-                    "wordlines are too few"
+                    f"wordlines = {config.wordlines}: must be at least {2 * config.wordlines}, for "
+                    f"a step that needs {found.rows} rows beside its operands"
                 )
             if found.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])
@@ -312,7 +346,7 @@ class Lowerer:
         while True:
             count = self._steps
             found = room(count + len(shapes) + len(bits), count)
-            ended = unroll(template, made, names, shapes, bits, found)
+            ended = unroll(template, made, names, shapes, given.limits, bits, found)
             if ended.how == unrolling.DONE:
                 return found
             if ended.how != unrolling.FULL:
@@ -323,9 +357,9 @@ class Lowerer:
         if ended.how == unrolling.SEVERAL:
             return WorkloadError(f"copies of {ended.place} cells are not supported")
         array = prepared.template.accesses[ended.number]["array"]
-        dimension = len(sizes.shapes[array]) - 1 - ended.dimension
+        dimension = len(sizes.limits[array]) - 1 - ended.dimension
         return OutsideError(
             f"{prepared.places[ended.number]}: {list(self._nest.arrays)[array]}: index "
             f"{ended.place} in dimension {dimension}: must be at least 0 and less than "
-            f"{sizes.shapes[array][dimension]}"
+            f"{sizes.limits[array][dimension]}"
         )

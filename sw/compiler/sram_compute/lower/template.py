@@ -44,11 +44,11 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
 )
 from sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
-from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat
+from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
 from sw.compiler.sram_compute.tdfg.plan import Step as Planned
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.scalar_type import BOOL, ScalarType
 
 
 def _record(names: str) -> np.dtype:
@@ -176,6 +176,7 @@ class _Builder:
         self._run(plan)
         self._parts.append(self._begin())
         constants = [(0 if isinstance(of, str) else of, rows) for of, rows in self._constants]
+        written = {each.array for region in regions(plan) for each in region.graph.outputs}
         template = Template(
             self._bounds.bounds(),
             np.array(self._controls, CONTROL),
@@ -189,7 +190,7 @@ class _Builder:
             np.array(constants, CONSTANT),
             copies,
             np.array([type.bits for type in types]),
-            np.array([self._arrays[name] for name in self._nest.results]),
+            np.array([at for name, at in self._arrays.items() if name in written], np.int64),
         )
         names = tuple(self._bounds.names)
         return Prepared(
@@ -276,6 +277,11 @@ class _Builder:
         try:
             steps = calculate(function, types, type, self._operations)
         except UnsupportedError as error:
+            lacking = {each.name for each in (*types, type) if not each.is_integer}
+            lacking -= {BOOL.name, *self._config.formats}
+            if lacking:
+                formats = f"formats = {list(self._config.formats)}"
+                raise WorkloadError(f"{error}: {formats}: must have {min(lacking)}") from None
             raise WorkloadError(f"{error}: banks have no operation for it") from None
         return self._group(steps, type)
 

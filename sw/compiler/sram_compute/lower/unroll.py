@@ -80,6 +80,7 @@ def unroll(
     finishes: Finishes,
     names: np.ndarray,
     shapes: np.ndarray,
+    limits: np.ndarray,
     bits: np.ndarray,
     found: Steps,
 ) -> Ended:
@@ -87,8 +88,8 @@ def unroll(
 
     names
         int64 [names]: values of sizes and scalars.
-    shapes
-        int64 [arrays, dimensions].
+    shapes, limits
+        int64 [arrays, dimensions]; of those that accesses must keep to.
     bits
         int64 [constants].
     """
@@ -105,7 +106,7 @@ def unroll(
         control = template.controls[place]
         place += 1
         if control.kind == REGION:
-            ended = _region(region, control.number, shapes)
+            ended = _region(region, control.number, shapes, limits)
             if ended.how != DONE:
                 return ended
             continue
@@ -145,7 +146,7 @@ def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray
 
 
 @compiled_inner
-def _region(region: _Region, number: int, shapes: np.ndarray) -> Ended:
+def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray) -> Ended:
     template, names, found = region.template, region.names, region.found
     first, end = template.parts[number], template.parts[number + 1]
     for at in range(first.extents, end.extents):
@@ -154,7 +155,7 @@ def _region(region: _Region, number: int, shapes: np.ndarray) -> Ended:
             size = value_of(template.bounds, template.sizes[place], names)
             is_first = place == extent.first
             names[extent.name] = size if is_first else max(names[extent.name], size)
-    ended = _checked(template, first.accesses, end.accesses, names, shapes)
+    ended = _checked(template, first.accesses, end.accesses, names, limits)
     if ended.how != DONE:
         return ended
     cells = np.empty((DIMENSIONS, 2), np.int64)
@@ -192,7 +193,7 @@ def _is_full(found: Steps) -> bool:
 
 @compiled_inner
 def _checked(
-    template: Template, first: int, end: int, names: np.ndarray, shapes: np.ndarray
+    template: Template, first: int, end: int, names: np.ndarray, limits: np.ndarray
 ) -> Ended:
     cells = np.empty((DIMENSIONS, 2), np.int64)
     for number in range(first, end):
@@ -202,7 +203,7 @@ def _checked(
         cells_of(template.bounds, access.box, names, cells)
         for dimension in range(DIMENSIONS):
             low, high = cells[dimension, 0], cells[dimension, 1]
-            if low < 0 or high > shapes[access.array, dimension]:
+            if low < 0 or high > limits[access.array, dimension]:
                 return Ended(OUTSIDE, number, dimension, low if low < 0 else high - 1)
     return Ended(DONE, 0, 0, 0)
 

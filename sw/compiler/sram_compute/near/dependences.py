@@ -56,7 +56,7 @@ def _require_own(stored: Stored) -> None:
     for index in stored.indices:
         affine = affine_of(index)
         if affine is None:
-            reject(stored.place, f"{stored.array}: the index of what is written is loaded")
+            reject(stored.place, f"{stored.array}: the index of what is written must be affine")
         names = variables & affine.names
         if len(names) > 1 or names & seen:
             reject(

@@ -93,7 +93,7 @@ def sum_lanes(
     streams = Streams(arrays, (ONCE,) * DIMENSIONS, names)
     target, index = streams.find(stored.array, stored.indices, place)
     if index is not None:
-        reject(place, f"{stored.array}: the index of what is written is loaded")
+        reject(place, f"{stored.array}: the index of what is written must be affine")
 
     def whole(sum: Reduction | Recurrence) -> Operand:
         assert isinstance(sum, Reduction)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, UNITS, Opcode
-from hw.sram_compute.program import Command, command
+from hw.sram_compute.isa import STRIP, UNITS
+from hw.sram_compute.program import Command
+from sw.compiler.sram_compute.near.copy_schedule import with_copies
 from sw.compiler.sram_compute.near.expressions import require_word
 from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
@@ -44,28 +45,13 @@ class NearCode:
 
     @property
     def units(self) -> int:
-        """Of all commands, at most."""
-        own = sum(UNITS[each.opcode] for each in self.computing)
-        return own + (len(self.arrays) + len(self.results)) * UNITS[Opcode.COPY]
+        """Of all commands."""
+        return sum(UNITS[each.opcode] for each in self.commands(dict.fromkeys(self.arrays, 0)))
 
     def commands(self, lines: Mapping[str, int]) -> list[Command]:
         """All: what is needed comes to banks, is computed, what is written goes back. ``lines``:
         the first one of each array in memory."""
-        copies = [
-            [
-                command(
-                    Opcode.COPY,
-                    is_store=is_store,
-                    line=lines[name],
-                    words=self.arrays[name].line,
-                    lines=self.arrays[name].lines,
-                )
-                for name in names
-                if self.arrays[name].lines
-            ]
-            for is_store, names in enumerate((self.loads, self.results))
-        ]
-        return [*copies[0], *self.computing, *copies[1]]
+        return with_copies(self.computing, self.arrays, self.loads, self.results, lines)
 
 
 def near_code(
@@ -122,10 +108,12 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
             continue
         found[name] = Placed(binding.arrays[name].shape, line)
         line += -(-found[name].lines // step) * step
-    room, words = Room(config.banks, line * LINE_WORDS), config.banks * config.bank_words
-    if room.word + room.lanes > words:
+    room = Room(config.banks, line * LINE_WORDS)
+    words = room.word + room.lanes
+    if words > config.banks * config.bank_words:
         raise CapacityError(
-            f"{nest.name}: its arrays and sums are {room.word + room.lanes} words: banks have "
-            f"{words}"
+            f"{nest.name}: banks x arrays x wordlines x bitlines = {config.banks} x "
+            f"{config.arrays} x {config.wordlines} x {config.bitlines}: must be at least "
+            f"{8 * WORD_BYTES * words}, for {words} words of arrays and sums"
         )
     return found, room

@@ -32,7 +32,7 @@ from sw.workloads.loops.scalar_type import FLOAT32
 
 _MOST_COUNT = (1 << COUNT_BITS) - 1 - STRIP
 
-_COPIES = (6, 4, 2)
+_COPIES = (7, 6, 4, 2)
 """Iterations of z that are done at once, as far as there are registers."""
 
 
@@ -243,7 +243,7 @@ class Statements:
                 made = self._program(stored, x, y, several, around, shared)
                 if rest:
                     last = Loop(z.variable, z.first + whole * copies * z.step, rest, z.step)
-                    made += self._program(stored, x, y, [last], around, ())
+                    made += self._jammed(stored, [x, y, last], around)
                 return made
             except NotTensor:
                 continue  # too many registers, operations or streams

@@ -169,7 +169,10 @@ class StripProgram:
     def keep_apart(self, operand: Operand) -> Register:
         """A register with the value, which nothing else of the program writes."""
         found = self._unused()
-        self.set(found, Opcode.OR, operand, Immediate(0))
+        if operand == Immediate(0):
+            self.set(found, Opcode.AND, found, operand)
+        else:
+            self.set(found, Opcode.OR, operand, Immediate(0))
         return found
 
     def release(self, register: Register) -> None:

@@ -273,6 +273,13 @@ def arrays_of(graph: Graph) -> Iterator[str]:
     yield from found
 
 
+def mentioned_arrays(graph: Graph) -> frozenset[str]:
+    """Arrays that are read, written or checked."""
+    written = {each.array for each in graph.outputs}
+    checked = {each.array for each in graph.accesses}
+    return frozenset(written | checked | {*arrays_of(graph)})
+
+
 def _domain(node: Node, found: Sequence[Box], graph: Graph) -> Box:
     match node:
         case Tensor() | Stream():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     lattice_of,
     only_used,
 )
+from sw.compiler.sram_compute.tdfg.iterations import Frame, Iterations
 from sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
     Reduction,
@@ -94,21 +95,6 @@ def unroll(
     return _Unroller(nest, flatten(body, known), around, options).graphs()
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """Where the iterations of a statement are.
-
-    variables
-        of each dimension of the lattice that has a loop: its variable, and by how much its cell
-        lies above its value.
-    cells
-        of each dimension the cells of all iterations.
-    """
-
-    variables: Mapping[int, tuple[str, Affine]]
-    cells: Box
-
-
 class _Unroller:
     def __init__(
         self, nest: Nest, stored: list[Stored], around: Sequence[For], options: Options
@@ -117,11 +103,6 @@ class _Unroller:
         self._stored = stored
         self._options = options
         self._scalars = set(nest.scalars)
-        self._outer = {size.name for size in nest.sizes}
-        for loop in around:
-            lower = affine_of(loop.lower)
-            if lower is not None and lower.is_at_least(number(0)):
-                self._outer.add(loop.variable)
         named_arrays = {
             each.array
             for one in stored
@@ -131,7 +112,7 @@ class _Unroller:
         self._arrays = {name: each for name, each in nest.arrays.items() if name in named_arrays}
         self._rank = max(len(array.shape) for array in self._arrays.values())
         self._shapes = {name: self._shape(array) for name, array in self._arrays.items()}
-        self._ranges: dict[str, tuple[Affine, Affine]] = {}
+        self._iterations = Iterations(nest, around, self._rank)
         self._builder = Builder()
         self._accesses: list[Access] = []
         self._reads: list[Element] = []
@@ -188,13 +169,13 @@ class _Unroller:
     def _output(self, stored: Stored) -> Output:
         self._loops = tuple((loop.variable, loop.place) for loop in stored.loops)
         for loop in stored.loops:
-            self._range(loop)
-        indices = self._indices(stored.array, stored.indices, stored.place)
+            self._iterations.add(loop)
+        indices = self._iterations.indices(stored.indices)
         variables: dict[int, tuple[str, Affine]] = {}
         cells: list[Interval] = []
         for dimension, index in enumerate(indices):
-            variable = None if index is None else self._variable(index)
-            if index is None or (variable is None and index.names - self._outer):
+            variable = None if index is None else self._iterations.variable(index)
+            if index is None or (variable is None and index.names - self._iterations.outer):
                 reject(
                     stored.place,
                     f"{stored.array} is written where its index in dimension "
@@ -207,9 +188,9 @@ class _Unroller:
             if variable in {name for name, _ in variables.values()}:
                 reject(stored.place, f"{stored.array} is written along a diagonal of {variable}")
             variables[dimension] = variable, index.without(variable)
-            lower, upper = self._ranges[variable]
+            lower, upper = self._iterations.ranges[variable]
             cells.append(interval(lower, upper) + index.without(variable))
-        frame = _Frame(variables, tuple(cells))
+        frame = Frame(variables, tuple(cells))
         value = self._value(stored.value, frame, guarded=False)
         box = tuple(cells)
         self._accesses.append(Access(stored.array, box, box, stored.place))
@@ -221,45 +202,7 @@ class _Unroller:
     ) -> Element:
         return Element(array, tuple(indices), box, self._loops, self._statement, place)
 
-    def _range(self, loop: For) -> None:
-        """Of a loop whose iterations lie side by side."""
-        lower, upper = affine_of(loop.lower), affine_of(loop.upper)
-        for bound, expression in ((lower, loop.lower), (upper, loop.upper)):
-            if bound is None:
-                word = (
-                    "loaded"
-                    if any(isinstance(e, Load) for e in nodes(expression))
-                    else "not affine"
-                )
-                reject(
-                    expression.place,
-                    f"a bound of {loop.variable} is {word}: must be affine in sizes",
-                )
-            others = bound.names - self._outer
-            if others:
-                reject(
-                    expression.place,
-                    f"a bound of {loop.variable} has {min(others)}: must be affine in sizes and "
-                    "the variables of loops that run in order, for iterations to make a box",
-                )
-        if loop.step != 1:
-            reject(loop.place, f"{loop.variable} steps by {loop.step}: must be by 1")
-        assert lower is not None and upper is not None
-        self._ranges[loop.variable] = lower, upper
-
-    def _indices(self, array: str, indices: Sequence[Any], place: Place) -> list[Affine | None]:
-        """Of each dimension of the lattice, dimension 0 first."""
-        found: list[Affine | None] = [affine_of(each) for each in reversed(indices)]
-        return found + [number(0)] * (self._rank - len(indices))
-
-    def _variable(self, index: Affine) -> str | None:
-        """The one loop variable that an index has once, beside numbers of the outside."""
-        inner = [name for name in index.names if name in self._ranges]
-        if len(inner) == 1 and index.factor(inner[0]) == 1:
-            return inner[0] if not index.without(inner[0]).names - self._outer else None
-        return None
-
-    def _value(self, value: Any, frame: _Frame, *, guarded: bool) -> int:
+    def _value(self, value: Any, frame: Frame, *, guarded: bool) -> int:
         add = self._builder.add
         match value:
             case Constant(constant, type):
@@ -306,9 +249,9 @@ class _Unroller:
         ):
             reject(place, f"{operator} may be an error: must be by a number below the bits")
 
-    def _load(self, load: Load, frame: _Frame, guarded: bool) -> int:
-        indices = self._indices(load.array, load.indices, load.place)
-        box, moves = self._aligned(indices, frame)
+    def _load(self, load: Load, frame: Frame, guarded: bool) -> int:
+        indices = self._iterations.indices(load.indices)
+        box, moves = self._iterations.aligned(indices, frame)
         if box is None:
             return self._stream(load, frame, guarded)
         shape = self._shapes[load.array]
@@ -332,36 +275,7 @@ class _Unroller:
                     )
         return found
 
-    def _aligned(
-        self, indices: Sequence[Affine | None], frame: _Frame
-    ) -> tuple[Box | None, list[Any]]:
-        """The part of the array that iterations read, and what brings it to their cells: of each
-        dimension a distance, or distance and count of a broadcast."""
-        box: list[Interval] = []
-        moves: list[Any] = []
-        for dimension, index in enumerate(indices):
-            if index is None:
-                return None, []
-            variable = self._variable(index)
-            cells = frame.cells[dimension]
-            (start,), (end,) = cells.lower, cells.upper
-            if variable is not None:
-                name, offset = frame.variables.get(dimension, ("", number(0)))
-                if name != variable:
-                    return None, []
-                distance = offset - index.without(variable)
-                box.append(cells + -distance)
-                moves.append(distance)
-            elif index.names - self._outer:
-                return None, []
-            else:
-                box.append(at(index))
-                is_line = dimension in frame.variables
-                distance = start - index
-                moves.append((distance, end - start) if is_line else distance)
-        return tuple(box), moves
-
-    def _stream(self, load: Load, frame: _Frame, guarded: bool) -> int:
+    def _stream(self, load: Load, frame: Frame, guarded: bool) -> int:
         """A gather."""
         if not self._options.streams:
             reject(
@@ -374,29 +288,29 @@ class _Unroller:
         cells: dict[str, Affine] = {}
         for dimension, (variable, offset) in frame.variables.items():
             cells[variable] = named(f"x{dimension}") - offset
-        gather = Gather(load, cells, self._ranges, self._outer)
+        gather = Gather(load, cells, self._iterations.ranges, self._iterations.outer)
         indices, loaded = gather.indices()
         for each in (*loaded, load):
-            affine = self._indices(each.array, each.indices, each.place)
+            affine = self._iterations.indices(each.indices)
             self._reads.append(self._element(each.array, affine, None, each.place))
         return self._builder.add(Stream(load.array, tuple(indices), frame.cells, load.type))
 
-    def _reduction(self, value: Reduction, frame: _Frame) -> int:
+    def _reduction(self, value: Reduction, frame: Frame) -> int:
         if value.type == FLOAT32 and value.operator == "+" and not self._options.reassociate:
             reject(value.place, "a sum of float32 in another order: must be as the source says")
         variables, cells = dict(frame.variables), list(frame.cells)
         dimensions = []
         for loop in value.loops:
-            self._range(loop)
-            dimension, offset = self._line(loop, value, variables)
+            self._iterations.add(loop)
+            dimension, offset = self._iterations.line(loop, value, variables)
             first = cells[dimension]
             variables[dimension] = loop.variable, offset
-            lower, upper = self._ranges[loop.variable]
+            lower, upper = self._iterations.ranges[loop.variable]
             cells[dimension] = interval(lower, upper) + offset
             dimensions.append((dimension, first, cells[dimension]))
         loops, own = self._loops, tuple((loop.variable, loop.place) for loop in value.loops)
         self._loops = (*loops, *own)
-        found = self._value(value.term, _Frame(variables, tuple(cells)), guarded=False)
+        found = self._value(value.term, Frame(variables, tuple(cells)), guarded=False)
         self._loops = loops
         for dimension, first, line in dimensions:
             found = self._builder.add(Reduce(value.operator, found, dimension, value.type))
@@ -405,26 +319,6 @@ class _Unroller:
                 found = self._builder.add(Move(found, dimension, distance, value.type))
         initial = self._value(value.initial, frame, guarded=False)
         return self._builder.add(Compute(value.operator, (initial, found), value.type))
-
-    def _line(
-        self, loop: For, value: Reduction, variables: Mapping[int, Any]
-    ) -> tuple[int, Affine]:
-        """The dimension along which a loop is summed up, and the cell of its iteration 0: those of
-        the first load with its variable."""
-        for each in nodes(value.term):
-            if isinstance(each, Load):
-                for dimension, index in enumerate(
-                    self._indices(each.array, each.indices, each.place)
-                ):
-                    if index is None or dimension in variables:
-                        continue
-                    if self._variable(index) == loop.variable:
-                        return dimension, index.without(loop.variable)
-        reject(
-            value.place,
-            f"no dimension is free to sum {loop.variable} up along: must be one in which the "
-            "result has one element",
-        )
 
 
 __all__ = ["NotTensor", "Options", "unroll"]

@@ -98,7 +98,7 @@ def _describe(number: int) -> GpuInfo:
     major = device_attribute(number, "COMPUTE_CAPABILITY_MAJOR")
     minor = device_attribute(number, "COMPUTE_CAPABILITY_MINOR")
     return GpuInfo(
-        name=call("cuDeviceGetName", 256, device).rstrip(b"\0").decode(),
+        name=call("cuDeviceGetName", 256, device).partition(b"\0")[0].decode(),
         arch=f"sm_{major}{minor}",
         multiprocessors=device_attribute(number, "MULTIPROCESSOR_COUNT"),
         memory=int(call("cuDeviceTotalMem", device)),

@@ -96,10 +96,10 @@ class GpuMeasurer:
             tables = DeviceTables([*copies.addresses, *padding], (copies, shared))
             embedding = GpuEmbedding(kernel.program, tables, device=number)
             _launch(embedding, kernel, self._batches[0], timed=True)  # warms up
-            times = np.zeros(len(kernel.sources))
+            times = np.zeros((2, len(kernel.sources)))
             for batch in self._batches:
                 times += _launch(embedding, kernel, batch, timed=True)[1]
-            return [float(time) for time in times[: kernel.candidates]]
+            return [float(time) for time in times[:, : kernel.candidates].flat]
 
     def fused(self, device: int, job: FusedJob) -> float:
         with self._failures(device):
@@ -150,7 +150,7 @@ class GpuMeasurer:
 def _launch(
     embedding: GpuEmbedding, kernel: TuningKernel, batch: Batch, *, timed: bool = False
 ) -> tuple[GpuRun, np.ndarray]:
-    """A launch, and for timed ones the sum of block times of each feature, in cycles.
+    """A launch, and for timed ones sum and maximum of each feature's block times, in cycles.
 
     Blocks of all features are mixed, where candidates are to be compared, so that all of them run
     in the same company.
@@ -161,8 +161,9 @@ def _launch(
     staged = embedding.stage(inputs, mapping)
     embedding.launch(staged, timed=timed)
     run = embedding.collect(staged, fetch=False)
-    times = np.zeros(len(kernel.sources))
+    times = np.zeros((2, len(kernel.sources)))
     if run.block_times is not None:
-        spans = run.block_times["end"] - run.block_times["begin"]
-        times += np.bincount(mapping.tasks["feature"], spans.astype(float), len(times))
+        spans = (run.block_times["end"] - run.block_times["begin"]).astype(float)
+        np.add.at(times[0], mapping.tasks["feature"], spans)
+        np.maximum.at(times[1], mapping.tasks["feature"], spans)
     return run, times

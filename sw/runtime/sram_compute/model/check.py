@@ -45,7 +45,7 @@ def operand_is_bad(config: SramConfig, command: Command) -> bool:
             and bool(fields["reads"] or fields["d_is_turned"])
         )
     if command.opcode == Opcode.NEAR:
-        return min(fields["counts"]) == 0
+        return min(fields["counts"]) == 0 or bool(fields["first_z"] >= fields["counts"][2])
     if command.opcode == Opcode.CORE:
         return bool(fields["first"] >= config.core_instructions)
     if command.opcode == Opcode.COMPUTE:

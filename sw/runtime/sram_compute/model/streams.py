@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from hw.sram_compute.word_network import word_cycles
 from sw.runtime.sram_compute.model.check import StoppedError
+from sw.runtime.sram_compute.model.copy_waits import Accesses, CopyWaits, Round
 from sw.runtime.sram_compute.model.engines import Engines, Fields
 from sw.runtime.sram_compute.model.strip_arithmetic import computed
 from sw.runtime.sram_compute.model.strip_times import Times
@@ -43,7 +45,7 @@ class Streaming:
     def is_complete(self, near: Fields) -> bool:
         return all(slot in self.operations for slot in range(near["last"] + 1))
 
-    def run(self, near: Fields, start: int) -> int:
+    def run(self, near: Fields, start: int, waits: CopyWaits) -> int:
         """Begins in a cycle; the first in which all is through. Raises ``StoppedError``."""
         times, idle = Times(), start + 1
         for place, begins_z in self._places(near):
@@ -56,7 +58,11 @@ class Streaming:
             stores = operation["operation"] == ExecuteOpcode.STORE
             accesses = operation["reads"] or stores
             begun = times.begin(offered + 3 * accesses, stores and operation["a_is_turned"])
-            times.access(begun, self._strip(near, place, operation, stores))
+            cycles, found = self._strip(near, place, operation, stores)
+            if found is None or waits.is_over(begun):
+                times.access(begun, cycles)
+            else:
+                times.ends = waits.ends(times.first_access(begun), found)
             self.strips += 1
             idle = begun + 1
         return max(idle, times.through)
@@ -65,15 +71,17 @@ class Streaming:
         """All operations in order, and whether they are the first of a z."""
         width, height, depth = near["counts"]
         groups = near["span"] or -(-width // (STRIP * self._config.banks))
-        for z in range(depth):
+        for z in range(near["first_z"], depth):
             for x in range(groups):
                 for y in range(height):
                     for slot in range(near["last"] + 1):
                         is_met = (x == 0, x == groups - 1, y == 0, y == height - 1)
                         yield _Place(slot, x, y, z, is_met), not (x or y or slot)
 
-    def _strip(self, near: Fields, place: _Place, operation: Fields, stores: bool) -> np.ndarray:
-        """Does an operation; the cycles of each step's access."""
+    def _strip(
+        self, near: Fields, place: _Place, operation: Fields, stores: bool
+    ) -> tuple[np.ndarray, Accesses | None]:
+        """Does an operation; the cycles of each step's access, and what is accessed."""
         engines = self._engines
         registers = engines.registers
         own, first_strip = self._own(near, place)
@@ -88,13 +96,15 @@ class Streaming:
         a, cycles = None, np.ones(STRIP, np.int64)
         if operation["operation"] == ExecuteOpcode.FDIV:
             cycles = np.full(STRIP, DIVIDE_CYCLES)
+        found: Accesses | None = None
         columns = _columns(engines.turned)
         if operation["reads"] or stores:
             index = self._index(operation)
-            rows, columns_of, banks, enabled = self._access(
+            (rows, columns_of, banks), enabled, lines = self._access(
                 place, operation, own, first_strip, is_there, index
             )
-            cycles = self._rounds(rows, columns_of, banks, enabled, stores)
+            cycles, rounds = self._rounds(rows, columns_of, banks, enabled, stores)
+            found = Accesses(lines, enabled, stores, rounds)
             if stores:
                 stream = self.streams[operation["stream"]] if enabled.any() else _EMPTY_STREAM
                 data = columns if operation["a_is_turned"] else b
@@ -105,14 +115,14 @@ class Streaming:
                 if self._is_uniform(operation):
                     a = np.where(is_there, a[:, :1], 0).astype(np.uint32)
         if stores:
-            return cycles
+            return cycles, found
         if a is None and operation["a_is_turned"]:
             a = columns
         if operation["d_is_turned"]:
             engines.turned[:] = registers[operation["a"]] if a is None else a
-            return cycles
+            return cycles, found
         self._compute(operation, a, b, is_there | bool(operation["is_whole"]))
-        return cycles
+        return cycles, found
 
     def _compute(
         self, operation: Fields, a: np.ndarray | None, b: np.ndarray, changes: np.ndarray
@@ -157,14 +167,15 @@ class Streaming:
         first_strip: int,
         is_there: np.ndarray,
         index: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Rows, places in rows, banks, and which are accessed, [banks, steps] each."""
+    ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray, np.ndarray | None]:
+        """Rows, places in rows and banks; which are accessed; and lines of words; [banks, steps]
+        each."""
         number = operation["stream"]
         stream = self.streams.get(number)
         if stream is None:
             if is_there.any():
                 raise StoppedError(ErrorCause.STREAM, number)
-            return index, index, index, is_there
+            return (index, index, index), is_there, index
         by_x, by_y, by_z = stream["strides"]
         steps = (first_strip + own) * STRIP + _STEPS
         element = stream["base"] + steps * by_x + place.y * by_y + place.z * by_z
@@ -189,7 +200,7 @@ class Streaming:
             found = engines.places(element)
         if (is_bad & enabled).any():
             raise StoppedError(ErrorCause.STREAM, number)
-        return (*found, enabled)
+        return found, enabled, None if stream["is_transposed"] else element // LINE_WORDS
 
     def _is_uniform(self, operation: Fields) -> bool:
         """Whether one word is all elements of a strip: it is read once."""
@@ -226,21 +237,24 @@ class Streaming:
         banks: np.ndarray,
         enabled: np.ndarray,
         stores: bool,
-    ) -> np.ndarray:
-        """Cycles of each step, as ``WordNetwork`` has it."""
+    ) -> tuple[np.ndarray, dict[int, list[Round]]]:
+        """Cycles of each step, as ``WordNetwork`` has it, and of each round of those in which words
+        go from bank to bank."""
         cycles = np.ones(STRIP, np.int64)
+        rounds: dict[int, list[Round]] = {}
         crosses = (enabled & (banks != self._number)).any(axis=0)
         for step in np.flatnonzero(crosses):
             wants = [
                 (int(engine), int(banks[engine, step]), (rows[engine, step], columns[engine, step]))
                 for engine in np.flatnonzero(enabled[:, step])
             ]
-            cycles[step] = self._step_cycles(wants, stores)
-        return cycles
+            rounds[int(step)] = self._step_rounds(wants, stores)
+            cycles[step] = sum(spent for spent, _ in rounds[int(step)])
+        return cycles, rounds
 
-    def _step_cycles(self, wants: list[tuple[int, int, Any]], stores: bool) -> int:
+    def _step_rounds(self, wants: list[tuple[int, int, Any]], stores: bool) -> list[Round]:
         """``wants``: engines, the banks of their words, and these."""
-        cycles = 0
+        rounds: list[Round] = []
         while wants:
             chosen: dict[int, tuple[int, Any]] = {}
             for engine, bank, word in wants:
@@ -252,10 +266,11 @@ class Streaming:
                 if engine == chosen[bank][0] or not stores and word == chosen[bank][1]
             }
             crossing = sum(engine in served and engine != bank for engine, bank, _ in wants)
-            cycles += word_cycles(self._config.network_bits) if crossing else 1
+            spent = word_cycles(self._config.network_bits) if crossing else 1
+            rounds.append((spent, frozenset(chosen)))
             self.words_between_banks += crossing
             wants = [each for each in wants if each[0] not in served]
-        return cycles
+        return rounds
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,13 @@ class Times:
         """The cycle in which an operation begins that is offered from a cycle on."""
         return max(offered, self.ends[0], self.ends[2] + 3 if drains else 0)
 
+    def first_access(self, begun: int) -> int:
+        """The first cycle of the first step's access."""
+        return self._next(self._next(begun)) + 1
+
     def access(self, begun: int, cycles: np.ndarray) -> None:
         """``cycles``: those that the access of each step takes."""
-        first = self._next(self._next(begun)) + 1
-        ends = first + np.cumsum(cycles) - 1
+        ends = self.first_access(begun) + np.cumsum(cycles) - 1
         self.ends = (int(ends[-3]), int(ends[-2]), int(ends[-1]))
 
     def _next(self, cycle: int) -> int:

@@ -17,17 +17,19 @@ from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.program import Command, decode, opcode_of
 from hw.sram_compute.row_network import SEND_CYCLES
-from hw.sram_compute.word_copy import LOAD_CYCLES, STORE_CYCLES
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
 from sw.runtime.sram_compute.model.array import ComputeArray
 from sw.runtime.sram_compute.model.bank import Bank, Move
 from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
+from sw.runtime.sram_compute.model.copy_times import CopyTimes
+from sw.runtime.sram_compute.model.copy_waits import CopyWaits
 from sw.runtime.sram_compute.model.core import CoreRuns, no_program
-from sw.runtime.sram_compute.model.cycle_counts import cycle_counts
+from sw.runtime.sram_compute.model.cycle_counts import Interval, cycle_counts
 from sw.runtime.sram_compute.model.engines import Engines
+from sw.runtime.sram_compute.model.fetch_times import FetchTimes
 from sw.runtime.sram_compute.model.lockstep import run_banks
-from sw.runtime.sram_compute.model.memory_times import Channel, FetchTimes
+from sw.runtime.sram_compute.model.memory_times import Channel
 from sw.runtime.sram_compute.model.streams import Streaming
 from sw.runtime.sram_compute.model.tiles import pattern
 
@@ -98,7 +100,9 @@ class Run:
         self._system = system
         self._config = system.config
         self._channel = Channel(system.config)
-        self._fetch = FetchTimes(system.config, self._channel, first_line)
+        self._copies = CopyTimes(self._channel, system.config.banks)
+        self._fetch = FetchTimes(system.config, self._channel, self._copies, first_line)
+        self._waits = CopyWaits(self._fetch, self._copies)
         self._place = first_line * LINE_UNITS
         self._layouts: dict[int, Mapping[str, Any]] = {}
         self._is_unsynced = False
@@ -199,17 +203,17 @@ class Run:
                 cycle,
             )
         elif opcode in (Opcode.SHIFT, Opcode.BROADCAST):
-            self._exchange(opcode, fields, self._quiet(cycle))
+            self._exchange(opcode, fields, max(self._quiet(cycle), self._copied()))
             self._is_unsynced = True
         elif opcode == Opcode.LAYOUT:
             self._layouts[fields["layout"]] = fields
             self._cycle = cycle + 1
         elif opcode in (Opcode.LOAD, Opcode.STORE):
-            idle = self._fetch.hold(cycle)
+            idle = self._hold(cycle)
             self._transfer(opcode, fields, max(self._quiet(cycle), idle))
             self._fetch.release(self._cycle)
         elif opcode == Opcode.CORE:
-            idle = self._fetch.hold(cycle)
+            idle = self._hold(cycle)
             end = self._core.run(fields["first"], max(cycle, idle), self._place)
             self._cycle = end + 2
             self._fetch.release(self._cycle)
@@ -219,7 +223,18 @@ class Run:
             self._is_unsynced = False
             self._cycle = self._quiet(cycle) + 1
         else:
-            self._end(self._quiet(cycle) + END_CYCLES)
+            self._end(max(self._quiet(cycle), self._copied()) + END_CYCLES)
+
+    def _hold(self, cycle: int) -> int:
+        """Nothing is fetched from a cycle on; the first in which nothing is fetched or copied."""
+        idle = self._fetch.hold(cycle)
+        return max(idle, self._copied(asks=False))
+
+    def _copied(self, *, asks: bool = True) -> int:
+        """The first cycle in which nothing is copied; no command is taken before it."""
+        while (end := self._copies.end) is None:
+            self._fetch.pass_line(asks=asks)
+        return end
 
     def _quiet(self, cycle: int) -> int:
         """The first cycle from ``cycle`` on in which nothing is under way."""
@@ -234,12 +249,14 @@ class Run:
         cycle: int,
     ) -> None:
         banks, skips = self._system.banks, self._config.skip
+        cycle = max(cycle, self._copied())
         spent = run_banks(self._system.arrays, len(banks), program, bases, n, skips=skips)
         self._cycle = 1 + max(
             bank.compute_elsewhere(cycle, each) for bank, each in zip(banks, spent, strict=True)
         )
 
     def _move(self, move: Move, cycle: int) -> None:
+        cycle = max(cycle, self._copied())
         self._cycle = 1 + max(bank.execute(move, cycle) for bank in self._system.banks)
 
     def _exchange(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
@@ -298,45 +315,40 @@ class Run:
             self._streaming.operations[fields["slot"]] = fields
             self._cycle = cycle + 1
         elif opcode == Opcode.COPY:
-            idle = self._fetch.hold(cycle)
-            self._copy(fields, max(self._quiet(cycle), idle))
-            self._fetch.release(self._cycle)
+            self._copy(fields, self._quiet(cycle))
         else:
             start = self._quiet(cycle)
-            through = self._streaming.run(fields, start)
+            through = self._streaming.run(fields, start, self._waits)
             self._near[fields["is_final"]].append((start + 1, through - 1))
             self._cycle = through + 1
 
-    def _copy(self, fields: dict[str, Any], start: int) -> None:
-        lines = fields["lines"]
+    def _copy(self, fields: dict[str, Any], cycle: int) -> None:
+        """Queues one, from a cycle on."""
+        while (room := self._copies.room) is None:
+            self._fetch.pass_line()
+        start = max(cycle, room)
+        self._fetch.pass_until(start)
+        self._copies.add(fields, start)
         self._system.engines.copy(fields, self._system.memory)
-        if fields["is_store"]:
-            end = transfer.store_times(self._channel, start, lines, STORE_CYCLES)
-        else:
-            end = transfer.load_times(self._channel, start, lines, LOAD_CYCLES)
-        self._counts["lines_stored" if fields["is_store"] else "lines_loaded"] += lines
-        self._transfers.append((start + 1, end))
-        self._cycle = end + 2
+        self._counts["lines_stored" if fields["is_store"] else "lines_loaded"] += fields["lines"]
+        self._cycle = start + 1
 
     def _end(self, cycles: int) -> None:
         banks = self._system.banks
         moves = [each for bank in banks for each in bank.times.shifts]
         programs = [each for bank in banks for each in bank.times.programs]
-        spent = cycle_counts(
-            cycles,
-            (self._exchanges + moves, programs, self._transfers, self._core.busy, *self._near),
-        )
-        names = (
-            "cycles_move",
-            "cycles_compute",
-            "cycles_transfer",
-            "cycles_core",
-            "cycles_near",
-            "cycles_final",
-            "cycles_command",
+        kinds: tuple[tuple[str, list[Interval]], ...] = (
+            ("cycles_move", self._exchanges + moves),
+            ("cycles_compute", programs),
+            ("cycles_transfer", self._waits.waits),
+            ("cycles_near", self._near[0]),
+            ("cycles_final", self._near[1]),
+            ("cycles_transfer", self._transfers + self._copies.busy),
+            ("cycles_core", self._core.busy),
+            ("cycles_command", []),
         )
         counters = {
-            **dict(zip(names, spent, strict=True)),
+            **cycle_counts(cycles, kinds),
             **self._counts,
             "core_instructions": self._core.instructions,
             "core_lines_read": self._core.lines_read,

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from hw.lib.errors import ProgramError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.command_program import fat_file, fat_program
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
 from sw.compiler.sram_compute.lowering import Lowering
 from sw.compiler.sram_compute.placement import planned
+from sw.compiler.sram_compute.sections import fat_file, fat_program
 from sw.compiler.sram_compute.tdfg.check import check_plan
 from sw.compiler.sram_compute.tdfg.graph import Graph
 from sw.compiler.sram_compute.tdfg.plan import Region, plan

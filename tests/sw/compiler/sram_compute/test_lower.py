@@ -310,7 +310,10 @@ def test_a_lattice_may_fill_all_tiles_of_the_largest_machine():
 
 def test_lattices_that_are_too_large_are_refused():
     nest = read_file(EXAMPLES / "vec_add.py")
-    message = r"^a lattice of 1008 x 1 x 1 needs 16 tiles of 64 bitlines: there are 8$"
+    message = (
+        "^banks x arrays = 2 x 4: must be at least 16, for a lattice of 1008 in 16 tiles "
+        "of 64 bitlines$"
+    )
     with pytest.raises(CapacityError, match=message):
         lower(nest, plan(nest), bind(nest, {"a": random(1000), "b": random(1000)}), SMALL)
 
@@ -321,9 +324,19 @@ def test_what_banks_do_not_compute_is_refused():
         lower(nest, plan(nest), bind(nest, {"a": random(4)}), SMALL)
 
 
+def test_formats_that_banks_lack_are_named():
+    other = SramConfig(banks=2, arrays=4, bitlines=64, formats=("bfloat16",))
+    nest = read_file(EXAMPLES / "vec_add.py")
+    message = r"^\+ of float32: formats = \['bfloat16'\]: must have float32$"
+    with pytest.raises(WorkloadError, match=message):
+        lower(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), other)
+
+
 def test_too_few_wordlines_are_refused():
     few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)
     nest = read_file(EXAMPLES / "vec_add.py")
-    message = r"^a step needs 42 rows beside its operands: 64 wordlines are too few$"
+    message = (
+        "^wordlines = 64: must be at least 128, for a step that needs 42 rows beside its operands$"
+    )
     with pytest.raises(CapacityError, match=message):
         lower(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), few)

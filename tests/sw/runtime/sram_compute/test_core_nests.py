@@ -277,7 +277,7 @@ def test_locals_keep_statements_together(tmp_path: Path):
 
 def test_a_saved_program_runs_on_the_core(model: Device, tmp_path: Path):
     given, path = workload("gather", tmp_path), tmp_path / "gather.npz"
-    model.compile(given).save(path)
+    model.compile(given, place="core").save(path)
     program = Program.load(path, lambda target: TARGET.schema)
     result = model.run(program, given.inputs)
     assert model.verify(result).bit_exact
@@ -313,7 +313,7 @@ def test_damaged_instructions_are_refused(model: Device, tmp_path: Path):
 
 def test_indices_outside_of_arrays_are_refused(model: Device, tmp_path: Path):
     given = workload("gather", tmp_path)
-    program = model.compile(given)
+    program = model.compile(given, place="core")
     with pytest.raises(WorkloadError, match="features: index 9 in dimension 0"):
         model.run(program, {**given.inputs, "index": np.full(6, 9, np.int32)})
 

@@ -238,13 +238,29 @@ def test_errors_of_a_run_name_the_source(tmp_path: Path, devices: Mapping[str, D
         devices["sram_b4"].run(program, {"a": np.zeros(5, np.int32), "b": np.full(5, 7, np.int32)})
 
 
+def test_what_a_configuration_cannot_hold_at_once_is_done_by_slabs(
+    tmp_path: Path, devices: Mapping[str, Device]
+):
+    nest = "void f(int n, const int8_t a[n], int8_t b[n]) {\n for (int i = 1; i < n; i++)\n  "
+    program = saved(f"{nest}b[i] = a[i] + a[i - 1];\n}}", tmp_path, "add.c", place="memory")
+    a = np.random.default_rng(0).integers(-60, 60, 20000, np.int8)
+    found = devices["sram_b4"].run(program, {"a": a}).outputs["b"]
+    assert (found == np.concatenate([[0], a[1:] + a[:-1]])).all()
+
+
 def test_what_a_configuration_cannot_hold_is_refused(tmp_path: Path):
     nest = "void f(int n, const int8_t a[n], int8_t b[n]) {\n for (int i = 0; i < n; i++)\n  "
     adding = saved(f"{nest}b[i] = a[i] + a[i];\n}}", tmp_path, "add.c")
+    begin = "void f(int n, int8_t a[n]) {\n for (int i = 0; i < n - 1; i++)\n  "
+    moving = saved(f"{begin}a[i] = a[i + 1];\n}}", tmp_path, "move.c")
     scan = saved((EXAMPLES / "scan.c").read_text(), tmp_path, "scan.c")
     with Device(load_configuration("sram_b4", ["core_lanes=0", "near_lanes=0"]), "model") as device:
-        with pytest.raises(CapacityError, match=r"^a lattice of 20032 x 1 x 1 needs 79 tiles "):
-            device.run(adding, {"a": np.zeros(20000, np.int8)})
         assert device.run(adding, {"a": np.zeros(200, np.int8)}).cycles
+        message = (
+            r"move\.c:2:2: banks x arrays = 4 x 16: must be at least 128, .*; nor by slabs: "
+            "a: rows are read that another slab writes$"
+        )
+        with pytest.raises(CapacityError, match=message):
+            device.run(moving, {"a": np.zeros(20000, np.int8)})
         with pytest.raises(WorkloadError, match=r"scan\.c:\d+:\d+: .* carried from one "):
             device.run(scan, {"a": np.zeros(20, np.float32)})

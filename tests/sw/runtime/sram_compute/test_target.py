@@ -112,7 +112,7 @@ def test_what_no_operation_begins_at_has_no_meaning(tmp_path):
         (
             ["input a int8 4 line=0", "end"],
             CapacityError,
-            ": 1 units of commands reach the arrays, which begin in line 0",
+            ": arrays begin in line 0: must begin behind the 1 units of commands, from line 1 on",
         ),
         (
             ["input a int8 2,4 line=1023", "end"],

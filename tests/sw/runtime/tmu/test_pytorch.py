@@ -16,11 +16,11 @@ from sw.golden import loops
 from sw.runtime.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
-from tests.support.pytorch_modules import bag, module, whole
+from tests.support.pytorch_modules import bag, compressed_rows, module, whole
 
 INDICES = torch.tensor([3, 0, 3, 9, 1])
 OFFSETS = torch.tensor([0, 2, 2])
-SPARSE = torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]]).to_sparse_csr()
+SPARSE = compressed_rows(torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]]))
 
 
 @pytest.fixture(autouse=True)

@@ -170,6 +170,10 @@ def test_refusals(source: str, refusal: str):
             "void f(int n, float a[n / 2]){}",
             "f.c:1:23: a size of a: must be made of int parameters, whole numbers, +, - and *",
         ),
+        (
+            "void f(int n, const float a[n]){ for (int i = 0; i < n; i++) a[i] += 1; }",
+            "f.c:1:62: a is const: must not be written",
+        ),
         ("void f(", "f.c:1:7: not C: At end of input"),
     ],
 )

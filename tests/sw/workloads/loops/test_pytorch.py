@@ -23,7 +23,7 @@ from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
 from sw.workloads.loops.sequence import in_sequence
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.errors import refused
-from tests.support.pytorch_modules import bag, module, whole
+from tests.support.pytorch_modules import bag, compressed_rows, module, whole
 
 FILE = Path(__file__).name
 INDICES = torch.tensor([3, 0, 3, 9, 1])
@@ -188,7 +188,7 @@ def test_additions_at_indices(dimension: int) -> None:
     assert workload.nest.results == ("into",)
 
 
-@pytest.mark.parametrize("sparse", (SPARSE.to_sparse_csr(), SPARSE.to_sparse_coo()))
+@pytest.mark.parametrize("sparse", (compressed_rows(SPARSE), SPARSE.to_sparse_coo()))
 @pytest.mark.parametrize("product", (torch.sparse.mm, torch.mm, torch.matmul, operator.matmul))
 def test_sparse_matrices(product: Callable[..., Any], sparse: torch.Tensor) -> None:
     def forward(self, a, x):
@@ -215,7 +215,7 @@ def product_with_vector(self, a):
         ),
         (
             product_with_vector,
-            SPARSE.to_sparse_csr(),
+            compressed_rows(SPARSE),
             "aten.matmul.default: its second operand has 1 dimensions: must have 2",
         ),
     ],
@@ -443,7 +443,7 @@ def test_results_that_are_refused() -> None:
         return a, 2
 
     with refused("row: result0: must be a dense tensor"):
-        module_workload(module(row), (SPARSE.to_sparse_csr(),))
+        module_workload(module(row), (compressed_rows(SPARSE),))
     with refused("row: result1: must be a dense tensor"):
         module_workload(module(row), (whole(3),))
 

@@ -71,9 +71,11 @@ def _local(*numbers: int) -> list[float]:
 
 
 def test_block_times_are_summed_for_each_candidate(on_fake: Call):
-    thread, warp, again = on_fake(_local, 0, 1)
+    thread, warp, again, *longest = on_fake(_local, 0, 1)
     assert 0 < thread < warp
     assert again == thread
+    assert longest[0] == longest[2]
+    assert all(0 < each < total for each, total in zip(longest, (thread, warp), strict=False))
 
 
 def test_block_times_of_batches_add_up(on_fake: Call):

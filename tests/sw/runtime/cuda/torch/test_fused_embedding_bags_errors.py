@@ -95,6 +95,7 @@ def test_schedules_for_another_model() -> None:
 
 
 def test_configurations_of_another_target() -> None:
+    pytest.importorskip("amaranth", reason="the other target needs it")
     text = "dpu_d1_b8: is of target dpu: must be of target cuda"
     with pytest.raises(ConfigError, match=f"^{re.escape(text)}$"):
         FusedEmbeddingBags([torch.ones(10, 4)], ONE, config="dpu_d1_b8")

@@ -1,0 +1,184 @@
+"""Where cycles and bytes go at table 3's sizes. Source: Infinity Stream, figures 13 and 14."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.lib.cycles import cycles_of
+from bench.lib.measurements import measure_exact
+from bench.lib.plots import save, shares, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.tables import Cells
+from bench.sram_compute_parts.workloads import PAPER_CHANGES, TABLE_3, sizes_text, workload
+from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.device import Device
+from sw.runtime.sram_compute.figures import CYCLES, traffic
+
+BENCH = "sram_compute.breakdown"
+CONFIG = "sram_b4"
+CHANGES = (*PAPER_CHANGES, "bandwidth=1", "network_bits=64")
+"""Memory and network as fast as configurations have them: the paper's give 204.8 bytes a cycle, of
+which a line a cycle is 64, and 256 bits a cycle to each bank."""
+
+INNER = 32
+"""Of table 3's 2,048 iterations of ``mm`` those that are run: each takes as long as the others."""
+
+SIZES: Mapping[str, Mapping[str, int]] = {
+    **{name: TABLE_3[name] for name in ("stencil1d", "stencil2d", "stencil3d", "conv2d")},
+    "lifting": TABLE_3["conv2d"],
+    "mm": {**TABLE_3["mm"], "inner": INNER},
+}
+
+TILES = {"mm": "16x16"}
+"""What all iterations of ``mm`` have: the compiler looks at what they take where they are many."""
+
+TRAFFIC = ("within_tiles", "between_tiles", "between_banks", "other_data", "control")
+
+PAPER_CYCLES = {"fetch and transpose": 0.26, "compute": 0.32, "move": 0.19}
+"""Mean shares that section 8 has."""
+
+METRICS = {
+    "cycles": Metric("cycles", "lower"),
+    **{name: Metric("cycles", "lower") for name in CYCLES.values()},
+    **{f"bytes_{name}": Metric("bytes", "lower") for name in TRAFFIC},
+    "bit_exact": Metric("", "higher"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload, in memory."""
+
+    workload: str
+    sizes: Mapping[str, int]
+    seed: int
+    changes: tuple[str, ...] = CHANGES
+
+    def named(self) -> NamedConfiguration:
+        return load_configuration(CONFIG, self.changes)
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        return {"workload": self.workload, "sizes": sizes_text(self.sizes)}
+
+    def setting(self) -> Setting:
+        return Setting.of(self.named(), self.seed)
+
+    def __str__(self) -> str:
+        return self.workload
+
+
+def measure(job: Job) -> dict[str, int | bool]:
+    """Values of ``METRICS``, on a model that has run nothing before."""
+    given = workload(job.workload, job.sizes, job.seed)
+    with Device(job.named(), "model") as device:
+        tile = TILES.get(job.workload)
+        program = device.compile(given, seed=job.seed, place="memory", tile=tile)
+        result = device.run(program, {**given.inputs, **(given.sizes or {})})
+        exact = device.verify(result).bit_exact
+    return {
+        "cycles": cycles_of(result),
+        **{name: result.counters[name] for name in CYCLES.values()},
+        **{f"bytes_{name}": count for name, count in traffic(result.counters).items()},
+        "bit_exact": exact,
+    }
+
+
+def jobs(request: Request) -> list[Job]:
+    """One that is small where it must be quick."""
+    if request.quick:
+        return [Job("stencil2d", {"rows": 16, "columns": 32, "steps": 1}, request.seed, ())]
+    return [Job(name, sizes, request.seed) for name, sizes in SIZES.items()]
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures all; whether every result has the golden model's bits."""
+    return measure_exact(BENCH, measure, jobs(request), METRICS, request, resume=True)
+
+
+def cycle_shares(found: Sequence[Record]) -> dict[str, list[float]]:
+    """By part, of each workload's cycles; parts that no workload has are left out."""
+    table = rows(found).values()
+    parts = {
+        part: [row[counter] / row["cycles"] for row in table] for part, counter in CYCLES.items()
+    }
+    return {part: values for part, values in parts.items() if any(values)}
+
+
+def byte_shares(found: Sequence[Record]) -> dict[str, list[float]]:
+    """By kind of traffic, of each workload's bytes."""
+    table = rows(found).values()
+    return {
+        name.replace("_", " "): [
+            row[f"bytes_{name}"] / sum(row[f"bytes_{each}"] for each in TRAFFIC) for row in table
+        ]
+        for name in TRAFFIC
+    }
+
+
+def _table(found: Sequence[Record], first: str, parts: Mapping[str, list[float]]) -> Cells:
+    body = []
+    for at, ((name, sizes), row) in enumerate(rows(found).items()):
+        total = (
+            row["cycles"] if first == "cycles" else sum(row[f"bytes_{each}"] for each in TRAFFIC)
+        )
+        body.append(
+            [name, sizes, f"{total:,}", *(f"{values[at]:.1%}" for values in parts.values())]
+        )
+    return Cells(["workload", "sizes", first, *parts], body, names=2)
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """Shares of cycles, and of bytes."""
+    return {
+        "Cycles": _table(found, "cycles", cycle_shares(found)),
+        "Bytes": _table(found, "bytes", byte_shares(found)),
+    }
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """Mean shares beside the paper's."""
+    shares_of = cycle_shares(found)
+    means = ", ".join(
+        f"{part} {sum(values) / len(values):.0%}" + _published(part)
+        for part, values in shares_of.items()
+    )
+    inside = byte_shares(found)
+    moved = [
+        within / (within + between + banks)
+        for within, between, banks in zip(
+            *(inside[name] for name in ("within tiles", "between tiles", "between banks")),
+            strict=True,
+        )
+        if within + between + banks
+    ]
+    table = rows(found)
+    exact = sum(row["bit_exact"] for row in table.values())
+    lines = [f"cycles, mean shares of {len(table)} workloads: {means}"]
+    if moved:
+        lines.append(
+            f"of bytes that tensors move, within tiles: {min(moved):.0%} to {max(moved):.0%}"
+        )
+    return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
+
+
+def _published(part: str) -> str:
+    return f" (the paper's {PAPER_CYCLES[part]:.0%})" if part in PAPER_CYCLES else ""
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Both, side by side."""
+    names = [name for name, _ in rows(found)]
+    figure, axes = subplots(2, (11, 4.6))
+    for each, (title, parts) in zip(
+        axes,
+        {"Bytes moved": byte_shares(found), "Cycles": cycle_shares(found)}.items(),
+        strict=True,
+    ):
+        shares(each, names, parts)
+        each.set_title(title, loc="left", fontsize=11)
+    save(figure, path)

@@ -1,0 +1,105 @@
+"""Copies between what stream engines compute: of random nests, followed command by command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import DataObject, data, integers, sampled_from
+
+from bench.sram_compute_parts.workloads import workload
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import Opcode
+from sw.compiler.sram_compute.near.lower import NearCode, near_code
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.runtime.sram_compute.model.system import System
+from sw.workloads.loops.sources import file_workload
+from sw.workloads.loops.workload import LoopWorkload
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
+
+def code_of(made: LoopWorkload, name: str = "sram_b2") -> NearCode:
+    config = load_configuration(name).config
+    assert isinstance(config, SramConfig)
+    zeros = frozenset({*made.nest.results} - {*made.inputs})
+    return near_code(made.nest, made.binding, config, reassociate=True, zeros=zeros)
+
+
+def copied(code: NearCode, is_store: int) -> list[int]:
+    """Lines of words, in order."""
+    return [
+        line
+        for each in code.commands(dict.fromkeys(code.arrays, 0))
+        if each.opcode == Opcode.COPY and each.fields["is_store"] == is_store
+        for line in range(each.fields["words"], each.fields["words"] + each.fields["lines"])
+    ]
+
+
+def lines_of(code: NearCode, names: Sequence[str]) -> list[int]:
+    placed = [code.arrays[name] for name in names]
+    return [line for each in placed for line in range(each.line, each.line + each.lines)]
+
+
+@settings(max_examples=6, deadline=None)
+@given(data())
+def test_random_nests_copy_each_line_once_at_most_and_compute_what_the_source_does(
+    draw: DataObject,
+):
+    """Two statements, of which the second one reads or writes again what the first one has, on
+    banks that hold something else."""
+    rows, columns = draw.draw(integers(2, 9)), draw.draw(integers(1, 20))
+    low, high = draw.draw(integers(0, 1)), draw.draw(integers(0, 1))
+    row = draw.draw(sampled_from(["i", "n - 1 - i"]))
+    target = draw.draw(sampled_from(["b", "c"]))
+    term = draw.draw(sampled_from(["a[i][j]", "b[i][j] + a[n - 1 - i][j]", "b[0][j]"]))
+    if target == "b" and "b" in term:
+        term = "a[i][j] - b[i][j]"
+    inner = "for (int l = 0; l < 2; l++) " if draw.draw(sampled_from([0, 1])) else ""
+    text = (
+        "void f(int n, int m, int a[n][m], int b[n][m], int c[n][m]) {\n"
+        f"  for (int i = {low}; i < n - {high}; i++)\n    for (int j = 0; j < m; j++)\n"
+        f"      {inner}b[{row}][j] += a[i][j] * 3;\n"
+        f"  for (int i = 0; i < n; i++)\n    for (int j = {low}; j < m; j++)\n"
+        f"      {target}[i][j] = {term};\n}}"
+    )
+    chance = np.random.default_rng(1)
+    names = draw.draw(sampled_from(["a", "ab"])) + ("c" if target == "b" else "")
+    values = {
+        name: chance.integers(-99, 99, (rows, columns), np.int64).astype(np.int32) for name in names
+    }
+    with TemporaryDirectory() as folder, Device("sram_b2", "model") as device:
+        path = Path(folder) / "nest.c"
+        path.write_text(text)
+        made = LoopWorkload("f", file_workload(str(path), {}).nest, values)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sw.runtime.sram_compute.target.System", Used)
+            result = device.run(device.compile(made, place="near"), values)
+        assert device.verify(result).bit_exact
+    code = code_of(made)
+    loaded, stored = copied(code, 0), copied(code, 1)
+    assert len({*loaded}) == len(loaded)
+    assert {*loaded} <= {*lines_of(code, code.loads)}
+    assert sorted(stored) == sorted(lines_of(code, code.results))
+
+
+class Used(System):
+    """Its arrays hold something."""
+
+    def __init__(self, config: SramConfig) -> None:
+        super().__init__(config)
+        self.arrays.planes[:] = 0x5555_AAAA_3333_CCCC
+
+
+def test_a_part_is_stored_while_the_next_one_runs():
+    code = code_of(workload("mm", {"rows": 14, "columns": 128, "inner": 4}, 0), "sram_b4")
+    commands = code.commands(dict.fromkeys(code.arrays, 0))
+    nears = [place for place, each in enumerate(commands) if each.opcode == Opcode.NEAR]
+    assert [commands[place].fields["first_z"] for place in nears] == [0, 1]
+    between = commands[nears[0] + 1 : nears[1]]
+    assert [(each.opcode, each.fields["lines"]) for each in between] == [(Opcode.COPY, 7 * 8)]
