@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
+from sw.compiler.nests.values import is_defined_inside
 
 _ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_BINARY, arith.SelectOp)
 
@@ -80,6 +81,8 @@ def lane_kinds(loop: scf.ForOp, apart: Collection[str]) -> dict[SSAValue, Kind] 
                 is_same = all(kind(each) == Kind.SAME for each in indices)
                 if operation.memref in written:
                     places.setdefault(operation.memref, set()).add(_place(indices))
+                    if is_across and not _is_own(indices[-1], induction, loop):
+                        return None
                 if isinstance(operation, memref.StoreOp):
                     if not is_across or kind(operation.value) == Kind.COUNTING:
                         return None
@@ -119,6 +122,12 @@ def _is_across(
         return False
     is_counting = kinds.get(indices[-1], Kind.SAME) == Kind.COUNTING
     return is_counting and affine_of(indices[-1]).terms.get(induction) == 1
+
+
+def _is_own(index: SSAValue, induction: SSAValue, loop: scf.ForOp) -> bool:
+    """Whether no loop inside brings a lane to where another one has been, or will be."""
+    others = set(affine_of(index).terms) - {induction}
+    return not any(is_defined_inside(each, loop) for each in others)
 
 
 def _place(indices: Sequence[SSAValue]) -> tuple[object, ...]:

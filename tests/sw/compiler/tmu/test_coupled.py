@@ -19,6 +19,8 @@ from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sources import OPERATIONS, named_workload
 from sw.workloads.loops.workload import LoopWorkload
+from tests.support.dense_nests import RandomDenseNest
+from tests.support.dense_nests import random_values as dense_values
 from tests.support.loop_interpreter import interpret
 from tests.support.tmu_nests import RandomTmuNest, random_values
 from tests.support.tmu_programs import bags, check
@@ -91,6 +93,83 @@ def test_random_nests(seed: int):
 @pytest.mark.parametrize("seed", range(8, 1000))
 def test_many_random_nests(seed: int):
     check_random(seed)
+
+
+def check_dense(seed: int) -> None:
+    random = Random(seed)
+    workload = LoopWorkload("dense", RandomDenseNest(random).nest(), dense_values(random))
+    config = TmuConfig(
+        lanes=random.choice((2, 4, 8)), memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11
+    )
+    check_workload(workload, config)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_dense_nests(seed: int):
+    check_dense(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 1500))
+def test_many_random_dense_nests(seed: int):
+    check_dense(seed)
+
+
+DENSE = {
+    "outer_products": """\
+def f(c: float32[n, n], x: float32[n, m], y: float32[m, n]):
+    for k in range(m):
+        for i in range(n):
+            for j in range(n):
+                c[i, j] += x[i, k] * y[k, j]
+""",
+    "in_place": """\
+def f(c: float32[n, n]):
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                c[i, j] += c[i, k] * c[k, j]
+""",
+    "rows_from_rows_before": """\
+def f(c: float32[n, n], v: float32[n]):
+    for i in range(n):
+        for j in range(n):
+            v[i] += c[i, j] * v[j]
+""",
+    "columns": """\
+def f(c: float32[n, n], v: float32[n]):
+    for i in range(n):
+        s = 0.0
+        for k in range(n):
+            s += c[k, i]
+            c[k, i] = s
+""",
+    "lanes_where_others_have_been": """\
+def f(d: float32[n + m], v: float32[n], w: float32[m]):
+    for i in range(n):
+        s = 0.0
+        for k in range(m):
+            s += v[i] * w[k]
+            d[i + k] = s
+""",
+    "scattered_sums": """\
+def f(d: float32[n + m], v: float32[n], w: float32[m]):
+    for k in range(m):
+        for i in range(n):
+            d[i + k] += v[i] * w[k]
+""",
+}
+
+
+@pytest.mark.parametrize("sizes", ((1, 1), (4, 3), (9, 5), (8, 8), (5, 11)), ids=str)
+@pytest.mark.parametrize("name", DENSE)
+def test_orders_of_dense_loops(name: str, sizes: tuple[int, int]):
+    source, (n, m) = nest(DENSE[name]), sizes
+    rng = np.random.default_rng(0)
+    shapes = {"c": (n, n), "x": (n, m), "y": (m, n), "v": (n,), "w": (m,), "d": (n + m,)}
+    values = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    inputs = {each: values[each] for each in source.arrays}
+    check_workload(LoopWorkload(name, source, inputs), CONFIG)
 
 
 @pytest.mark.parametrize("dim", (1, 20, 140))
