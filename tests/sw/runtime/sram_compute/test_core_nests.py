@@ -66,7 +66,7 @@ def dots(chance: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def both(chance: np.random.Generator) -> dict[str, np.ndarray]:
-    return {"a": chance.integers(-(1 << 31), 1 << 31, 50, np.int64).astype(np.int32)}
+    return {"a": chance.integers(-(1 << 31), 1 << 31, 120, np.int64).astype(np.int32)}
 
 
 Values = Callable[[np.random.Generator], dict[str, np.ndarray]]
@@ -138,16 +138,16 @@ AFFINE = ("recurrence", "strided", "dots")
 
 MIXED = """
 void mixed(int n, float a[n], float b[n], float c[n], float sums[2], float scale) {
-  for (int step = 0; step < 8; step++)
+  for (int step = 0; step < 32; step++)
     for (int i = 0; i < n; i++)
-      b[i] = a[i] + b[i] * scale;
+      b[i] = a[i] > b[i] ? a[i] : -b[i];
   for (int i = 0; i < n; i++)
     sums[0] += b[i];
   for (int i = 1; i < n; i++)
     b[i] = b[i] - scale * b[i - 1];
-  for (int step = 0; step < 8; step++)
+  for (int step = 0; step < 32; step++)
     for (int i = 1; i < n; i++)
-      c[i] += b[i] + b[i - 1];
+      c[i] = b[i - 1] > c[i] ? b[i] : -c[i];
   for (int i = 0; i < n; i++)
     sums[1] += c[i];
 }
@@ -256,7 +256,7 @@ def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reasso
     core = commands.index("core")
     assert "compute" in commands[:core]
     assert "compute" in commands[core:]
-    assert commands.count("core") == 2
+    assert commands.count("core") == (1 if reassociate else 2)  # sums in the source's order
     assert dot.startswith("digraph {\n")
     if not reassociate:
         for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
@@ -354,7 +354,7 @@ def test_without_egglog_nothing_goes_to_the_core_unsaid(
             {"core_instructions": 16},
             {"place": "core"},
             CapacityError,
-            "core_instructions = 16: must be at least 32",
+            "core_instructions = 16: must be at least 43",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def workload(text: str, folder: Path, **values: Any) -> LoopWorkload:
 
 def three(folder: Path) -> LoopWorkload:
     chance = np.random.default_rng(4)
-    a, index = chance.integers(-99, 99, 50, np.int32), chance.integers(0, 50, 50, np.int32)
+    a, index = chance.integers(-99, 99, 120, np.int32), chance.integers(0, 120, 120, np.int32)
     return workload(THREE, folder, a=a, index=index)
 
 
