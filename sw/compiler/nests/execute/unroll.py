@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import arith, func, scf, vector
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
@@ -43,8 +43,14 @@ def cost(operations: Iterable[Operation]) -> int:
         for region in operation.regions:
             for block in region.blocks:
                 found += 2 + cost(block.ops)
-        found += not isinstance(operation, (*_FREE, *_INTEGERS)) and not operation.regions
+        found += not operation.regions and not _is_free(operation)
     return found
+
+
+def _is_free(operation: Operation) -> bool:
+    """Whether it comes to nothing, or is of addresses, which few instructions are left of."""
+    is_wide = any(isinstance(each.type, VectorType) for each in operation.results)
+    return isinstance(operation, _FREE) or (isinstance(operation, _INTEGERS) and not is_wide)
 
 
 def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
@@ -60,14 +66,14 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
         iterations = range(lower, upper, step)
         if BLOCK in loop.attributes and len(iterations) > 1:
             continue
-        body = cost(loop.body.block.ops)
+        body = max(1, cost(loop.body.block.ops))
         if body * len(iterations) <= budget and not _has_loops(loop):
             for number in iterations:
                 write_iteration(loop, number)
             loop.detach()
             loop.erase()
         elif not _has_loops(loop):
-            count = _power(budget // (2 * max(1, body)))
+            count = _power(budget // (2 * body))
             count = min(count, _power(len(iterations)))
             if count > 1:
                 whole = len(iterations) // count * count

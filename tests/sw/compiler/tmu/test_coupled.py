@@ -172,6 +172,18 @@ def test_orders_of_dense_loops(name: str, sizes: tuple[int, int]):
     check_workload(LoopWorkload(name, source, inputs), CONFIG)
 
 
+def test_long_loops_of_integers_are_not_written_out_whole():
+    source = nest(
+        "def f(c: int32[n], d: int32[m]):\n    for k in range(m):\n        for i in range(n):\n"
+        "            c[i] = c[i] + 1\n"
+    )
+    inputs = {"c": np.arange(40, dtype=np.int32), "d": np.zeros(1200, np.int32)}
+    workload = LoopWorkload("f", source, inputs)
+    check_workload(workload, CONFIG)
+    program = compile(workload, CONFIG, trace=Trace(), coupled=True)
+    assert len(instructions_of(program)) <= CONFIG.program_words // 2
+
+
 @pytest.mark.parametrize("dim", (1, 20, 140))
 def test_dimensions(dim: int):
     """Less than a vector, with a rest, and more than registers hold."""
