@@ -38,7 +38,9 @@ TILES = {"mm": "16x16"}
 
 TRAFFIC = ("within_tiles", "between_tiles", "between_banks", "other_data", "control")
 
-PAPER_CYCLES = {"fetch and transpose": 0.26, "compute": 0.32, "move": 0.19}
+TRANSFER = "fetch and transpose"
+
+PAPER_CYCLES = {TRANSFER: 0.26, "compute": 0.32, "move": 0.19}
 """Mean shares that section 8 has."""
 
 METRICS = {
@@ -100,11 +102,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request, resume=True)
 
 
-def cycle_shares(found: Sequence[Record]) -> dict[str, list[float]]:
-    """By part, of each workload's cycles; parts that no workload has are left out."""
+def cycle_shares(found: Sequence[Record], without: str = "") -> dict[str, list[float]]:
+    """By part, of each workload's cycles, those of the part ``without`` apart; parts that no
+    workload has are left out."""
     table = rows(found).values()
+    counted = {part: counter for part, counter in CYCLES.items() if part != without}
+    totals = [max(1, sum(row[counter] for counter in counted.values())) for row in table]
     parts = {
-        part: [row[counter] / row["cycles"] for row in table] for part, counter in CYCLES.items()
+        part: [row[counter] / total for row, total in zip(table, totals, strict=True)]
+        for part, counter in counted.items()
     }
     return {part: values for part, values in parts.items() if any(values)}
 
@@ -123,9 +129,11 @@ def byte_shares(found: Sequence[Record]) -> dict[str, list[float]]:
 def _table(found: Sequence[Record], first: str, parts: Mapping[str, list[float]]) -> Cells:
     body = []
     for at, ((name, sizes), row) in enumerate(rows(found).items()):
-        total = (
-            row["cycles"] if first == "cycles" else sum(row[f"bytes_{each}"] for each in TRAFFIC)
-        )
+        total = {
+            "cycles": row["cycles"],
+            "cycles besides": row["cycles"] - row[CYCLES[TRANSFER]],
+            "bytes": sum(row[f"bytes_{each}"] for each in TRAFFIC),
+        }[first]
         body.append(
             [name, sizes, f"{total:,}", *(f"{values[at]:.1%}" for values in parts.values())]
         )
@@ -133,20 +141,16 @@ def _table(found: Sequence[Record], first: str, parts: Mapping[str, list[float]]
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """Shares of cycles, and of bytes."""
+    """Shares of cycles, of those in which not main memory alone works, and of bytes."""
     return {
         "Cycles": _table(found, "cycles", cycle_shares(found)),
+        f"Without {TRANSFER}": _table(found, "cycles besides", cycle_shares(found, TRANSFER)),
         "Bytes": _table(found, "bytes", byte_shares(found)),
     }
 
 
 def verdict(found: Sequence[Record]) -> str:
     """Mean shares beside the paper's."""
-    shares_of = cycle_shares(found)
-    means = ", ".join(
-        f"{part} {sum(values) / len(values):.0%}" + _published(part)
-        for part, values in shares_of.items()
-    )
     inside = byte_shares(found)
     moved = [
         within / (within + between + banks)
@@ -158,7 +162,10 @@ def verdict(found: Sequence[Record]) -> str:
     ]
     table = rows(found)
     exact = sum(row["bit_exact"] for row in table.values())
-    lines = [f"cycles, mean shares of {len(table)} workloads: {means}"]
+    lines = [
+        f"cycles, mean shares of {len(table)} workloads: {_means(found)}",
+        f"without {TRANSFER}: {_means(found, TRANSFER)}",
+    ]
     if moved:
         lines.append(
             f"of bytes that tensors move, within tiles: {min(moved):.0%} to {max(moved):.0%}"
@@ -166,8 +173,14 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
 
 
-def _published(part: str) -> str:
-    return f" (the paper's {PAPER_CYCLES[part]:.0%})" if part in PAPER_CYCLES else ""
+def _means(found: Sequence[Record], without: str = "") -> str:
+    """Of shares, beside those of the paper's section 8."""
+    whole = 1 - PAPER_CYCLES.get(without, 0)
+    return ", ".join(
+        f"{part} {sum(values) / len(values):.0%}"
+        + (f" (the paper's {PAPER_CYCLES[part] / whole:.0%})" if part in PAPER_CYCLES else "")
+        for part, values in cycle_shares(found, without).items()
+    )
 
 
 def draw(found: Sequence[Record], path: Path) -> None:

@@ -48,11 +48,14 @@ def test_shares_of_cycles_and_bytes(tmp_path: Path):
     assert breakdown.verdict(found) == (
         "cycles, mean shares of 2 workloads: fetch and transpose 20% (the paper's 26%), move 15% "
         "(the paper's 19%), compute 60% (the paper's 32%), commands 5%\n"
+        "without fetch and transpose: move 15% (the paper's 26%), compute 80% (the paper's 43%), "
+        "commands 5%\n"
         "of bytes that tensors move, within tiles: 90% to 100%\n"
         "bit-exact: 2 of 2 runs"
     )
-    cycles, moved = breakdown.tables(found).values()
+    cycles, besides, moved = breakdown.tables(found).values()
     assert cycles.body[0] == ["mm", "n 9", "100", "0.0%", "30.0%", "60.0%", "10.0%"]
+    assert besides.body[1] == ["conv2d", "n 9", "60", "0.0%", "100.0%", "0.0%"]
     assert moved.body[1] == ["conv2d", "n 9", "6", "50.0%", "0.0%", "0.0%", "0.0%", "50.0%"]
     require_picture(breakdown.draw, found, tmp_path)
 
