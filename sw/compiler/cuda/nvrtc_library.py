@@ -7,12 +7,17 @@ loader does; one that the process has loaded before comes first.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 _BESIDE = (("nvidia", "*/lib"), ("torch", "lib"))
 """Packages, wherever Python finds them, and folders in them that may have the library."""
+
+_BUILTINS = "libnvrtc-builtins.so.*"
+"""What the library itself loads by name, on the loader's path alone, when it first compiles: loaded
+before that, whichever thread is the first finds it."""
 
 
 def load_nvrtc() -> bool:
@@ -20,9 +25,12 @@ def load_nvrtc() -> bool:
     from cuda.pathfinder import load_nvidia_dynamic_lib
 
     try:
-        load_nvidia_dynamic_lib("nvrtc")
+        found = load_nvidia_dynamic_lib("nvrtc")
     except RuntimeError:  # it is not found, or cannot be loaded
         return any(load_nvrtc_of(folder) for folder in _folders())
+    if found.abs_path is not None:
+        with suppress(OSError):  # NVRTC says what it lacks
+            _load(Path(found.abs_path).parent.glob(_BUILTINS))
     return True
 
 
@@ -31,12 +39,15 @@ def load_nvrtc_of(folder: Path) -> bool:
     another was loaded before."""
     found = sorted(folder.glob("libnvrtc.so.*"))
     try:
-        # First what the library itself loads by name, on the loader's path alone.
-        for path in [*folder.glob("libnvrtc-builtins.so.*"), *found]:
-            ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+        _load([*folder.glob(_BUILTINS), *found])
     except OSError:
         return False
     return bool(found)
+
+
+def _load(libraries: Iterable[Path]) -> None:
+    for path in libraries:
+        ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
 
 
 def _folders() -> Iterator[Path]:
