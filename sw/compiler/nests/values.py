@@ -45,6 +45,26 @@ def iterations_of(loop: scf.ForOp) -> range | None:
     return range(lower, upper, step)
 
 
+def trips(loop: scf.ForOp) -> range:
+    """What a loop with constant bounds counts through."""
+    found = iterations_of(loop)
+    assert found is not None
+    return found
+
+
+def is_innermost(loop: scf.ForOp) -> bool:
+    """Whether nothing in the loop has regions."""
+    return not any(each.regions for each in loop.body.block.ops)
+
+
+def body_like(loop: scf.ForOp) -> Block:
+    """An empty body for a loop that counts as this one does."""
+    counter = loop.body.block.args[0]
+    body = Block(arg_types=[counter.type])
+    body.args[0].name_hint = counter.name_hint
+    return body
+
+
 def integer(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, i32))
 

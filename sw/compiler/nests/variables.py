@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.scf import PLACE
@@ -41,6 +41,15 @@ def to_variables(module: ModuleOp) -> ModuleOp:
         local.detach()
         local.erase()
     return module
+
+
+def copy_apart(operation: Operation, values: dict[SSAValue, SSAValue], number: int) -> Operation:
+    """A copy with variables of its own, of that number. ``values`` gets its results."""
+    made = operation.clone(values)
+    for each in made.walk():
+        if isinstance(each, GetOp | SetOp):
+            each.properties["variable"] = type(each.variable)(f"{each.variable.data}_{number}")
+    return made
 
 
 def are_private(loop: scf.ForOp) -> bool:

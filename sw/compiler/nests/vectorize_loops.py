@@ -16,13 +16,20 @@ from xdsl.dialects.builtin import (
     VectorType,
     i1,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from sw.compiler.nests.dialects.slc import BlendOp, GetOp, SetOp
 from sw.compiler.nests.lane_kinds import Kind, lane_kinds, of_each_lane
 from sw.compiler.nests.lane_sums import SUMS, LaneSum, lane_sums, totals
 from sw.compiler.nests.scf import PLACE, STATEMENT
-from sw.compiler.nests.values import constant_of, copy, integer, source_of
+from sw.compiler.nests.values import (
+    body_like,
+    copy,
+    integer,
+    is_innermost,
+    iterations_of,
+    source_of,
+)
 
 
 def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> ModuleOp:
@@ -38,7 +45,7 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
     copies = Counter(each.attributes.get(STATEMENT) for each in module.walk())
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         bounds = bounds_of(loop)
-        if bounds is None or any(each.regions for each in loop.body.block.ops):
+        if bounds is None or not is_innermost(loop):
             continue
         lower, upper = bounds
         # Copies of a loop must not differ in their order.
@@ -53,10 +60,8 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
 
 def bounds_of(loop: scf.ForOp) -> tuple[int, int] | None:
     """Of a loop in steps of 1 whose bounds are constants."""
-    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
-    if lower is None or upper is None or constant_of(loop.step) != 1:
-        return None
-    return lower, upper
+    found = iterations_of(loop)
+    return None if found is None or found.step != 1 else (found.start, found.stop)
 
 
 def has_vectors(loop: scf.ForOp) -> bool:
@@ -88,8 +93,7 @@ def replace_by_vectors(
 
     if whole > lower:
         first, last, step = (insert(integer(each)) for each in (lower, whole, lanes))
-        body = Block(arg_types=[loop.body.block.args[0].type])
-        body.args[0].name_hint = loop.body.block.args[0].name_hint
+        body = body_like(loop)
         _Body(loop, kinds, body.args[0], lanes, lanes, sums, apart, body.add_op).run()
         body.add_op(scf.YieldOp())
         made = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
@@ -195,8 +199,7 @@ class _Body:
 
     def _inner(self, loop: scf.ForOp) -> None:
         """A loop whose iterations all lanes do."""
-        body, insert = Block(arg_types=[loop.body.block.args[0].type]), self._insert
-        body.args[0].name_hint = loop.body.block.args[0].name_hint
+        body, insert = body_like(loop), self._insert
         self._values[loop.body.block.args[0]] = body.args[0]
         self._insert = body.add_op
         for operation in loop.body.block.ops:

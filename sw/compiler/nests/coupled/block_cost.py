@@ -12,18 +12,19 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
+from hw.lib.execute_isa import FLOAT_STAGES
 from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.nests.coupled.keep_results import MOST_VECTORS
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.unroll import cost
 from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
-from sw.compiler.nests.values import iterations_of
+from sw.compiler.nests.values import trips
 
 _MOST_SCALARS = 8
 """Sums of scalars that are kept; other registers are for addresses and what is loaded."""
 
-_ADDITION = 6
-"""Cycles from an addition to one that needs its result."""
+_ADDITION = FLOAT_STAGES + 2
+"""Cycles from an addition of scalars to one that needs its result: see ``execute.latency``."""
 
 LONG = 16
 """Instructions of an iteration that has enough to do while it waits."""
@@ -54,13 +55,6 @@ class Work:
             number * prod(counts.get(loop, 1) for loop in loops)
             for loops, number in self.instructions.items()
         )
-
-
-def trips(loop: scf.ForOp) -> range:
-    """What a loop with constant bounds counts through."""
-    found = iterations_of(loop)
-    assert found is not None
-    return found
 
 
 def work_of(adding: scf.ForOp, around: Sequence[scf.ForOp]) -> Work:

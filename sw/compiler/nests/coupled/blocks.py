@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeGuard
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.block_cost import LONG, best_counts, trips, work_of
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.coupled.block_cost import LONG, best_counts, work_of
+from sw.compiler.nests.coupled.places import place_of
+from sw.compiler.nests.dialects.slc import SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.execute.unroll import BLOCK
 from sw.compiler.nests.operations import LOADS, PURE, STORES, array_of, written_arrays
-from sw.compiler.nests.values import constant_of, counted, integer, is_defined_inside, iterations_of
-from sw.compiler.nests.variables import are_private
+from sw.compiler.nests.values import (
+    body_like,
+    constant_of,
+    counted,
+    integer,
+    is_defined_inside,
+    is_innermost,
+    iterations_of,
+    trips,
+)
+from sw.compiler.nests.variables import are_private, copy_apart
 
 _SHARED = (*PURE, vector.BroadcastOp, vector.CreateMaskOp)
 
@@ -42,7 +51,8 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
             counts = best_counts(work, around, budget)
             if work.of(counts) > LONG:
                 for each in loop.walk():
-                    each.attributes |= {BLOCK: UnitAttr()} if _is_innermost(each) else {}
+                    if isinstance(each, scf.ForOp) and is_innermost(each):
+                        each.attributes[BLOCK] = UnitAttr()
             for each in reversed(around):
                 if counts.get(each, 1) > 1:
                     _jam(each, counts[each])
@@ -52,7 +62,7 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
 def _adding(loop: scf.ForOp) -> scf.ForOp | None:
     """The first of the innermost loops in a loop that adds up elements, or vectors of its own."""
     for each in loop.body.walk():
-        if not _is_innermost(each):
+        if not isinstance(each, scf.ForOp) or not is_innermost(each):
             continue
         stores = [one for one in each.body.block.ops if isinstance(one, STORES)]
         sets = [one for one in each.body.block.ops if isinstance(one, SetOp)]
@@ -66,12 +76,6 @@ def _adding(loop: scf.ForOp) -> scf.ForOp | None:
         if is_one and (stores or is_wide):
             return each
     return None
-
-
-def _is_innermost(operation: Operation) -> TypeGuard[scf.ForOp]:
-    if not isinstance(operation, scf.ForOp):
-        return False
-    return not any(each.regions for each in operation.body.block.ops)
 
 
 def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
@@ -111,24 +115,18 @@ def _is_apart(loop: scf.ForOp) -> bool:
 
 def _tell(accesses: Sequence[Operation], counter: SSAValue, loop: scf.ForOp) -> bool:
     """Whether one of the indices, the same of all accesses, is another one in each iteration."""
-    places = [[affine_of(index) for index in each.indices] for each in accesses]  # type: ignore[attr-defined]
-    for dimension, index in enumerate(places[0]):
+    places = [place_of(each) for each in accesses]
+    for dimension, index in enumerate(places[0].indices):
         others = set(index.terms) - {counter}
         if counter not in index.terms or any(is_defined_inside(each, loop) for each in others):
             continue
-        if any(place[dimension] != index for place in places):
+        if any(place.indices[dimension] != index for place in places):
             continue
-        is_last = dimension == len(places[0]) - 1
-        width = max(map(_width, accesses)) if is_last else 1
+        is_last = dimension == len(places[0].indices) - 1
+        width = max(place.width for place in places) if is_last else 1
         if abs(index.terms[counter]) * trips(loop).step >= width:
             return True
     return False
-
-
-def _width(access: Operation) -> int:
-    values = (*access.operands, *access.results)
-    vectors = [each.type for each in values if isinstance(each.type, VectorType)]
-    return max((int(each.get_shape()[0]) for each in vectors), default=1)
 
 
 def _jam(loop: scf.ForOp, count: int) -> None:
@@ -150,7 +148,7 @@ def _jam(loop: scf.ForOp, count: int) -> None:
 def _together(loop: scf.ForOp, step: int, count: int) -> Block:
     """A body of ``count`` iterations."""
     counter = loop.body.block.args[0]
-    body = _block_like(loop)
+    body = body_like(loop)
     copies: list[dict[SSAValue, SSAValue]] = [{counter: body.args[0]}]
     for number in range(1, count):
         off = integer(number * step)
@@ -159,13 +157,6 @@ def _together(loop: scf.ForOp, step: int, count: int) -> Block:
         copies.append({counter: later.result})
     _Copying(written_arrays(loop)).operations(loop.body.block.ops, copies, body)
     body.add_op(scf.YieldOp())
-    return body
-
-
-def _block_like(loop: scf.ForOp) -> Block:
-    counter = loop.body.block.args[0]
-    body = Block(arg_types=[counter.type])
-    body.args[0].name_hint = counter.name_hint
     return body
 
 
@@ -194,12 +185,12 @@ class _Copying:
                 if number and self._is_shared(operation, first, values):
                     values |= {result: first[result] for result in operation.results}
                 else:
-                    self._copy(operation, values, number, body)
+                    body.add_op(copy_apart(operation, values, number))
 
     def _loop(
         self, loop: scf.ForOp, copies: Sequence[dict[SSAValue, SSAValue]], body: Block
     ) -> None:
-        inner = _block_like(loop)
+        inner = body_like(loop)
         for values in copies:
             values[loop.body.block.args[0]] = inner.args[0]
         self.operations(loop.body.block.ops, copies, inner)
@@ -219,14 +210,3 @@ class _Copying:
         return (is_load or isinstance(operation, _SHARED)) and all(
             one.get(each, each) is other.get(each, each) for each in operation.operands
         )
-
-    @staticmethod
-    def _copy(
-        operation: Operation, values: dict[SSAValue, SSAValue], number: int, body: Block
-    ) -> None:
-        """With variables of its own."""
-        made = operation.clone(values)
-        if isinstance(made, GetOp | SetOp):
-            name = f"{made.variable.data}_{number}"
-            made.properties["variable"] = type(made.variable)(name)
-        body.add_op(made)

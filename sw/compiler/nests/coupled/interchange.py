@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.operations import ADDRESSES
-from sw.compiler.nests.values import counted, is_defined_inside, iterations_of
+from sw.compiler.nests.values import body_like, counted, is_defined_inside, iterations_of, trips
 
 
 def interchange(module: ModuleOp) -> ModuleOp:
@@ -101,8 +101,7 @@ def _rebuild(band: Sequence[scf.ForOp], order: Sequence[int]) -> None:
     values: dict[SSAValue, SSAValue] = {}
     bodies = []
     for number in order:
-        body = Block(arg_types=[_counter(band[number]).type])
-        body.args[0].name_hint = _counter(band[number]).name_hint
+        body = body_like(band[number])
         values[_counter(band[number])] = body.args[0]
         bodies.append(body)
     for loop in band:
@@ -116,9 +115,7 @@ def _rebuild(band: Sequence[scf.ForOp], order: Sequence[int]) -> None:
         if made is not None:
             body.add_op(made)
         body.add_op(scf.YieldOp())
-        iterations = iterations_of(band[number])
-        assert iterations is not None
-        bounds, made = counted(iterations, body)
+        bounds, made = counted(trips(band[number]), body)
         made.attributes |= band[number].attributes
         block.insert_ops_before(bounds, outermost)
     assert made is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
+from sw.compiler.nests.dialects.slc import SetOp
 from sw.compiler.nests.execute.unroll import split
 from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
-from sw.compiler.nests.values import integer
-from sw.compiler.nests.variables import are_private
+from sw.compiler.nests.values import body_like, integer, is_innermost
+from sw.compiler.nests.variables import are_private, copy_apart
 
 TOGETHER = 2
 """Sums: as many as hide the latency of an addition behind what else each element needs."""
@@ -40,7 +40,7 @@ def _inner(loop: scf.ForOp) -> scf.ForOp | None:
         return None
     if not any(isinstance(each, SetOp) for each in inner.body.block.ops):
         return None
-    if any(each.regions for each in inner.body.block.ops):
+    if not is_innermost(inner):
         return None
     early = [*operations[: operations.index(inner)], inner, *inner.body.block.ops]
     written = written_arrays(loop)
@@ -74,20 +74,19 @@ def _jam(loop: scf.ForOp, inner: scf.ForOp) -> None:
         values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction}
         copies.append(values)
         for each in operations[:place]:
-            _copy(each, values, number, body)
-    around = Block(arg_types=[inner.body.block.args[0].type])
-    around.args[0].name_hint = inner.body.block.args[0].name_hint
+            body.add_op(copy_apart(each, values, number))
+    around = body_like(inner)
     for number, values in enumerate(copies):
         values[inner.body.block.args[0]] = around.args[0]
         for each in inner.body.block.ops:
             if not isinstance(each, scf.YieldOp):
-                _copy(each, values, number, around)
+                around.add_op(copy_apart(each, values, number))
     around.add_op(scf.YieldOp())
     bounds = [copies[0].get(each, each) for each in inner.operands[:3]]
     body.add_op(scf.ForOp(bounds[0], bounds[1], bounds[2], [], around))
     for number, values in enumerate(copies):
         for each in operations[place + 1 :]:
-            _copy(each, values, number, body)
+            body.add_op(copy_apart(each, values, number))
     body.add_op(scf.YieldOp())
 
 
@@ -96,14 +95,3 @@ def _later(block: Block, induction: SSAValue, number: int) -> SSAValue:
     later = arith.AddiOp(induction, off.result)
     block.add_ops([off, later])
     return later.result
-
-
-def _copy(
-    operation: Operation, values: dict[SSAValue, SSAValue], number: int, block: Block
-) -> None:
-    """With variables of its own."""
-    made = operation.clone(values)
-    for each in made.walk():
-        if isinstance(each, GetOp | SetOp):
-            each.properties["variable"] = type(each.variable)(f"{each.variable.data}_{number}")
-    block.add_op(made)

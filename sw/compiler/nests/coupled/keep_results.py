@@ -29,7 +29,7 @@ from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.operations import LOADS, STORES, stored_value
-from sw.compiler.nests.values import constant_of, copy, is_defined_inside, source_of
+from sw.compiler.nests.values import copy, is_defined_inside, iterations_of, source_of
 
 _KEPT = "kept_"
 
@@ -123,7 +123,7 @@ def _keep(loop: scf.ForOp, kept: list[Place], first: int, at_zero: Collection[SS
         behind += [get, store] if is_stored else []
         for each in place.accesses:
             _replace(each, name)
-    if _runs(loop):
+    if iterations_of(loop):
         block.insert_ops_before(before, loop)
         block.insert_ops_after(behind, loop)
         return
@@ -133,11 +133,6 @@ def _keep(loop: scf.ForOp, kept: list[Place], first: int, at_zero: Collection[SS
     block.insert_ops_before([chosen, test], loop)
     loop.detach()
     inside.add_ops([*before, loop, *behind, scf.YieldOp()])
-
-
-def _runs(loop: scf.ForOp) -> bool:
-    lower, upper = constant_of(loop.lb), constant_of(loop.ub)
-    return lower is not None and upper is not None and lower < upper
 
 
 def _is_first(loop: scf.ForOp, place: Place) -> bool:

@@ -26,10 +26,7 @@ from sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.operations import LOADS, written_arrays
 from sw.compiler.nests.unit import Unit
-from sw.compiler.nests.values import (
-    constant_of,
-    integer,
-)
+from sw.compiler.nests.values import constant_of, integer, iterations_of
 
 ON_THE_WAY = 20
 """Cycles that a line takes beside those of main memory, with others before it."""
@@ -201,10 +198,8 @@ def _words(block: Block, lanes: int) -> int:
 def _iterations(operation: Operation, unknown: int = UNKNOWN_ITERATIONS) -> int:
     if not isinstance(operation, scf.ForOp):
         return 1
-    lower, upper, step = (constant_of(each) for each in operation.operands[:3])
-    if lower is None or upper is None or step is None:
-        return unknown
-    return len(range(lower, upper, step))
+    found = iterations_of(operation)
+    return unknown if found is None else len(found)
 
 
 def join_prefetches(module: ModuleOp) -> ModuleOp:

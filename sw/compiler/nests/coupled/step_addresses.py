@@ -11,7 +11,13 @@ from sw.compiler.nests.dialects.flat import Access, StoreOp
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.execute.simplify import simplify
-from sw.compiler.nests.values import constant_of, integer, is_defined_inside, iterations_of
+from sw.compiler.nests.values import (
+    constant_of,
+    integer,
+    is_defined_inside,
+    is_innermost,
+    iterations_of,
+)
 
 MOST = 6
 """Addresses that a loop keeps, of the scalar registers."""
@@ -36,7 +42,7 @@ def step_addresses(module: ModuleOp) -> ModuleOp:
 def _addresses(loop: scf.ForOp) -> dict[SSAValue, Affine]:
     """Sums of multiples of the induction variable and of what the loop does not change, if it is
     used for nothing else."""
-    if iterations_of(loop) is None or any(each.regions for each in loop.body.block.ops):
+    if iterations_of(loop) is None or not is_innermost(loop):
         return {}
     counter = loop.body.block.args[0]
     found: dict[SSAValue, Affine] = {}

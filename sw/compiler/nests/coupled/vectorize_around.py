@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from sw.compiler.nests.dialects.slc import SetOp
 from sw.compiler.nests.lane_kinds import Kind, lane_kinds
-from sw.compiler.nests.values import is_inside
+from sw.compiler.nests.values import is_innermost, is_inside
 from sw.compiler.nests.variables import are_private
 from sw.compiler.nests.vectorize_loops import bounds_of, has_vectors, replace_by_vectors
 
@@ -41,5 +41,4 @@ def vectorize_around(module: ModuleOp, lanes: int) -> ModuleOp:
 
 def _steps(loop: scf.ForOp, kinds: Mapping[SSAValue, Kind] | None) -> bool:
     """Whether vectors can step over a loop that has none inside, and none waits for another."""
-    has_loops = any(each.regions for each in loop.body.block.ops)
-    return not has_loops and kinds is not None and Kind.CHAINED not in kinds.values()
+    return is_innermost(loop) and kinds is not None and Kind.CHAINED not in kinds.values()

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.values import constant_of, integer
+from sw.compiler.nests.values import body_like, constant_of, integer, iterations_of
 
 _FREE = (
     arith.ConstantOp,
@@ -60,11 +60,8 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
     module = module.clone()
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp)]
     for loop in reversed(loops):
-        lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
-        if lower is None or upper is None or step is None:
-            continue
-        iterations = range(lower, upper, step)
-        if BLOCK in loop.attributes and len(iterations) > 1:
+        iterations = iterations_of(loop)
+        if iterations is None or (BLOCK in loop.attributes and len(iterations) > 1):
             continue
         body = max(1, cost(loop.body.block.ops))
         if body * len(iterations) <= budget and not _has_loops(loop):
@@ -79,7 +76,7 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
                 whole = len(iterations) // count * count
                 for number in reversed(iterations[whole:]):
                     write_iteration(loop, number, behind=True)
-                _several(loop, step, count, lower + whole * step)
+                _several(loop, iterations.step, count, iterations.start + whole * iterations.step)
     return module
 
 
@@ -125,8 +122,7 @@ def split(loop: scf.ForOp, count: int) -> scf.ForOp | None:
         middle = arith.AddiOp(loop.lb, whole.result)
         block.insert_ops_before([span, zero, positive, mask, whole, middle], loop)
     stride = integer(count)
-    body = Block(arg_types=[loop.body.block.args[0].type])
-    body.args[0].name_hint = loop.body.block.args[0].name_hint
+    body = body_like(loop)
     made = scf.ForOp(loop.lb, middle.results[0], stride.result, [], body)
     made.attributes |= loop.attributes
     block.insert_ops_before([stride, made], loop)
@@ -166,8 +162,7 @@ def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
     block = loop.parent_block()
     assert block is not None
     last, stride = integer(upper), integer(step * count)
-    body = Block(arg_types=[loop.body.block.args[0].type])
-    body.args[0].name_hint = loop.body.block.args[0].name_hint
+    body = body_like(loop)
     for number in range(count):
         _iteration(loop, body, step * number)
     body.add_op(scf.YieldOp())

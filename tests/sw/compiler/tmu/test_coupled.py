@@ -71,15 +71,16 @@ def test_sums_by_lanes_of_a_dimension_that_is_no_multiple_of_them():
     check_workload(LoopWorkload("f", nest, {"x": x}), CONFIG, reassociate=True)
 
 
+def small_config(random: Random) -> TmuConfig:
+    return TmuConfig(
+        lanes=random.choice((2, 4, 8)), memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11
+    )
+
+
 def check_random(seed: int) -> None:
     random = Random(seed)
     nest, values = RandomTmuNest(random).nest(), random_values(random)
-    config = TmuConfig(
-        lanes=random.choice((2, 4, 8)),
-        memory_bytes=1 << 16,
-        l1_bytes=1 << 10,
-        l2_bytes=1 << 11,
-    )
+    config = small_config(random)
     workload = LoopWorkload("random", nest, values)
     check_workload(workload, config, reassociate=random.random() < 0.5)
 
@@ -98,10 +99,7 @@ def test_many_random_nests(seed: int):
 def check_dense(seed: int) -> None:
     random = Random(seed)
     workload = LoopWorkload("dense", RandomDenseNest(random).nest(), dense_values(random))
-    config = TmuConfig(
-        lanes=random.choice((2, 4, 8)), memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11
-    )
-    check_workload(workload, config)
+    check_workload(workload, small_config(random))
 
 
 @pytest.mark.parametrize("seed", range(8))
