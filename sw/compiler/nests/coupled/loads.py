@@ -57,17 +57,9 @@ def right_inside(operation: Operation, around: scf.ForOp) -> Operation:
 def outermost(load: Operation, loop: scf.ForOp) -> Operation:
     """The load, or the outermost loop around it, inside of ``loop``, that has it at one place."""
     place: Operation = load
-    values = {value for index in indices_of(load) for value in affine_of(index).terms}
+    values = [value for index in indices_of(load) for value in affine_of(index).terms]
     while (around := place.parent_op()) is not None and around is not loop:
-        inside = {result for each in around.walk() for result in each.results}
-        inside |= {
-            argument
-            for each in around.walk()
-            for region in each.regions
-            for block in region.blocks
-            for argument in block.args
-        }
-        if not inside.isdisjoint(values):
+        if any(is_defined_inside(value, around) for value in values):
             return load
         place = around
     return place
