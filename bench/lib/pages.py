@@ -76,7 +76,7 @@ class Page:
                 verdict = "<br>".join(parts[name].verdict(records).splitlines())
                 row = (
                     f"| {self.subject} | [{intro.title}]({page.as_posix()}#{anchor}) | {verdict} "
-                    f"| {_commits(records, _short)} |"
+                    f"| {_commits(records, short_commit)} |"
                 )
                 rows[_key(row)] = row
         return with_sections(readme, {SUMMARY: "\n".join([_HEADER, *rows.values()])})
@@ -107,7 +107,8 @@ def _commits(found: Sequence[Record], shown: Callable[[str], str] = str) -> str:
     return ", ".join(f"`{shown(each)}`" for each in dict.fromkeys(one.commit for one in found))
 
 
-def _short(commit: str) -> str:
+def short_commit(commit: str) -> str:
+    """As the README's table has it: fewer digits; ``-dirty`` stays."""
     digits, dash, dirty = commit.partition("-")
     return f"{digits[:_COMMIT_DIGITS]}{dash}{dirty}"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.lib.pages import README, SUMMARY, Intro, Page, provenance
+from bench.lib.pages import README, SUMMARY, Intro, Page, provenance, short_commit
 from bench.lib.records import ROOT, Metric, Record, Setting, records
 from bench.lib.tables import Cells
 from manual.markers import MarkerError, marked, read_section
@@ -63,8 +63,7 @@ def test_a_summary_replaces_rows_of_what_was_measured_and_adds_new_ones(tmp_path
     stale = "| ABC | [The a](docs/results/abc.md#the-a) | old | `0` |\n"
     readme.write_text(f"x\n{marked(SUMMARY, HEADER + stale + others)}\ny\n")
     found = {"a": measured(3), "c": measured(4)}
-    digits, _, dirty = found["a"][0].commit.partition("-")
-    short = digits[:12] + ("-dirty" if dirty else "")
+    short = short_commit(found["a"][0].commit)
     assert PAGE.with_summary(readme, page, found, PARTS) == (
         f"x\n<!-- results:begin -->\n{HEADER}"
         f"| ABC | [The a](docs/results/abc.md#the-a) | a is 3<br>a is right | `{short}` |\n"
@@ -72,6 +71,12 @@ def test_a_summary_replaces_rows_of_what_was_measured_and_adds_new_ones(tmp_path
         f"| ABC | [The c](docs/results/abc.md#the-c) | c is 4<br>c is right | `{short}` |\n"
         "<!-- results:end -->\ny\n"
     )
+
+
+def test_a_short_commit_says_whether_files_had_changed_since() -> None:
+    digits = "0123456789abcdef" * 2 + "01234567"
+    assert short_commit(digits) == "0123456789ab"
+    assert short_commit(f"{digits}-dirty") == "0123456789ab-dirty"
 
 
 def test_a_readme_without_a_table_of_results_is_refused(tmp_path: Path) -> None:
@@ -111,7 +116,7 @@ def test_the_readme_sums_up_all_that_was_measured() -> None:
             if section == "Not measured yet.\n":
                 continue
             *verdict, last = re.findall(r"^- (.*)$", section, re.M)
-            commits = [each[:12] for each in re.findall(r"`(.*?)`", last.partition(";")[0])]
+            commits = [short_commit(each) for each in re.findall(r"`(.*?)`", last.partition(";")[0])]
             where = path.relative_to(ROOT).as_posix()
             measured[page.subject, intro.title] = (where, "<br>".join(verdict), commits)
     assert summed_up == measured
