@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hw.lib.lines.line_size import LINE_BYTES
@@ -11,6 +12,7 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
 from hw.sram_compute.program import Command, command
+from sw.runtime.sram_compute.model.transfer import fault, places
 
 _WIDTHS = (1, 2, 3, 5, 8)
 _OPERATIONS = ("move", "add", "subtract", "multiply", "relu", "select", "divide_unsigned", "fill")
@@ -199,7 +201,7 @@ class RandomProgram:
         strides = (sizes[0] + chance.randrange(2), 0)
         strides = (strides[0], strides[0] * sizes[1] + chance.randrange(2))
         self._layouts[number] = {"element": element}
-        return command(
+        whole = command(
             Opcode.LAYOUT,
             layout=number,
             element=element,
@@ -210,6 +212,21 @@ class RandomProgram:
             first_tile=0,
             tile_strides=(1, 1),
         )
+        return self._in_chunks(whole) if chance.random() < 0.6 else whole
+
+    def _in_chunks(self, whole: Command) -> Command:
+        """The same with random ones, in all of which there are tiles and lines."""
+        chance, fields = self._chance, dict(whole.fields)
+        chunked = chance.randrange(DIMENSIONS)
+        fields |= {
+            "chunked": chunked,
+            "chunk": chance.randrange(1, fields["sizes"][chunked] + 1),
+            "chunk_lines": chance.randrange(1, 9),
+            "chunk_tiles": chance.randrange(self._config.tiles),
+        }
+        if fault(self._config, places(fields)) is not None:
+            return whole
+        return replace(whole, fields=fields)
 
     def _named(self) -> tuple[list[Command], int]:
         number = self._chance.randrange(4)

@@ -10,7 +10,6 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute import isa
-from hw.sram_compute.array_transfer import transfer_layout
 from hw.sram_compute.bank_command import CommandKind, bank_command_layout
 from hw.sram_compute.config import LINE_BITS
 from hw.sram_compute.exchange import exchange_layout
@@ -26,6 +25,7 @@ from hw.sram_compute.isa import (
     Second,
 )
 from hw.sram_compute.layout_walker import ENTRY
+from hw.sram_compute.line_transposer import transfer_layout
 from hw.sram_compute.near_memory import COMMAND_BITS
 from hw.sram_compute.operations import MAX_WIDTH
 
@@ -240,7 +240,10 @@ class CommandDecoder(wiring.Component):
         extents = sum(entry.tile[each] for each in range(isa.DIMENSIONS))
         sizes = (entry.sizes[each] == 0 for each in range(isa.DIMENSIONS))
         return (
-            (entry.element > 2) | (extents != (self._bitlines - 1).bit_length()) | Cat(*sizes).any()
+            (entry.element > 2)
+            | (extents != (self._bitlines - 1).bit_length())
+            | Cat(*sizes).any()
+            | (entry.chunked >= isa.DIMENSIONS)
         )
 
 

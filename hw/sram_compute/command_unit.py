@@ -10,13 +10,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.ram import TwoPortRam
 from hw.lib.select import at_index
-from hw.sram_compute.array_transfer import transfer_layout
 from hw.sram_compute.bank_command import bank_command_layout
 from hw.sram_compute.command_decoder import CommandDecoder, decoded_layout
 from hw.sram_compute.config import LAYOUTS
 from hw.sram_compute.exchange import exchange_layout
 from hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS, Opcode
 from hw.sram_compute.layout_walker import ENTRY
+from hw.sram_compute.line_transposer import transfer_layout
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.near_memory import COMMAND_BITS
 

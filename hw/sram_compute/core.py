@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike
@@ -97,7 +95,11 @@ class SramCore(Core):
             config.near_lanes > 0,
         )
         transfer = ArrayTransfer(
-            config.memory_lines, config.wordlines, config.bitlines, config.tiles
+            config.memory_lines,
+            config.wordlines,
+            config.bitlines,
+            config.arrays,
+            config.banks,
         )
         exchange, rows = Exchange(*network), RowNetwork(*network)
         m.submodules.fetch = ResetInserter(reset)(fetch)
@@ -180,12 +182,12 @@ class SramCore(Core):
         rows: RowNetwork,
         near: NearMemory | None,
     ) -> list[Bank]:
-        config, word = self._config, transfer.word
+        config = self._config
         array_bits = (config.arrays - 1).bit_length()
         fork = Fork(unit.bank.payload.shape(), config.banks)
         m.submodules.fork = ResetInserter(reset)(fork)
         wiring.connect(m, unit.bank, fork.i)
-        banks, read = [], []
+        banks = []
         for number in range(config.banks):
             bank = Bank(
                 config.wordlines,
@@ -198,13 +200,14 @@ class SramCore(Core):
             m.submodules[f"bank_{number}"] = ResetInserter(reset)(bank)
             wiring.connect(m, getattr(fork, f"o{number}"), bank.command)
             wiring.connect(m, getattr(rows, f"rows{number}"), bank.rows)
-            request = bank.request.payload
+            request, response, word = bank.request.payload, bank.response, transfer.words[number]
             m.d.comb += [
                 bank.first_tile.eq(number * config.arrays),
-                bank.request.valid.eq(transfer.accesses & (word.tile[array_bits:] == number)),
+                bank.request.valid.eq(transfer.accesses[number]),
                 request.array.eq(word.tile[:array_bits]),
                 *(request[name].eq(word[name]) for name in ("row", "group", "write", "data")),
-                bank.response.ready.eq(1),
+                response.ready.eq(1),
+                transfer.reads[number].eq(Mux(response.valid, response.payload, 0)),
             ]
             if near is not None:
                 with m.If(near.accesses[number]):
@@ -212,10 +215,8 @@ class SramCore(Core):
                         bank.request.valid.eq(1),
                         request.eq(getattr(near, f"request{number}")),
                     ]
-                m.d.comb += getattr(near, f"response{number}").eq(bank.response.payload)
+                m.d.comb += getattr(near, f"response{number}").eq(response.payload)
             banks.append(bank)
-            read.append(Mux(bank.response.valid, bank.response.payload, 0))
-        m.d.comb += transfer.read.eq(reduce(or_, read))
         return banks
 
     def _connect_commands(

@@ -192,8 +192,13 @@ LAYOUT = _command(
     tile=data.ArrayLayout(unsigned(4), DIMENSIONS),
     first_tile=_TILE,
     tile_strides=data.ArrayLayout(_TILE, DIMENSIONS - 1),
+    chunked=unsigned(2),
+    chunk=_LINE,
+    chunk_lines=_LINE,
+    chunk_tiles=_TILE,
 )
-"""Where an array is in memory, and in tiles. Source: Infinity Stream, table 1.
+"""Where an array is in memory, and in tiles, and in which order its lines are transferred. Source:
+Infinity Stream, table 1; the order is this project's.
 
 layout
     the entry of the table.
@@ -215,6 +220,12 @@ first_tile
 tile_strides
     tiles from one to the next in dimensions 1 and 2; in dimension 0 they are neighbours. No tile
     of the array is beyond the last one.
+chunked, chunk
+    dimension ``chunked`` is cut into chunks of ``chunk`` of its ``sizes``, the last one the rest;
+    0 for one chunk. Neighbouring lines in the order of transfers are those at the same place of
+    each chunk: so they may go to as many banks, which transpose them at the same time.
+chunk_lines, chunk_tiles
+    lines and tiles from a chunk to the next. A chunk begins at the first place of a tile.
 """
 
 LOAD = _command(layout=unsigned(4), row=_ROW, n=_WIDTH)

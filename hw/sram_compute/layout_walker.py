@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
+from hw.lib.select import at_index
 from hw.sram_compute.config import LINE_BITS
 from hw.sram_compute.isa import LAYOUT
 
@@ -23,7 +24,8 @@ _TILE_BITS = 15
 
 
 class LayoutWalker(Instanced):
-    """Gives an array's lines in the order of its dimensions, one in each cycle.
+    """Gives an array's lines, one in each cycle: those at the same place of each chunk, one behind
+    the other, at places in the order of dimensions.
 
     Source: Infinity Stream, section 5.2 (map of addresses to bitlines).
 
@@ -35,11 +37,11 @@ class LayoutWalker(Instanced):
         in: the array, held during a walk; its tiles have ``bitlines``.
     start, next
         in: begins; goes on to the next line. Shows from the next cycle on.
-    valid, is_last
-        out: there is a line; it is the last one.
+    valid
+        out: there is a line.
     line, tile, bitline
         out: the line, and where its first element is. Where it has more elements than a row of a
-        tile, the rest is in the tiles behind, on the same bitlines.
+        tile, the rest is in the tiles behind, up to ``last_tile``, on the same bitlines.
     is_outside, is_beyond
         out: the line is none of memory; it has tiles beyond the last one.
     """
@@ -54,9 +56,9 @@ class LayoutWalker(Instanced):
                 "start": In(1),
                 "next": In(1),
                 "valid": Out(1),
-                "is_last": Out(1),
                 "line": Out(range(lines)),
                 "tile": Out(range(tiles)),
+                "last_tile": Out(range(tiles)),
                 "bitline": Out(range(bitlines)),
                 "is_outside": Out(1),
                 "is_beyond": Out(1),
@@ -83,20 +85,25 @@ class LayoutWalker(Instanced):
         lines = [Signal(_LINE_BITS, name=f"line_{dimension}") for dimension in range(3)]
         tiles = [Signal(_TILE_BITS, name=f"tile_{dimension}") for dimension in range(3)]
         places = [Signal(range(self._bitlines), name=f"place_{each}") for each in range(3)]
+        sizes = [*(entry.sizes[dimension] for dimension in range(3)), Const(0)]
+        line, tile = Signal(_LINE_BITS), Signal(_TILE_BITS)
+        at, next_at, ends_chunks = Signal(_LINE_BITS), Signal(_LINE_BITS + 1), Signal()
         last_tile = Signal(_TILE_BITS + 1)
         m.d.comb += [
             *(
-                end.eq(count + 1 == size)
-                for end, count, size in zip(
-                    ends, counts, (entry.sizes[each] for each in range(3)), strict=True
+                end.eq(count + 1 == self._size_of_chunk(dimension, size))
+                for dimension, (end, count, size) in enumerate(
+                    zip(ends, counts, sizes[:3], strict=True)
                 )
             ),
-            self.is_last.eq(Cat(*ends).all()),
-            self.line.eq(lines[0]),
-            self.tile.eq(tiles[0]),
+            next_at.eq(at + entry.chunk),
+            ends_chunks.eq((entry.chunk == 0) | (next_at >= at_index(sizes, entry.chunked))),
+            self.line.eq(line),
+            self.tile.eq(tile),
             self.bitline.eq(places[0] | places[1] | places[2]),
-            last_tile.eq(tiles[0] + row_tiles - 1),
-            self.is_outside.eq(self.valid & (lines[0] >= self._lines)),
+            last_tile.eq(tile + row_tiles - 1),
+            self.last_tile.eq(last_tile),
+            self.is_outside.eq(self.valid & (line >= self._lines)),
             self.is_beyond.eq(self.valid & (last_tile >= self._tiles)),
         ]
 
@@ -114,27 +121,55 @@ class LayoutWalker(Instanced):
         line_steps = (1, entry.line_strides[0], entry.line_strides[1])
         tile_steps = (row_tiles, entry.tile_strides[0], entry.tile_strides[1])
         with m.If(self.start):
-            m.d.sync += [self.valid.eq(1), *(each.eq(0) for each in (*counts, *places))]
-            m.d.sync += [each.eq(entry.base) for each in lines]
-            m.d.sync += [each.eq(entry.first_tile) for each in tiles]
+            m.d.sync += [self.valid.eq(1), at.eq(0)]
+            m.d.sync += [each.eq(0) for each in (*counts, *places)]
+            m.d.sync += [each.eq(entry.base) for each in (line, *lines)]
+            m.d.sync += [each.eq(entry.first_tile) for each in (tile, *tiles)]
+        with m.Elif(self.next & ~ends_chunks):
+            m.d.sync += [
+                at.eq(next_at),
+                line.eq(line + entry.chunk_lines),
+                tile.eq(tile + entry.chunk_tiles),
+            ]
         with m.Elif(self.next):
             for dimension in range(3):
                 moves = m.If if dimension == 0 else m.Elif
                 with moves(~ends[dimension]):
-                    line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
-                    tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
+                    next_count = counts[dimension] + 1
+                    next_line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
+                    next_tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
+                    wrapped = Mux(wraps[dimension], tile_steps[dimension], 0)
                     m.d.comb += [
-                        line.eq(lines[dimension] + line_steps[dimension]),
-                        tile.eq(tiles[dimension] + Mux(wraps[dimension], tile_steps[dimension], 0)),
+                        next_line.eq(lines[dimension] + line_steps[dimension]),
+                        next_tile.eq(tiles[dimension] + wrapped),
                     ]
                     m.d.sync += [
-                        counts[dimension].eq(counts[dimension] + 1),
+                        counts[dimension].eq(next_count),
                         places[dimension].eq(Mux(wraps[dimension], 0, next_places[dimension])),
+                        line.eq(next_line),
+                        tile.eq(next_tile),
+                        at.eq(
+                            at_index(
+                                [
+                                    *(Const(0) for _ in range(dimension)),
+                                    next_count,
+                                    *counts[dimension + 1 :],
+                                    Const(0),
+                                ],
+                                entry.chunked,
+                            )
+                        ),
                     ]
                     for inner in range(dimension):
                         m.d.sync += [counts[inner].eq(0), places[inner].eq(0)]
                     for inner in range(dimension + 1):
-                        m.d.sync += [lines[inner].eq(line), tiles[inner].eq(tile)]
+                        m.d.sync += [lines[inner].eq(next_line), tiles[inner].eq(next_tile)]
             with m.Else():
                 m.d.sync += self.valid.eq(0)
         return m
+
+    def _size_of_chunk(self, dimension: int, size: Value) -> Value:
+        """Of the first chunk, which no other exceeds."""
+        entry = self.entry
+        is_cut = (entry.chunk != 0) & (entry.chunked == dimension) & (entry.chunk < size)
+        return Mux(is_cut, entry.chunk, size)

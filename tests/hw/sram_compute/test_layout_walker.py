@@ -24,7 +24,13 @@ def entries(chance: random.Random) -> list[dict[str, Any]]:
         {"sizes": (1, 4, 1), "tile": (4, 2, 0), "element": 0, "first_tile": 12},
         {"sizes": (1, 3, 2), "tile": (0, 6, 0), "tile_strides": (0, 0)},
     ]
-    for _ in range(20):
+    corners += [
+        {"sizes": (4, 8, 1), "chunked": 1, "chunk": 2, "chunk_lines": 8, "chunk_tiles": 3},
+        {"sizes": (7, 2, 1), "chunked": 0, "chunk": 3, "chunk_lines": 3, "chunk_tiles": 4},
+        {"sizes": (2, 2, 5), "chunked": 2, "chunk": 5, "chunk_lines": 9, "chunk_tiles": 9},
+        {"sizes": (2, 2, 5), "chunked": 2, "chunk": 4, "chunk_lines": 9, "chunk_tiles": 9},
+    ]
+    for _ in range(40):
         cuts = sorted(chance.randrange(7) for _ in range(2))
         corners.append(
             {
@@ -34,6 +40,10 @@ def entries(chance: random.Random) -> list[dict[str, Any]]:
                 "tile": (cuts[0], cuts[1] - cuts[0], 6 - cuts[1]),
                 "line_strides": (chance.randrange(8), chance.randrange(40)),
                 "tile_strides": (chance.randrange(3), chance.randrange(3)),
+                "chunked": chance.randrange(3),
+                "chunk": chance.randrange(6),
+                "chunk_lines": chance.randrange(30),
+                "chunk_tiles": chance.randrange(4),
             }
         )
     return [dict(command(Opcode.LAYOUT, **usual | each).fields) for each in corners]
@@ -60,9 +70,9 @@ def test_lines_and_their_places():
                 assert ctx.get(dut.is_beyond) == (tiles.max() >= TILES)
                 if line >= LINES or tiles.max() >= TILES:
                     break
-                assert ctx.get(dut.is_last) == (number == len(where.lines) - 1)
                 assert ctx.get(dut.line) == line
                 assert (ctx.get(dut.tile), ctx.get(dut.bitline)) == (tiles[0], bitlines[0])
+                assert ctx.get(dut.last_tile) == tiles.max()
                 await ctx.tick()
             else:
                 assert not ctx.get(dut.valid)

@@ -54,10 +54,10 @@ def queue_copy(copies: np.ndarray, clock: Record, row: np.ndarray) -> None:
     last.start = max(clock.cycle, before)
     if last.is_store:
         last.line_cycles = max(clock.line_cycles, STORE_CYCLES)
-        last.end = last.start + storing_cycles(clock, last.lines, STORE_CYCLES)
+        last.end = last.start + storing_cycles(clock, last.lines, STORE_CYCLES, 1)
     else:
         last.line_cycles = max(clock.line_cycles, LOAD_CYCLES + 1)
-        last.end = last.start + loading_cycles(clock, last.lines, LOAD_CYCLES)
+        last.end = last.start + loading_cycles(clock, last.lines, LOAD_CYCLES, 1)
 
 
 @compiled_inner

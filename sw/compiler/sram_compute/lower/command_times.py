@@ -122,31 +122,39 @@ def _ask(clock: Record) -> None:
 
 @compiled_inner
 def transfer_cycles(
-    clock: Record, opcode: int, lines: int, rows: int, element: int, first_extent: int
+    clock: Record,
+    opcode: int,
+    lines: int,
+    rows: int,
+    element: int,
+    first_extent: int,
+    chunks: int,
 ) -> int:
-    """Of a ``LOAD`` or a ``STORE`` of ``lines``. ``element``: log2 of its bytes; ``first_extent``:
-    of a tile in dimension 0."""
+    """Of a ``LOAD`` or a ``STORE`` of ``lines``, of which those of so many ``chunks`` are in
+    different banks. ``element``: log2 of its bytes; ``first_extent``: of a tile in dimension 0."""
     elements = _LINE_BITS - element
     run = 0
     while run < min(elements, _PIECE_BITS) and 2 << run <= first_extent:
         run += 1
     cycles = rows << (elements - run)
     if opcode == _LOAD:
-        return loading_cycles(clock, lines, cycles)
-    return storing_cycles(clock, lines, cycles + (8 << element) - rows + 2)
+        return loading_cycles(clock, lines, cycles, chunks)
+    return storing_cycles(clock, lines, cycles + (8 << element) - rows + 3, chunks)
 
 
 @compiled_inner
-def loading_cycles(clock: Record, lines: int, cycles: int) -> int:
-    """Of ``lines`` from memory, each of which takes so many ``cycles`` where it goes to."""
+def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
+    """Of ``lines`` from memory, each of which takes so many ``cycles`` where it goes to, as many as
+    so many at the same time."""
     fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
-    return clock.latency + (lines - 1) * max(fetched, cycles + 1) + cycles + 4
+    each = max(fetched, -(-(cycles + 1) // at_once))
+    return clock.latency + (lines - 1) * each + cycles + 4
 
 
 @compiled_inner
-def storing_cycles(clock: Record, lines: int, cycles: int) -> int:
+def storing_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
     """Of ``lines`` to memory, as ``loading_cycles``."""
-    return (lines - 1) * max(clock.line_cycles, cycles) + cycles + 1
+    return (lines - 1) * max(clock.line_cycles, -(-cycles // at_once)) + cycles + 1
 
 
 @compiled_inner

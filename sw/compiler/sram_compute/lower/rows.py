@@ -12,6 +12,7 @@ import numpy as np
 
 from hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from hw.sram_compute.isa import DIMENSIONS, Opcode
+from sw.compiler.sram_compute.lower.chunks import boxed, cut
 from sw.compiler.sram_compute.lower.columns import column
 from sw.compiler.sram_compute.lower.command_times import transfer_cycles
 from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
@@ -36,6 +37,9 @@ _OF_LAYOUT, _ROW, _ROWS = (column(Opcode.LOAD, name) for name in ("layout", "row
 _NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _TILE_STRIDES = (
     column(Opcode.LAYOUT, name)
     for name in ("layout", "element", "base", "sizes", "line_strides", "tile", "tile_strides")
+)
+_CHUNKED, _CHUNK, _CHUNK_LINES, _CHUNK_TILES = (
+    column(Opcode.LAYOUT, name) for name in ("chunked", "chunk", "chunk_lines", "chunk_tiles")
 )
 
 STORED = np.dtype(
@@ -213,29 +217,34 @@ def transfer(state: State, opcode: int, number: int, value: Record) -> None:
     """Of a value, from or to what is stored under a number."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
-    lines = _row_lines(stored)
+    box = boxed(_row_lines(stored), stored, tiles)
+    cut(box, stored.element, tiles, state.tally.clock.arrays)
     if bank.entries[entry] != number:
         bank.entries[entry] = number
         at = append(rows, state.tally, _LAYOUT, 0)
         rows[at, _NUMBER], rows[at, _ELEMENT] = entry, stored.element
         rows[at, _BASE] = stored.first_line
-        rows[at, _SIZES] = rows[at, _LINE_STRIDES] = lines
-        rows[at, _SIZES + 1], rows[at, _SIZES + 2] = stored.shape[1], stored.shape[2]
-        rows[at, _LINE_STRIDES + 1] = lines * stored.shape[1]
+        strides = (1, box.sizes[0], box.sizes[0] * box.sizes[1])
+        rows[at, _LINE_STRIDES], rows[at, _LINE_STRIDES + 1] = strides[1], strides[2]
         for dimension in range(DIMENSIONS):
+            rows[at, _SIZES + dimension] = box.sizes[dimension]
             while 1 << rows[at, _TILE + dimension] < tiles.tile[dimension]:
                 rows[at, _TILE + dimension] += 1
         for dimension in (1, 2):
             # What is no stride need not fit: that of the only tile may be the number of all tiles.
-            if tiles.grid[dimension] > 1:
+            if box.grid[dimension] > 1:
                 rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension]
+        rows[at, _CHUNKED], rows[at, _CHUNK] = box.chunked, box.chunk
+        rows[at, _CHUNK_LINES] = box.chunk * strides[box.chunked]
+        rows[at, _CHUNK_TILES] = box.chunk_tiles
     cycles = transfer_cycles(
         state.tally.clock,
         opcode,
-        lines * stored.shape[1] * stored.shape[2],
+        box.sizes[0] * box.sizes[1] * box.sizes[2],
         value.rows,
         stored.element,
         tiles.tile[0],
+        box.chunks,
     )
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows

@@ -9,7 +9,7 @@ from hw.lib.errors import ProgramError
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import NEAR_OPERATIONS, STRIP, Opcode, Second
+from hw.sram_compute.isa import DIMENSIONS, NEAR_OPERATIONS, STRIP, Opcode, Second
 from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from hw.sram_compute.operations import MAX_WIDTH
 from hw.sram_compute.program import Command
@@ -77,6 +77,7 @@ def layout_is_bad(config: SramConfig, fields: Mapping[str, Any]) -> bool:
         fields["element"] > 2
         or 1 << sum(fields["tile"]) != config.bitlines
         or min(fields["sizes"]) == 0
+        or fields["chunked"] >= DIMENSIONS
     )
 
 

@@ -293,17 +293,18 @@ class Run:
         if cause is not None:
             raise StoppedError(cause, self._place)
         row, n = fields["row"], fields["n"]
-        cycles, lines = n * transfer.pieces(entry), len(where.lines)
+        cycles, count = n * transfer.pieces(entry), len(where.lines)
+        lines = transfer.Transposers(where, config.arrays, config.banks)
         if opcode == Opcode.LOAD:
             transfer.load(system.banks, config.bitlines, system.memory, where, row, n)
-            end = transfer.load_times(self._channel, start, lines, cycles)
-            self._counts["lines_loaded"] += lines
+            end = transfer.load_times(self._channel, start, lines, count, cycles)
+            self._counts["lines_loaded"] += count
         else:
             is_signed = bool(fields["is_signed"])
             transfer.store(system.banks, config.bitlines, system.memory, where, row, n, is_signed)
             cycles += (8 << entry["element"]) - n + 2
-            end = transfer.store_times(self._channel, start, lines, cycles)
-            self._counts["lines_stored"] += lines
+            end = transfer.store_times(self._channel, start, lines, count, cycles)
+            self._counts["lines_stored"] += count
         self._transfers.append((start + 1, end))
         self._cycle = end + 2
 

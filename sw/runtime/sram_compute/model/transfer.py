@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,8 @@ class Places:
     """Where an array is.
 
     lines
-        int64 [n]: its lines, in the order in which they are transferred.
+        int64 [n]: its lines, in the order in which they are transferred: those at the same place
+        of each chunk, then those at the next.
     tiles, bitlines
         int64 [n, elements of a line].
     """
@@ -34,18 +35,24 @@ class Places:
 def places(entry: Mapping[str, Any]) -> Places:
     """Of an entry of the layout override table that makes sense."""
     elements = LINE_BYTES >> entry["element"]
-    x, y, z = np.meshgrid(*map(np.arange, entry["sizes"]), indexing="ij")
-    order = [each.transpose(2, 1, 0).reshape(-1) for each in (x, y, z)]
-    lines = (
-        entry["base"]
-        + order[0]
-        + sum(each * stride for each, stride in zip(order[1:], entry["line_strides"], strict=True))
+    extents, chunk, chunked = list(entry["sizes"]), entry["chunk"], entry["chunked"]
+    chunks = 1
+    if 0 < chunk < extents[chunked]:
+        chunks = -(-extents[chunked] // chunk)
+        extents[chunked] = chunk
+    numbers = np.indices((*extents[::-1], chunks)).reshape(4, -1)
+    is_one = numbers[2 - chunked] + chunk * numbers[3] < entry["sizes"][chunked]
+    z, y, x, number = numbers[:, is_one]
+    steps = (1, *entry["line_strides"], entry["chunk_lines"])
+    lines = entry["base"] + sum(
+        each * step for each, step in zip((x, y, z, number), steps, strict=True)
     )
-    first = order[0][:, None] * elements + np.arange(elements)
-    coordinates = [first, order[1][:, None], order[2][:, None]]
-    tiles, bitlines, bit = entry["first_tile"] + 0 * first, 0 * first, 0
-    steps = (1, *entry["tile_strides"])
-    for coordinate, extent, step in zip(coordinates, entry["tile"], steps, strict=True):
+    first = x[:, None] * elements + np.arange(elements)
+    coordinates = [first, y[:, None], z[:, None]]
+    tiles = entry["first_tile"] + entry["chunk_tiles"] * number[:, None] + 0 * first
+    bitlines, bit = 0 * first, 0
+    tile_steps = (1, *entry["tile_strides"])
+    for coordinate, extent, step in zip(coordinates, entry["tile"], tile_steps, strict=True):
         tiles = tiles + (coordinate >> extent) * step
         bitlines = bitlines + ((coordinate & (1 << extent) - 1) << bit)
         bit += extent
@@ -99,26 +106,54 @@ def pieces(entry: Mapping[str, Any]) -> int:
     return int(1 << size - min(size, entry["tile"][0], 5))
 
 
-def load_times(channel: Channel, start: int, lines: int, cycles: int) -> int:
+class Transposers:
+    """When those of the banks are idle: a line has that of its bank, or all if it has several.
+
+    Parameters: ``where`` lines of an array are; ``arrays`` of a bank, ``banks``.
+    """
+
+    def __init__(self, where: Places, arrays: int, banks: int) -> None:
+        self._owners = (where.tiles[:, [0, -1]] // arrays).tolist()
+        self._idle = [0] * banks
+
+    def taken(self, line: int, ready: int) -> int:
+        """The cycle from ``ready`` on in which they take a line."""
+        return max(ready, *(self._idle[bank] for bank in self._banks(line)))
+
+    def release(self, line: int, cycle: int) -> None:
+        """They are idle from a cycle on."""
+        for bank in self._banks(line):
+            self._idle[bank] = cycle
+
+    def _banks(self, line: int) -> Iterable[int]:
+        first, last = self._owners[line]
+        return (first,) if first == last else range(len(self._idle))
+
+
+def load_times(channel: Channel, start: int, lines: Transposers, count: int, cycles: int) -> int:
     """The cycle in which the last of ``cycles`` that a line takes is over, of the last line."""
     taken: list[int] = []
     asked, end = start, start
-    for number in range(lines):
+    for number in range(count):
         offered = asked + 1
         if number >= channel.in_flight:
             offered = max(offered, taken[number - channel.in_flight] + 1)
         asked = channel.accept(offered)
-        taken.append(max(asked + channel.latency, end + 1))
-        end = taken[-1] + cycles
+        before = taken[-1] if taken else start
+        taken.append(lines.taken(number, max(asked + channel.latency, before + 1)))
+        lines.release(number, taken[-1] + cycles + 1)
+        end = max(end, taken[-1] + cycles)
     return end
 
 
-def store_times(channel: Channel, start: int, lines: int, cycles: int) -> int:
-    """The cycle in which memory takes the last line, each offered ``cycles`` behind the one before
-    it, at least."""
-    end = start
-    for _ in range(lines):
-        end = channel.accept(end + cycles)
+def store_times(channel: Channel, start: int, lines: Transposers, count: int, cycles: int) -> int:
+    """The cycle in which memory takes the last line, each offered ``cycles`` behind its beginning,
+    at least."""
+    begun, end = start, start
+    for number in range(count):
+        begun = lines.taken(number, begun + 1)
+        end = channel.accept(max(begun + cycles, end + 1))
+        lines.release(number, end + 1)
     return end
 
 

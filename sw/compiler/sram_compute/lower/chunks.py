@@ -1,0 +1,65 @@
+"""Which lines of an array follow each other: those of different banks, as far as it has any.
+
+Banks transpose lines at the same time; where neighbouring lines go to one bank, the others wait.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hw.lib.lines.line_size import LINE_BYTES
+from hw.sram_compute.isa import DIMENSIONS
+from sw.compiler.sram_compute.lower.records import Record
+from sw.program.jit import compiled_inner
+
+BOX = np.dtype(
+    [
+        ("sizes", np.int64, (DIMENSIONS,)),
+        ("grid", np.int64, (DIMENSIONS,)),
+        ("chunked", np.int64),
+        ("chunk", np.int64),
+        ("chunk_tiles", np.int64),
+        ("chunks", np.int64),
+    ]
+)
+"""An array as its ``LAYOUT`` has it; ``grid``: tiles in each dimension. ``chunks``: how many there
+are, of which no two begin in the same bank."""
+
+
+@compiled_inner
+def boxed(lines: int, stored: Record, tiles: Record) -> Record:
+    """An array whose rows have so many ``lines``, in one chunk. Dimension 2 becomes the rest of
+    dimension 1 where its tiles follow on those."""
+    box = np.zeros(1, BOX)[0]
+    box.sizes[0], box.sizes[1], box.sizes[2] = lines, stored.shape[1], stored.shape[2]
+    for dimension in range(DIMENSIONS):
+        box.grid[dimension] = tiles.grid[dimension]
+    box.chunks = 1
+    goes_on = tiles.strides[2] == tiles.strides[1] * tiles.grid[1]
+    if tiles.tile[2] == 1 and goes_on and box.sizes[1] == tiles.grid[1] * tiles.tile[1]:
+        box.sizes[1] *= box.sizes[2]
+        box.grid[1] *= box.grid[2]
+        box.sizes[2] = box.grid[2] = 1
+    return box
+
+
+@compiled_inner
+def cut(box: Record, element: int, tiles: Record, arrays: int) -> None:
+    """Into as many chunks of whole tiles as there may be where each is the ``arrays`` of a bank at
+    least. ``element``: log2 of its bytes."""
+    elements = LINE_BYTES >> element
+    for dimension in range(DIMENSIONS):
+        if box.grid[dimension] == 1:
+            continue
+        stride, extent = tiles.strides[dimension], tiles.tile[dimension]
+        count = -(-arrays // stride)
+        if dimension == 0:
+            row_tiles = max(1, elements // extent)  # of a line
+            count = -(-count // row_tiles) * row_tiles
+            chunk = count * extent // elements
+        else:
+            chunk = count * extent
+        chunks = -(-box.sizes[dimension] // chunk)
+        if chunks > box.chunks:
+            box.chunked, box.chunk, box.chunk_tiles = dimension, chunk, count * stride
+            box.chunks = chunks
