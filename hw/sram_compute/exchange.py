@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
@@ -48,9 +50,10 @@ class Exchange(wiring.Component):
     """Makes a command into steps of rows.
 
     Of a shift, all banks send from the same of their arrays at a time, then from the next; of a
-    broadcast, one tile is sent at a time. A row takes a cycle if it stays in its bank, else one for
-    each ``network_bits`` of those that change; an array or a tile takes one more, in which it is
-    found.
+    broadcast, one tile is sent at a time, or where all its copies are in one bank, with it those of
+    the same array of other banks, whose copies are as many banks away. A row takes a cycle if it
+    stays in its bank, else one for each ``network_bits`` of those that change; an array or a tile
+    takes one more, in which it is found.
 
     Parameters: as of ``row_step_layout``.
 
@@ -110,7 +113,7 @@ class Exchange(wiring.Component):
         remaining = Signal(self._tiles)  # of a shift, arrays of any bank
         row, flit = Signal(WIDTH_BITS), Signal(range(self._bitlines + 1))
         flits, ends_row, ends_step = Signal.like(flit), Signal(), Signal()
-        chosen = Signal(self._tiles)
+        chosen, done = Signal(self._tiles), Signal(self._tiles)
         m.d.comb += [
             self.sends.eq(state != _State.IDLE),
             self.busy.eq(self.sends | self.on_network),
@@ -137,7 +140,7 @@ class Exchange(wiring.Component):
             with m.Case(_State.SELECT):
                 m.d.sync += [
                     state.eq(_State.STEP),
-                    remaining.eq(remaining ^ chosen),
+                    remaining.eq(remaining & ~done),
                     row.eq(0),
                     flit.eq(0),
                 ]
@@ -150,7 +153,7 @@ class Exchange(wiring.Component):
 
         step, aim = self.step, Signal(self._aim_layout())
         with m.If(state == _State.SELECT):
-            self._aim(m, aim, chosen, masks)
+            m.d.comb += done.eq(self._aim(m, aim, chosen, remaining, masks))
         crossings = Cat(
             step.targets[bank].any() & (step.sources[bank] != bank) for bank in range(self._banks)
         )
@@ -210,8 +213,16 @@ class Exchange(wiring.Component):
         names = ("array", "targets", "sources")
         return data.StructLayout({name: self._step[name].shape for name in names})
 
-    def _aim(self, m: Module, aim: data.View, chosen: Signal, masks: dict[str, Value]) -> None:
-        """Those of the chosen tile, or of the chosen array of all banks."""
+    def _aim(
+        self,
+        m: Module,
+        aim: data.View,
+        chosen: Signal,
+        remaining: Signal,
+        masks: dict[str, Value],
+    ) -> Value:
+        """Those of the chosen tile, or of the chosen array of all banks. Gives what of
+        ``remaining`` is done with them."""
         command, banks, arrays = self.command, self._banks, self._arrays
         array_bits, bank_bits = (arrays - 1).bit_length(), (banks - 1).bit_length()
         number = position(chosen)[: array_bits + bank_bits]
@@ -220,13 +231,32 @@ class Exchange(wiring.Component):
         m.d.comb += before.eq(number - command.between)
         array = Mux(command.is_broadcast, number, before)[:array_bits]
         m.d.sync += aim.array.eq(array)
+
+        own = [slice(bank * arrays, (bank + 1) * arrays) for bank in range(banks)]
+        slot = reduce(or_, (chosen[each] for each in own))
+        senders = Cat((remaining[each] & slot).any() for each in own)
+        has_copies, all_copies = Signal(banks), Signal(arrays)
+        is_alone, away = Signal(), Signal(bank_bits)  # banks from where copies are to the source
+        m.d.comb += [
+            has_copies.eq(Cat(copies[each].any() for each in own)),
+            all_copies.eq(reduce(or_, (copies[each] for each in own))),
+            is_alone.eq(count_ones(has_copies) == 1),
+            away.eq(
+                Mux(
+                    command.is_broadcast,
+                    number[array_bits:] - position(has_copies),
+                    before[array_bits:],
+                )
+            ),
+        ]
+        receivers = named(m, "receivers", rotated(m, senders, (-away)[:bank_bits]))
         for bank in range(banks):
-            own = slice(bank * arrays, (bank + 1) * arrays)
+            sent = Mux(is_alone, Mux(receivers[bank], all_copies, 0), copies[own[bank]])
+            goes_alone = command.is_broadcast & ~is_alone
             m.d.sync += [
                 aim.targets[bank].eq(
-                    Mux(command.is_broadcast, copies[own], masks["tiles"][own] & chosen[:arrays])
+                    Mux(command.is_broadcast, sent, masks["tiles"][own[bank]] & chosen[:arrays])
                 ),
-                aim.sources[bank].eq(
-                    Mux(command.is_broadcast, number[array_bits:], before[array_bits:] + bank)
-                ),
+                aim.sources[bank].eq(Mux(goes_alone, number[array_bits:], away + bank)),
             ]
+        return Mux(command.is_broadcast & is_alone, slot.replicate(banks), chosen)

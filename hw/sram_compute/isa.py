@@ -83,7 +83,9 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
 
     ``BROADCAST``: from tiles to several. The rows from ``a`` on of each tile s of ``sources`` go,
     as in ``MOVE``, to those from ``d`` on of all tiles s + c, modulo all tiles, for the places c of
-    ``copies``. Sources follow each other in ascending order. The rows are others altogether.
+    ``copies``. Sources follow each other in ascending order, but where all copies of one are in
+    one bank, those that are the same array of other banks go with it. The rows are others
+    altogether.
 
     ``LAYOUT``: entry ``layout`` of the layout override table becomes what the command says.
 

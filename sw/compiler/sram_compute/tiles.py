@@ -113,11 +113,14 @@ _ROWS = 32
 
 
 @compiled
-def best_tile(tiles: np.ndarray, shape: np.ndarray, most: int, line_cycles: int) -> int:
+def best_tile(
+    tiles: np.ndarray, shape: np.ndarray, most: int, arrays: int, line_cycles: int
+) -> int:
     """Which of int64 [tiles, dimensions] seems the best for an array of ``shape``: of those of
     which ``most`` are enough, if there are some, and whose lines are transposed as fast as they
-    come, ``line_cycles`` each, the one that has the most of a row; of several the one of the fewest
-    tiles, with the smallest extent in dimension 1.
+    come, ``line_cycles`` each, in all banks of ``arrays`` that the array fills, the one that has
+    the most of a row; of several the one of the fewest tiles, with the smallest extent in dimension
+    1.
 
     A move along dimension 0 is between tiles where these end within rows, and takes a step for each
     place in a bank. Infinity Stream, section 4.1, has nearly square ones for shifts, where its
@@ -131,7 +134,7 @@ def best_tile(tiles: np.ndarray, shape: np.ndarray, most: int, line_cycles: int)
         run = min(_LINE_RUN, tiles[number, 0])
         key = (
             max(0, count - most),
-            max(line_cycles, _ROWS * (_LINE_RUN // run) + 2),
+            max(line_cycles, -(-(_ROWS * (_LINE_RUN // run) + 2) // max(1, count // arrays))),
             -min(tiles[number, 0], shape[0]),
             count,
             tiles[number, 1] if len(shape) > 1 else 1,

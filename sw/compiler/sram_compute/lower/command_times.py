@@ -222,8 +222,8 @@ def _shift_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
 
 @compiled_inner
 def _broadcast_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
-    """A step for each source. Of those whose copies may be in their own bank alone, as many are
-    taken to go to another one as copies are far away, in banks."""
+    """A step for each source, or where all its copies are in one bank, for all that are the same
+    array. Copies are taken to be as far away as the first one, the last one, and all between."""
     crossing = _crossing(clock, movement, _SENT_BITLINES, rows)
     cycles = max(
         _expanded(movement, _SENT_BITLINES),
@@ -237,6 +237,16 @@ def _broadcast_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
     last = first
     for level in range(DIMENSIONS):
         last += movement[_COPIES + 1 + level] * movement[_COPIES + 1 + DIMENSIONS + level]
-    sources = _places(movement, _SOURCES)
-    going = sources * min(clock.arrays, max(abs(first), abs(last))) // clock.arrays
-    return cycles + going * crossing + (sources - going) * (1 + rows)
+    stride, count = movement[_SOURCES + 1 : _SOURCES + 4], movement[_SOURCES + 4 : _SOURCES + 7]
+    is_done = np.zeros(clock.arrays, np.bool_)
+    for z in range(count[2] + 1):
+        for y in range(count[1] + 1):
+            for x in range(count[0] + 1):
+                tile = movement[_SOURCES] + x * stride[0] + y * stride[1] + z * stride[2]
+                slot = tile % clock.arrays
+                nearest, farthest = (slot + first) // clock.arrays, (slot + last) // clock.arrays
+                if not is_done[slot]:
+                    is_done[slot] = nearest == farthest
+                    stays = nearest == 0 and farthest == 0
+                    cycles += 1 + rows if stays else crossing
+    return cycles

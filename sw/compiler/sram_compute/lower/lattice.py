@@ -76,7 +76,7 @@ def tiling_of(
     ``CapacityError`` where no tile is valid."""
     whole, found = _valid(types, shapes, config)
     if tile is None:
-        chosen = best_tile(found, np.array(whole), config.tiles, config.line_cycles)
+        chosen = best_tile(found, np.array(whole), config.tiles, config.arrays, config.line_cycles)
         tile = tuple(found[chosen].tolist())
     elif tile not in map(tuple, found.tolist()):
         raise CapacityError(

@@ -37,12 +37,19 @@ def shift_steps(config: SramConfig, tiles: Pattern, between: int) -> list[np.nda
 
 
 def broadcast_steps(config: SramConfig, sources: Pattern, copies: Pattern) -> list[np.ndarray]:
-    """A source at a time."""
+    """A source at a time; where all its copies are in one bank, with it those that are the same
+    array of banks behind."""
     distances = np.flatnonzero(copies.places(config.tiles))
+    remaining = np.flatnonzero(sources.places(config.tiles))
     found = []
-    for source in np.flatnonzero(sources.places(config.tiles)):
-        targets = (source + distances) % config.tiles
-        found.append(np.stack([np.full_like(targets, source), targets], axis=1))
+    while len(remaining):
+        targets = (remaining[:, None] + distances) % config.tiles
+        is_alone = len(np.unique(targets[0] // config.arrays)) == 1
+        slots = remaining % config.arrays
+        goes = slots == slots[0] if is_alone else remaining == remaining[0]
+        pairs = np.stack(np.broadcast_arrays(remaining[goes, None], targets[goes]), axis=-1)
+        found.append(pairs.reshape(-1, 2))
+        remaining = remaining[~goes]
     return found
 
 

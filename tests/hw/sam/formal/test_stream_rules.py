@@ -7,8 +7,6 @@ there is no fault; and once all has come, all goes out.
 
 from __future__ import annotations
 
-import fcntl
-
 import pytest
 
 from hw.lib.formats import parse_format
@@ -20,7 +18,8 @@ from hw.sam.blocks.union import Union
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.hw.sam.formal.walks import WIDTH, CrdDropWalk, JoinWalk, ReduceWalk, RepeatWalk
-from tests.support.proofs import SideBySide, has_solver, prepare, prove, reach
+from tests.support.proofs import SideBySide, has_solver, prove, reach
+from tests.support.yowasp import prepare
 
 pytestmark = pytest.mark.skipif(not has_solver(), reason="no yices-smt2 on this computer")
 
@@ -56,11 +55,8 @@ OUTPUTS = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def tools(tmp_path_factory):
-    """Ready to start; made so by one process at a time, since all write the same file."""
-    with (tmp_path_factory.getbasetemp().parent / "yosys.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        prepare()
+def tools():
+    prepare()
 
 
 def harness(name):

@@ -10,7 +10,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.tmu.access.merge.merger import Merger
-from tests.support.proofs import has_solver, prepare, prove
+from tests.support.proofs import has_solver, prove
+from tests.support.yowasp import prepare
 
 pytestmark = [
     pytest.mark.slow,

@@ -135,13 +135,14 @@ def test_tiles_without_whole_lines_in_a_bank_are_refused_and_go_to_the_core():
 )
 def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(shape, most: int, line_cycles: int):
     tiles = valid_tiles(shape, 64, 16, 16)
-    chosen = tuple(tiles[best_tile(tiles, np.array(shape), most, line_cycles)].tolist())
+    best = best_tile(tiles, np.array(shape), most, 16, line_cycles)
+    chosen = tuple(tiles[best].tolist())
     needed = {tuple(each): Tiling(shape, tuple(each)).tiles for each in tiles.tolist()}
     assert prod(chosen) == 64
     assert needed[chosen] <= max(most, min(needed.values()))
     fits = [each for each in needed if needed[each] <= most]
     if fits and line_cycles == 80:
-        # A run of 8 elements takes 66 cycles a line, one of 4 takes 130.
+        # A run of 8 elements takes 66 cycles a line, one of 4 takes 130, in one bank.
         assert chosen[0] >= 8 or all(each[0] < 8 for each in fits)
 
 
