@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from hw.sram_compute.isa import DIMENSIONS
-from sw.program.jit import compiled
+from sw.program.jit import compiled, compiled_inner
 
 Tile = tuple[int, ...]
 """Extents, powers of two, dimension 0 first."""
@@ -114,31 +114,71 @@ _ROWS = 32
 
 @compiled
 def best_tile(
-    tiles: np.ndarray, shape: np.ndarray, most: int, arrays: int, line_cycles: int
+    tiles: np.ndarray,
+    shape: np.ndarray,
+    moves: np.ndarray,
+    banks: int,
+    arrays: int,
+    line_cycles: int,
+    network_bits: int,
 ) -> int:
-    """Which of int64 [tiles, dimensions] seems the best for an array of ``shape``: of those of
-    which ``most`` are enough, if there are some, and whose lines are transposed as fast as they
-    come, ``line_cycles`` each, in all banks of ``arrays`` that the array fills, the one that has
-    the most of a row; of several the one of the fewest tiles, with the smallest extent in dimension
-    1.
+    """Which of int64 [tiles, dimensions] seems the best for an array of ``shape``: of those that
+    the ``arrays`` of all ``banks`` can hold, if there are some, and whose lines are transposed as
+    fast as they come, ``line_cycles`` each, in all banks that the array fills, the one in which so
+    many ``moves`` in each dimension, int64 [dimensions], to neighbours, take the fewest cycles; of
+    several the one that has the most of a row, then the one of the fewest tiles, with the smallest
+    extent in dimension 1.
 
-    A move along dimension 0 is between tiles where these end within rows, and takes a step for each
-    place in a bank. Infinity Stream, section 4.1, has nearly square ones for shifts, where its
-    network moves all tiles at once.
+    Infinity Stream, section 4.1, has nearly square ones for shifts, where its network moves all
+    tiles at once.
     """
-    best, least = -1, (0, 0, 0, 0, 0)
+    best, least = -1, (0, 0, 0, 0, 0, 0)
     for number in range(len(tiles)):
+        tile = tiles[number]
         count = 1
         for dimension in range(len(shape)):
-            count *= -(-shape[dimension] // tiles[number, dimension])
-        run = min(_LINE_RUN, tiles[number, 0])
+            count *= -(-shape[dimension] // tile[dimension])
+        run = min(_LINE_RUN, tile[0])
         key = (
-            max(0, count - most),
+            max(0, count - banks * arrays),
             max(line_cycles, -(-(_ROWS * (_LINE_RUN // run) + 2) // max(1, count // arrays))),
-            -min(tiles[number, 0], shape[0]),
+            _move_cycles(tile, shape, moves, arrays, network_bits),
+            -min(tile[0], shape[0]),
             count,
-            tiles[number, 1] if len(shape) > 1 else 1,
+            tile[1] if len(shape) > 1 else 1,
         )
         if best < 0 or key < least:
             best, least = number, key
     return best
+
+
+@compiled_inner
+def _move_cycles(
+    tile: np.ndarray, shape: np.ndarray, moves: np.ndarray, arrays: int, network_bits: int
+) -> int:
+    """Of moves between tiles. All banks send from the same of
+    their arrays at a time, a row a cycle, or where it goes to another bank as many as its bits
+    take. What begins and ends inside of tiles goes apart: where those tiles are the same arrays as
+    others, they send once more."""
+    bitlines, tiles = 1, 1
+    for dimension in range(len(shape)):
+        bitlines *= tile[dimension]
+        tiles *= -(-shape[dimension] // tile[dimension])
+    again, stride = 0, 1
+    for dimension in range(len(shape)):
+        grid = -(-shape[dimension] // tile[dimension])
+        if 1 < tile[dimension] and 1 < grid and stride * grid > arrays:
+            again += 2 * min(arrays, stride)
+        stride *= grid
+    cycles, stride = 0, 1
+    for dimension in range(len(shape)):
+        grid = -(-shape[dimension] // tile[dimension])
+        if grid > 1:
+            own = 2 * min(arrays, stride) if tile[dimension] > 1 and stride * grid > arrays else 0
+            sending = min(arrays, tiles) + again - own
+            parts = -(-(bitlines // tile[dimension]) // network_bits)
+            crossing = min(sending, stride) if tiles > arrays else 0
+            once = sending * (1 + _ROWS) + crossing * _ROWS * (parts - 1)
+            cycles += moves[dimension] * once
+        stride *= grid
+    return cycles

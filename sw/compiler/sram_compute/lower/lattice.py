@@ -65,18 +65,30 @@ def stored(types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int
     return found
 
 
+NO_MOVES = np.zeros(DIMENSIONS, np.int64)
+
+
 def tiling_of(
     types: Sequence[ScalarType],
     shapes: Sequence[Shape],
     config: SramConfig,
     tile: Tile | None = None,
+    moves: np.ndarray = NO_MOVES,
 ) -> Tiling:
     """Of the smallest box that has all arrays, whose rows are whole lines: ``tile``, or the valid
-    one that seems the best. Raises ``LatticeError`` where there are not enough tiles, and
-    ``CapacityError`` where no tile is valid."""
+    one that seems the best for so many ``moves`` in each dimension. Raises ``LatticeError`` where
+    there are not enough tiles, and ``CapacityError`` where no tile is valid."""
     whole, found = _valid(types, shapes, config)
     if tile is None:
-        chosen = best_tile(found, np.array(whole), config.tiles, config.arrays, config.line_cycles)
+        chosen = best_tile(
+            found,
+            np.array(whole),
+            moves,
+            config.banks,
+            config.arrays,
+            config.line_cycles,
+            config.network_bits,
+        )
         tile = tuple(found[chosen].tolist())
     elif tile not in map(tuple, found.tolist()):
         raise CapacityError(

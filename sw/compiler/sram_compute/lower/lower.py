@@ -12,7 +12,7 @@ import numpy as np
 from hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS
+from hw.sram_compute.isa import DIMENSIONS, LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
 from sw.compiler.sram_compute.lower import unroll as unrolling
 from sw.compiler.sram_compute.lower.allocate import allocate
@@ -40,8 +40,9 @@ from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
 from sw.compiler.sram_compute.lower.unroll import Ended, unroll
+from sw.compiler.sram_compute.tdfg.graph import Broadcast, Move, Reduce
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
+from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
 from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -145,6 +146,16 @@ def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
     )
 
 
+def _moves(plan: tuple[Step, ...]) -> np.ndarray:
+    """Moves, copies and sums in each dimension: int64 [dimensions]."""
+    found = np.zeros(DIMENSIONS, np.int64)
+    for region in regions(plan):
+        for node in region.graph.nodes:
+            if isinstance(node, Move | Broadcast | Reduce):
+                found[node.dimension] += 1
+    return found
+
+
 class OutsideError(WorkloadError):
     """Iterations leave an array, wherever they run."""
 
@@ -160,6 +171,7 @@ class Lowerer:
         self._plan = plan
         self._config = config
         self._types = [array.type for array in nest.arrays.values()]
+        self._moves = _moves(plan)
         self._prepared = cache(self._prepare)
         self._remembered = lru_cache(_REMEMBERED)(self._lower)
         self._tally = tally(config)
@@ -209,7 +221,7 @@ class Lowerer:
                     f"{name}: has no element: must have some to be placed in memory"
                 )
         tile = sizes.tile or self._sampled_tile(sizes, shapes)
-        tiling = tiling_of(self._types, shapes, self._config, tile)
+        tiling = tiling_of(self._types, shapes, self._config, tile, self._moves)
         arrays = stored(self._types, shapes, 0)
         given = _Given(
             sizes,

@@ -130,12 +130,15 @@ def test_tiles_without_whole_lines_in_a_bank_are_refused_and_go_to_the_core():
 
 @given(
     shape=st.tuples(st.integers(1, 6).map(lambda lines: 16 * lines), st.integers(1, 40)),
-    most=st.sampled_from([4, 16, 64]),
+    moves=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    banks=st.sampled_from([1, 4]),
     line_cycles=st.sampled_from([1, 16, 80]),
 )
-def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(shape, most: int, line_cycles: int):
-    tiles = valid_tiles(shape, 64, 16, 16)
-    best = best_tile(tiles, np.array(shape), most, 16, line_cycles)
+def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(
+    shape, moves, banks: int, line_cycles: int
+):
+    tiles, most = valid_tiles(shape, 64, 16, 16), 16 * banks
+    best = best_tile(tiles, np.array(shape), np.array(moves), banks, 16, line_cycles, 16)
     chosen = tuple(tiles[best].tolist())
     needed = {tuple(each): Tiling(shape, tuple(each)).tiles for each in tiles.tolist()}
     assert prod(chosen) == 64
@@ -143,7 +146,16 @@ def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(shape, most: int,
     fits = [each for each in needed if needed[each] <= most]
     if fits and line_cycles == 80:
         # A run of 8 elements takes 66 cycles a line, one of 4 takes 130, in one bank.
-        assert chosen[0] >= 8 or all(each[0] < 8 for each in fits)
+        assert chosen[0] >= 8 or needed[chosen] >= 32 or all(each[0] < 8 for each in fits)
+
+
+def test_the_rule_keeps_what_is_moved_most_inside_of_tiles():
+    tiles = valid_tiles((512, 512), 64, 16, 16)
+    for dimension in range(2):
+        moves = np.array([1, 1])
+        moves[dimension] = 9
+        best = best_tile(tiles, np.array([32, 32]), moves, 4, 16, 1000, 16)
+        assert tiles[best][dimension] == 32
 
 
 @pytest.mark.parametrize(
@@ -163,4 +175,5 @@ def test_loops_in_order_of_many_iterations_have_nearly_the_best_tile(
     estimates = {
         each.tile: lowerer.lower(binding, each.tile).estimate for each in lowerer.tilings(binding)
     }
-    assert lowerer.lower(binding).estimate <= 1.02 * min(estimates.values())
+    # Where fetches keep up just so, how commands lie in lines of memory makes some percent.
+    assert lowerer.lower(binding).estimate <= 1.05 * min(estimates.values())
