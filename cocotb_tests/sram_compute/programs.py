@@ -234,7 +234,7 @@ class RandomProgram:
             return [], number
         return [self._layout(number)], number
 
-    def _transfer(self) -> tuple[Sequence[Command], dict[str, int]]:
+    def _transfer(self) -> tuple[Sequence[Command], dict[str, Any]]:
         made, number = self._named()
         n = self._chance.randrange(1, (8 << self._layouts[number]["element"]) + 1)
         row = self._chance.randrange(self._config.wordlines - n + 1)
@@ -246,4 +246,11 @@ class RandomProgram:
 
     def _store(self) -> list[Command]:
         made, fields = self._transfer()
-        return [*made, command(Opcode.STORE, **fields, is_signed=self._chance.randrange(2))]
+        fields["is_signed"] = self._chance.randrange(2)
+        if self._chance.random() < 0.6:
+            most = (24, 2, 2)
+            for name in ("before", "after"):
+                fields[name] = [
+                    self._chance.choice((0, self._chance.randrange(end))) for end in most
+                ]
+        return [*made, command(Opcode.STORE, **fields)]

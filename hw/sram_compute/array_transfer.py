@@ -16,6 +16,7 @@ from hw.lib.select import at_index
 from hw.sram_compute.bank import WORD_BITS
 from hw.sram_compute.layout_walker import ENTRY, LayoutWalker
 from hw.sram_compute.line_transposer import LineTransposer, tile_word_layout, transfer_layout
+from hw.sram_compute.store_margins import stored_words
 
 
 class ArrayTransfer(wiring.Component):
@@ -75,31 +76,42 @@ class ArrayTransfer(wiring.Component):
 
         # Both walk in the same order: one asks for lines that are loaded, and takes those that are
         # stored; the other one hands them out.
-        owner, giver = Signal(range(self._banks)), Signal(range(self._banks))
+        owner, giver = (Signal(range(max(2, self._banks))) for _ in range(2))
         idle = Cat(each.idle for each in transposers)
         is_shared, shares = Signal(), Signal()  # the next line; one that is under way, or was last
         may_go, goes = Signal(), Signal()
+        # Of lines that are stored, those in margins are passed over.
+        stored, given = (
+            Mux(transfer.is_store, stored_words(m, each.place, transfer, entry), 0)
+            for each in (places, asks)
+        )
+        passes, is_passed = Signal(), Signal()
         m.d.comb += [
+            passes.eq(places.valid & transfer.is_store & (stored == 0)),
+            is_passed.eq(asks.valid & transfer.is_store & (given == 0)),
             owner.eq(self._owner(places)),
             giver.eq(self._owner(asks)),
             is_shared.eq(self._is_shared(places)),
             may_go.eq(
-                places.valid & Mux(is_shared | shares, idle.all(), at_index(list(idle), owner))
+                places.valid
+                & ~passes
+                & Mux(is_shared | shares, idle.all(), at_index(list(idle), owner))
             ),
             goes.eq(may_go & (transfer.is_store | response.valid)),
             response.ready.eq(may_go & ~transfer.is_store),
             asks.entry.eq(entry),
             asks.start.eq(self.start),
-            asks.next.eq(request.valid & request.ready),
+            asks.next.eq(request.valid & request.ready | is_passed),
             places.entry.eq(entry),
             places.start.eq(self.start),
-            places.next.eq(goes),
+            places.next.eq(goes | passes),
             request.valid.eq(
                 asks.valid
+                & ~is_passed
                 & (~transfer.is_store | at_index([each.gives for each in transposers], giver))
             ),
             request.payload.line.eq(asks.line),
-            request.payload.write.eq(transfer.is_store.replicate(LINE_WORDS)),
+            request.payload.write.eq(given),
             request.payload.data.eq(at_index([each.line for each in transposers], giver)),
             self.busy.eq(asks.valid | places.valid | ~idle.all()),
             self.is_outside.eq(Mux(transfer.is_store, places.is_outside, asks.is_outside)),

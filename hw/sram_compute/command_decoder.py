@@ -160,12 +160,14 @@ class CommandDecoder(wiring.Component):
             ]
         if opcode in (Opcode.LOAD, Opcode.STORE):
             transfer = self.decoded.transfer
+            of_store = ("is_signed", "before", "after") if opcode == Opcode.STORE else ()
             return [
                 self.decoded.layout.eq(view.layout),
                 transfer.is_store.eq(opcode == Opcode.STORE),
-                transfer.row.eq(view.row),
-                transfer.n.eq(view.n),
-                transfer.is_signed.eq(view.is_signed if opcode == Opcode.STORE else 0),
+                *(
+                    Value.cast(transfer[name]).eq(Value.cast(view[name]))
+                    for name in ("row", "n", *of_store)
+                ),
             ]
         if opcode == Opcode.CORE:
             return [self.decoded.first.eq(view.first)]

@@ -236,7 +236,8 @@ class Exchange(wiring.Component):
         slot = reduce(or_, (chosen[each] for each in own))
         senders = Cat((remaining[each] & slot).any() for each in own)
         has_copies, all_copies = Signal(banks), Signal(arrays)
-        is_alone, away = Signal(), Signal(bank_bits)  # banks from where copies are to the source
+        is_alone = Signal()
+        away = Signal(max(1, bank_bits))  # banks from where copies are to the source
         m.d.comb += [
             has_copies.eq(Cat(copies[each].any() for each in own)),
             all_copies.eq(reduce(or_, (copies[each] for each in own))),

@@ -60,6 +60,7 @@ _WIDTH = unsigned(WIDTH_BITS)
 _BITLINE = unsigned(9)
 _TILE = unsigned(14)
 _LINE = unsigned(20)
+_MARGIN = unsigned(17)
 
 
 class Opcode(IntEnum, metaclass=EnumType, shape=4):
@@ -90,8 +91,8 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     ``LAYOUT``: entry ``layout`` of the layout override table becomes what the command says.
 
     ``LOAD``: an array from memory, as its ``layout`` has it, to ``n`` rows from ``row`` on: the low
-    ``n`` bits of each element. ``STORE``: back, all of it; above the ``n`` bits, elements have
-    copies of the highest one if ``is_signed``, else 0.
+    ``n`` bits of each element. ``STORE``: back, all of it but for margins; above the ``n`` bits,
+    elements have copies of the highest one if ``is_signed``, else 0.
 
     ``SYNC``: waits until all that ``SHIFT`` and ``BROADCAST`` have sent has arrived. Between one of
     them and a command that is neither of them nor ``LAYOUT`` there must be a ``SYNC``: else the
@@ -232,7 +233,16 @@ chunk_lines, chunk_tiles
 
 LOAD = _command(layout=unsigned(4), row=_ROW, n=_WIDTH)
 
-STORE = _command(layout=unsigned(4), row=_ROW, n=_WIDTH, is_signed=unsigned(1))
+STORE = _command(
+    layout=unsigned(4),
+    row=_ROW,
+    n=_WIDTH,
+    is_signed=unsigned(1),
+    before=data.ArrayLayout(_MARGIN, DIMENSIONS),
+    after=data.ArrayLayout(_MARGIN, DIMENSIONS),
+)
+"""``before``, ``after``: so much of the array at the beginning and end of each dimension stays as
+it is in memory: of dimension 0 words, of others what ``sizes`` counts."""
 
 END = _command()
 

@@ -11,12 +11,15 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.instanced import Instanced
 from hw.lib.select import at_index
 from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import LAYOUT
+from hw.sram_compute.isa import DIMENSIONS, LAYOUT
 
 ENTRY = data.StructLayout(
     {name: field.shape for name, field in LAYOUT if name not in ("opcode", "layout")}
 )
 """An entry of the layout override table: as ``LAYOUT`` has it."""
+
+PLACE = data.ArrayLayout(LAYOUT["sizes"].shape.elem_shape, DIMENSIONS)
+"""A line's number in dimension 0, and those of its elements in dimensions 1 and 2."""
 
 _LINE_BITS = 21
 _TILE_BITS = 15
@@ -42,6 +45,8 @@ class LayoutWalker(Instanced):
     line, tile, bitline
         out: the line, and where its first element is. Where it has more elements than a row of a
         tile, the rest is in the tiles behind, up to ``last_tile``, on the same bitlines.
+    place
+        out: the line's numbers in the dimensions of the array.
     is_outside, is_beyond
         out: the line is none of memory; it has tiles beyond the last one.
     """
@@ -60,6 +65,7 @@ class LayoutWalker(Instanced):
                 "tile": Out(range(tiles)),
                 "last_tile": Out(range(tiles)),
                 "bitline": Out(range(bitlines)),
+                "place": Out(PLACE),
                 "is_outside": Out(1),
                 "is_beyond": Out(1),
             }
@@ -101,6 +107,12 @@ class LayoutWalker(Instanced):
             self.line.eq(line),
             self.tile.eq(tile),
             self.bitline.eq(places[0] | places[1] | places[2]),
+            *(
+                self.place[dimension].eq(
+                    Mux((entry.chunk != 0) & (entry.chunked == dimension), at, count)
+                )
+                for dimension, count in enumerate(counts)
+            ),
             last_tile.eq(tile + row_tiles - 1),
             self.last_tile.eq(last_tile),
             self.is_outside.eq(self.valid & (line >= self._lines)),

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.instanced import Instanced
 from hw.sram_compute.bank import WORD_BITS
 from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import WIDTH_BITS
+from hw.sram_compute.isa import STORE, WIDTH_BITS
 from hw.sram_compute.layout_walker import ENTRY
 from hw.sram_compute.line_elements import MOST_ELEMENTS, high_bits, low_bits, shifted_in
 
@@ -32,7 +32,14 @@ def tile_word_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLa
 def transfer_layout(wordlines: int) -> data.StructLayout:
     """A transfer: as ``isa.LOAD``, or ``isa.STORE``."""
     return data.StructLayout(
-        {"is_store": 1, "row": range(wordlines), "n": unsigned(WIDTH_BITS), "is_signed": 1}
+        {
+            "is_store": 1,
+            "row": range(wordlines),
+            "n": unsigned(WIDTH_BITS),
+            "is_signed": 1,
+            "before": STORE["before"].shape,
+            "after": STORE["after"].shape,
+        }
     )
 
 

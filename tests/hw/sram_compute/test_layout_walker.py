@@ -73,6 +73,7 @@ def test_lines_and_their_places():
                 assert ctx.get(dut.line) == line
                 assert (ctx.get(dut.tile), ctx.get(dut.bitline)) == (tiles[0], bitlines[0])
                 assert ctx.get(dut.last_tile) == tiles.max()
+                assert list(ctx.get(dut.place)) == where.numbers[number].tolist()
                 await ctx.tick()
             else:
                 assert not ctx.get(dut.valid)

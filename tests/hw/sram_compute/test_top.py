@@ -61,7 +61,8 @@ def test_lint_finds_nothing_and_equal_parts_are_one_module(name):
     assert lint(text, "top") == []
     modules = re.findall(r"^module (\S+?) ?\(", text, re.M)
     assert len(set(modules)) == len(modules)
-    for kind in ("bank", "shifting_array", "compute_array", "exchange_port", "layout_walker"):
+    kinds = ("bank", "shifting_array", "compute_array", "exchange_port")
+    for kind in (*kinds, "layout_walker", "line_transposer"):
         assert [each for each in modules if each.startswith(f"top_{kind}")] == [f"top_{kind}"]
     lanes = CONFIGS[name].core_lanes or CONFIGS[name].near_lanes
     assert [each for each in modules if each.startswith("top_lane")][:1] == ["top_lane"][:lanes]

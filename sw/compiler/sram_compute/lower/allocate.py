@@ -15,6 +15,7 @@ from sw.compiler.sram_compute.lower.columns import COLUMNS, column
 from sw.compiler.sram_compute.lower.commands import append, append_movement
 from sw.compiler.sram_compute.lower.finish import Finishes
 from sw.compiler.sram_compute.lower.movement import WITHIN
+from sw.compiler.sram_compute.lower.parts import keep_parts, whole_of
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.compiler.sram_compute.lower.rows import (
     STORE,
@@ -94,6 +95,7 @@ def allocate(
         ``BANK`` [1] of zeros, which the caller holds: a compiled function frees an array of its own
         while a record of it is still used.
     """
+    keep_parts(calculations, given, arrays)
     values, steps = given.values[: given.counts[VALUES]], given.steps[: given.counts[STEPS]]
     is_needed = _needed(values, steps)
     uses = _uses(values, steps, is_needed)
@@ -298,7 +300,11 @@ def _emit(
                 rows[at, _STREAM_ROW] = values[step.result].row
     else:
         assert step.kind == KEEP
-        transfer(state, STORE, step.detail, values[step.a])
+        stored = state.stored[step.detail]
+        cells = whole_of(stored)
+        if step.part >= 0:
+            cells[:] = moved[step.part].cells
+        transfer(state, STORE, step.detail, values[step.a], cells)
 
 
 @compiled_inner

@@ -28,7 +28,7 @@ def new_step(found: Steps, kind: int, result: int, a: int, detail: int) -> Recor
     step = found.steps[found.counts[STEPS]]
     found.counts[STEPS] += 1
     step.kind, step.result, step.a, step.b, step.e = kind, result, a, -1, -1
-    step.detail, step.is_partial = detail, 0
+    step.detail, step.is_partial, step.part = detail, 0, -1
     return step
 
 

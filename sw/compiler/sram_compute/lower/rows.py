@@ -17,6 +17,7 @@ from sw.compiler.sram_compute.lower.columns import column
 from sw.compiler.sram_compute.lower.command_times import transfer_cycles
 from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
 from sw.compiler.sram_compute.lower.movement import everywhere
+from sw.compiler.sram_compute.lower.parts import lines_of, margins_of, whole_of
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.program.jit import compiled_inner
 
@@ -33,6 +34,8 @@ _D, _N, _VALUE = (column(Opcode.FILL, name) for name in ("d", "n", "value"))
 
 _OF_LAYOUT, _ROW, _ROWS = (column(Opcode.LOAD, name) for name in ("layout", "row", "n"))
 """Also of ``STORE``, whose ``is_signed`` is always 0."""
+
+_BEFORE, _AFTER = (column(Opcode.STORE, name) for name in ("before", "after"))
 
 _NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _TILE_STRIDES = (
     column(Opcode.LAYOUT, name)
@@ -146,7 +149,8 @@ def take(state: State, length: int, from_above: int) -> int:
         value.is_known = 1
         if value.constant < 0 and value.array < 0 and value.slot < 0:
             _spill(state, number)
-            transfer(state, STORE, bank.arrays + value.slot, value)
+            slot = bank.arrays + value.slot
+            transfer(state, STORE, slot, value, whole_of(state.stored[slot]))
         release(state, number)
 
 
@@ -208,13 +212,13 @@ def bring(state: State, value: Record) -> None:
         fill(state, value, value.constant, False)
         return
     stored = state.bank.arrays + value.slot if value.slot >= 0 else value.array
-    transfer(state, LOAD, stored, value)
+    transfer(state, LOAD, stored, value, whole_of(state.stored[stored]))
     state.bank.returns += value.is_known
 
 
 @compiled_inner
-def transfer(state: State, opcode: int, number: int, value: Record) -> None:
-    """Of a value, from or to what is stored under a number."""
+def transfer(state: State, opcode: int, number: int, value: Record, cells: np.ndarray) -> None:
+    """Of a value, from or to what is stored under a number; to some cells of it."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
     box = boxed(_row_lines(stored), stored, tiles)
@@ -240,14 +244,20 @@ def transfer(state: State, opcode: int, number: int, value: Record) -> None:
     cycles = transfer_cycles(
         state.tally.clock,
         opcode,
-        box.sizes[0] * box.sizes[1] * box.sizes[2],
+        lines_of(cells, stored),
         value.rows,
         stored.element,
         tiles.tile[0],
         box.chunks,
     )
+    if opcode == STORE:
+        cycles += box.sizes[0] * box.sizes[1] * box.sizes[2] - lines_of(cells, stored)
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
+    if opcode == STORE:
+        for dimension in range(DIMENSIONS):
+            before, after = margins_of(cells, dimension, stored)
+            rows[at, _BEFORE + dimension], rows[at, _AFTER + dimension] = before, after
 
 
 @compiled_inner

@@ -42,10 +42,12 @@ STEP = np.dtype(
         ("e", np.int64),
         ("detail", np.int64),
         ("is_partial", np.int64),
+        ("part", np.int64),
     ]
 )
 """``result``, ``a``, ``b``, ``e``: values, -1 for none. ``detail``: the calculation, or the
-``MOVED``. ``is_partial``: whether what the result has elsewhere is of use."""
+``MOVED``. ``is_partial``: whether what the result has elsewhere is of use. ``part``: of ``KEEP``,
+the ``MOVED`` whose cells are all that is kept, or -1."""
 
 SHIFTED, COPIED, FOLDED = range(3)
 """How cells move: some ``by`` so many along a dimension; to some, what is in place ``by`` of it; in

@@ -239,8 +239,9 @@ class _Builder:
         found = dict.fromkeys(NODE.names or (), 0)
         found |= dict(zip("abc", operands(node), strict=False))
         match node:
-            case Tensor(array):
+            case Tensor(array, box):
                 found |= {"kind": TENSOR, "number": self._arrays[array]}
+                found["box"] = self._bounds.box(box)
             case Const(value, type):
                 found |= {"kind": CONST, "number": self._constant(value, type)}
             case Shrink():

@@ -63,7 +63,8 @@ class Ended(NamedTuple):
 
 class _Region(NamedTuple):
     """What a region's nodes are made from: ``constants``, int64 [n], are their values; ``given``,
-    those of its nodes; ``current``, of arrays."""
+    those of its nodes; ``current``, of arrays; ``parts``, int64 [arrays], those whose ``cells``,
+    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1."""
 
     template: Template
     finishes: Finishes
@@ -71,6 +72,8 @@ class _Region(NamedTuple):
     constants: Records
     given: np.ndarray
     current: np.ndarray
+    parts: np.ndarray
+    cells: np.ndarray
     found: Steps
 
 
@@ -100,7 +103,9 @@ def unroll(
         new_value(found, template.array_rows[array], -1, array)
     constants = _constants(template, bits, found)
     given = np.empty(len(template.nodes), np.int64)
-    region = _Region(template, finishes, names, constants, given, current, found)
+    parts = np.full(len(shapes), -1)
+    cells = np.zeros((len(shapes), DIMENSIONS, 2), np.int64)
+    region = _Region(template, finishes, names, constants, given, current, parts, cells, found)
     place = 0
     while place < len(template.controls):
         control = template.controls[place]
@@ -214,7 +219,8 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
     node = template.nodes[number]
     made = region.given[first + node.a]
     if node.kind == TENSOR:
-        made = region.current[node.number]
+        cells_of(template.bounds, node.box, names, cells)
+        made = _tensor(region, node.number, cells)
     elif node.kind == CONST:
         made = region.constants[node.number]
     elif node.kind == SHIFT:
@@ -245,11 +251,23 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
 
 
 @compiled_inner
+def _tensor(region: _Region, array: int, cells: np.ndarray) -> int:
+    """A value that has these cells of an array: what it got last, if that is enough. Then memory
+    may have the rest."""
+    is_enough = region.parts[array] >= 0
+    for dimension in range(DIMENSIONS):
+        is_enough &= region.cells[array, dimension, 0] <= cells[dimension, 0]
+        is_enough &= cells[dimension, 1] <= region.cells[array, dimension, 1]
+    return int(region.parts[array] if is_enough else region.current[array])
+
+
+@compiled_inner
 def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: np.ndarray) -> None:
     template, current, found = region.template, region.current, region.found
     is_whole = True
     for dimension in range(DIMENSIONS):
         is_whole &= cells[dimension, 0] == 0 and cells[dimension, 1] == shapes[array, dimension]
+    region.parts[array] = -1
     if is_whole:
         is_own = not _is_shared(current, array, value)
         is_own &= found.values[value].array < 0 and found.values[value].constant < 0
@@ -259,6 +277,12 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     if found.values[result].array >= 0 or _is_shared(current, array, result):
         result = current[array] = copied(template, found, result)
     move(found, result, value, 1, SHIFTED, 0, 0, cells)
+    for other in range(len(region.parts)):
+        if region.parts[other] == result:
+            region.parts[other] = -1
+    if found.values[value].array < 0:
+        region.parts[array] = value
+        region.cells[array] = cells
 
 
 @compiled_inner

@@ -301,10 +301,14 @@ class Run:
             self._counts["lines_loaded"] += count
         else:
             is_signed = bool(fields["is_signed"])
-            transfer.store(system.banks, config.bitlines, system.memory, where, row, n, is_signed)
+            words = transfer.stored_words(entry, where, fields)
+            transfer.store(
+                system.banks, config.bitlines, system.memory, where, row, n, is_signed, words
+            )
+            is_stored: list[bool] = np.any(words, axis=1).tolist()
             cycles += (8 << entry["element"]) - n + 2
-            end = transfer.store_times(self._channel, start, lines, count, cycles)
-            self._counts["lines_stored"] += count
+            end = transfer.store_times(self._channel, start, lines, is_stored, cycles)
+            self._counts["lines_stored"] += sum(is_stored)
         self._transfers.append((start + 1, end))
         self._cycle = end + 2
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES
+from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import ErrorCause
 from sw.runtime.sram_compute.model.bank import Bank
@@ -25,11 +25,14 @@ class Places:
         of each chunk, then those at the next.
     tiles, bitlines
         int64 [n, elements of a line].
+    numbers
+        int64 [n, dimensions]: of lines in dimension 0, else of their elements.
     """
 
     lines: np.ndarray
     tiles: np.ndarray
     bitlines: np.ndarray
+    numbers: np.ndarray
 
 
 def places(entry: Mapping[str, Any]) -> Places:
@@ -56,7 +59,19 @@ def places(entry: Mapping[str, Any]) -> Places:
         tiles = tiles + (coordinate >> extent) * step
         bitlines = bitlines + ((coordinate & (1 << extent) - 1) << bit)
         bit += extent
-    return Places(lines, tiles, bitlines)
+    in_array = np.stack([x, y, z], axis=1)
+    in_array[:, chunked] += chunk * number
+    return Places(lines, tiles, bitlines, in_array)
+
+
+def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, Any]) -> np.ndarray:
+    """Those that a ``STORE`` writes: bool [lines, words of a line]."""
+    numbers = where.numbers.copy()
+    numbers[:, 0] *= LINE_WORDS
+    ends = np.array(entry["sizes"]) * (LINE_WORDS, 1, 1) - fields["after"]
+    words = numbers[:, :1] + np.arange(LINE_WORDS)
+    others = (numbers >= fields["before"]) & (numbers < ends)
+    return (words >= fields["before"][0]) & (words < ends[0]) & others[:, 1:].all(1, keepdims=True)
 
 
 def fault(config: SramConfig, where: Places) -> ErrorCause | None:
@@ -88,7 +103,9 @@ def store(
     row: int,
     n: int,
     is_signed: bool,
+    words: np.ndarray,
 ) -> None:
+    """``words``: those that are written, as of ``stored_words``."""
     bits = rows_of(banks, row, n, bitlines)
     values = np.zeros(where.tiles.shape, np.uint32)
     for place in range(n):
@@ -97,7 +114,8 @@ def store(
         top = np.uint32(1 << n - 1)
         values = (values ^ top) - top
     size = LINE_BYTES // where.tiles.shape[1]
-    memory[where.lines] = values.astype(f"<u{size}").view("<u4")
+    lines, places = words.nonzero()
+    memory[where.lines[lines], places] = values.astype(f"<u{size}").view("<u4")[words]
 
 
 def pieces(entry: Mapping[str, Any]) -> int:
@@ -146,15 +164,19 @@ def load_times(channel: Channel, start: int, lines: Transposers, count: int, cyc
     return end
 
 
-def store_times(channel: Channel, start: int, lines: Transposers, count: int, cycles: int) -> int:
+def store_times(
+    channel: Channel, start: int, lines: Transposers, is_stored: Sequence[bool], cycles: int
+) -> int:
     """The cycle in which memory takes the last line, each offered ``cycles`` behind its beginning,
-    at least."""
+    at least; those that are not stored are passed over in a cycle."""
     begun, end = start, start
-    for number in range(count):
-        begun = lines.taken(number, begun + 1)
-        end = channel.accept(max(begun + cycles, end + 1))
-        lines.release(number, end + 1)
-    return end
+    for number, is_given in enumerate(is_stored):
+        begun, end = begun + 1, end + 1
+        if is_given:
+            begun = lines.taken(number, begun)
+            end = channel.accept(max(begun + cycles, end))
+            lines.release(number, end + 1)
+    return max(begun, end)
 
 
 def _values(lines: np.ndarray, where: Places) -> np.ndarray:

@@ -1,0 +1,37 @@
+"""Which words of a line a ``STORE`` writes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+
+from hw.lib.lines.line_size import LINE_WORDS
+from hw.sram_compute.isa import DIMENSIONS
+
+_WORD_BITS = (LINE_WORDS - 1).bit_length()
+_ALL = (1 << LINE_WORDS) - 1
+
+
+def stored_words(m: Module, place: data.View, transfer: data.View, entry: data.View) -> Value:
+    """Those between the margins of ``transfer``, of the line at this ``layout_walker.PLACE`` of an
+    array: a bit each."""
+    before, behind, words = Signal(signed(26)), Signal(signed(26)), Signal(LINE_WORDS)
+    first = place[0] << _WORD_BITS
+    m.d.comb += [
+        before.eq(transfer.before[0] - first),
+        behind.eq((entry.sizes[0] << _WORD_BITS) - transfer.after[0] - first),
+        words.eq((_ALL << _clamped(before)) & ~(_ALL << _clamped(behind))),
+    ]
+    is_inside: Value = Const(1)
+    for dimension in range(1, DIMENSIONS):
+        is_inside = (
+            is_inside
+            & (place[dimension] >= transfer.before[dimension])
+            & (place[dimension] + transfer.after[dimension] < entry.sizes[dimension])
+        )
+    return Mux(is_inside, words, 0)
+
+
+def _clamped(words: Signal) -> Value:
+    """To 0 and the words of a line."""
+    return Mux(words < 0, 0, Mux(words > LINE_WORDS, LINE_WORDS, words))[: _WORD_BITS + 1]
