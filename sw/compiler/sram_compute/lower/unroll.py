@@ -64,7 +64,8 @@ class Ended(NamedTuple):
 class _Region(NamedTuple):
     """What a region's nodes are made from: ``constants``, int64 [n], are their values; ``given``,
     those of its nodes; ``current``, of arrays; ``parts``, int64 [arrays], those whose ``cells``,
-    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1."""
+    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1: where no loop runs
+    in order, in which rows would get short of both those and whole arrays."""
 
     template: Template
     finishes: Finishes
@@ -280,7 +281,10 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     for other in range(len(region.parts)):
         if region.parts[other] == result:
             region.parts[other] = -1
-    if found.values[value].array < 0:
+    is_straight = True
+    for place in range(len(template.controls)):
+        is_straight &= template.controls[place].kind == REGION
+    if is_straight and found.values[value].array < 0:
         region.parts[array] = value
         region.cells[array] = cells
 
