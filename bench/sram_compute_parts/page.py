@@ -85,14 +85,11 @@ INTROS = {
         "Figures 13 and 14 of Infinity Stream: workloads at table 3's sizes in memory, on the "
         f"model of `{breakdown.CONFIG}` with `{'`, `'.join(breakdown.CHANGES)}` (4 M bitlines), "
         "just switched on, arrays from main memory and back. Main memory gives a line a cycle, "
-        "at most; the paper's is 3.2 times as fast. Lines are transposed one after the other, 34 "
-        "cycles each, where the paper's banks do that side by side: these are most cycles here. "
+        "at most; the paper's is 3.2 times as fast. "
         "Stencils go there and back five times, as the paper's ten iterations. `lifting` is one "
-        "level of a wavelet in one direction, for dwt2d. Of `mm` "
-        f"{breakdown.INNER} of 2,048 iterations are run, since the model takes too long for all, "
-        "as for `gauss_elim`. *Other data*: main memory's. Not run: conv3d with 64 channels, of "
-        "which values that find no rows need more main memory than there may be; kmeans and "
-        "gather_mlp, which memory does not compute as a whole.",
+        "level of a wavelet in one direction, for dwt2d. *Other data*: main memory's. Not run: "
+        "gauss_elim, whose 2,047 steps take the model too long; kmeans and gather_mlp, which "
+        "memory does not compute as a whole.",
     ),
     "tiles_at_size": Intro(
         "Tiles at full size",
