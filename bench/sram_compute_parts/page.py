@@ -87,9 +87,11 @@ INTROS = {
         "just switched on, arrays from main memory and back. Main memory gives a line a cycle, "
         "at most; the paper's is 3.2 times as fast. "
         "Stencils go there and back five times, as the paper's ten iterations. `lifting` is one "
-        "level of a wavelet in one direction, for dwt2d. *Other data*: main memory's. Not run: "
-        "gauss_elim, whose 2,047 steps take the model too long; kmeans and gather_mlp, which "
-        "memory does not compute as a whole.",
+        "level of a wavelet in one direction, for dwt2d. Of `mm` "
+        f"{breakdown.INNER} of 2,048 iterations are run, which fetch and transpose as much as all. "
+        "*Other data*: main memory's. Not run: conv3d with 64 channels and gauss_elim, which take "
+        "the model 20 minutes and an hour; kmeans and gather_mlp, which memory does not compute as "
+        "a whole.",
     ),
     "tiles_at_size": Intro(
         "Tiles at full size",

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.isa import WORD_BITS, Opcode
@@ -41,7 +43,7 @@ class _Part:
 def with_copies(
     computing: Sequence[Command],
     arrays: Mapping[str, Placed],
-    loads: Sequence[str],
+    loads: Mapping[str, Sequence[range]],
     results: Sequence[str],
     lines: Mapping[str, int],
 ) -> list[Command]:
@@ -53,7 +55,7 @@ def with_copies(
     """
     parts = [*_parts(computing, arrays, frozenset(results))]
     left = _lowest_behind(parts, arrays)
-    copies = _Copies(arrays, frozenset(loads), lines)
+    copies = _Copies(arrays, loads, lines)
     found: list[Command] = []
     for number, part in enumerate(parts):
         for name, reach in sorted(part.reach.items(), key=lambda each: each[1]):
@@ -69,25 +71,44 @@ def with_copies(
     return found
 
 
+def unwritten_lines(placed: Placed, box: Sequence[range] | None) -> list[range]:
+    """Those of an array that have words besides a box of its elements, or besides what is between
+    its rows; a line alone between others is one of them."""
+    if box is None:
+        return [range(placed.lines)]
+    words = np.zeros((*placed.shape[:-1], placed.pitch), np.bool_)
+    words[tuple(slice(each.start, each.stop) for each in box)] = True
+    words[..., placed.shape[-1] :] = True
+    is_unwritten: np.ndarray = np.any(~words.reshape(placed.lines, LINE_WORDS), axis=1)
+    is_unwritten[1:-1] |= is_unwritten[:-2] & is_unwritten[2:]
+    ends = np.flatnonzero(np.diff(is_unwritten, prepend=False, append=False)).tolist()
+    return [range(first, end) for first, end in zip(ends[::2], ends[1::2], strict=True)]
+
+
 class _Copies:
     """Copies of arrays, which go from their first line on."""
 
     def __init__(
-        self, arrays: Mapping[str, Placed], loads: frozenset[str], lines: Mapping[str, int]
+        self,
+        arrays: Mapping[str, Placed],
+        loads: Mapping[str, Sequence[range]],
+        lines: Mapping[str, int],
     ) -> None:
         self._arrays = arrays
+        self._loads = loads
         self._lines = lines
-        self._loaded = {name: 0 if name in loads else arrays[name].lines for name in arrays}
+        self._loaded = dict.fromkeys(arrays, 0)
         self._stored = dict.fromkeys(arrays, 0)
 
     def load(self, name: str, until: int, least: int = 0) -> list[Command]:
-        """Lines up to ``until``, which are not there yet; at least so many, if any."""
+        """Those up to ``until``, which are not there yet; at least so many lines, if any."""
         first = self._loaded[name]
         if until <= first:
             return []
         end = min(max(until, first + least), self._arrays[name].lines)
         self._loaded[name] = end
-        return [self._copy(name, first, end, is_store=False)]
+        parts = (range(max(first, part.start), min(end, part.stop)) for part in self._loads[name])
+        return [self._copy(name, part.start, part.stop, is_store=False) for part in parts if part]
 
     def store(self, name: str, until: int | None, least: int = 1) -> list[Command]:
         """Lines up to ``until``, if there are so many; ``None``: that are all."""

@@ -10,7 +10,7 @@ from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, UNITS
 from hw.sram_compute.program import Command
-from sw.compiler.sram_compute.near.copy_schedule import with_copies
+from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
 from sw.compiler.sram_compute.near.expressions import require_word
 from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
@@ -32,7 +32,7 @@ class NearCode:
     results
         arrays that are written.
     loads
-        arrays that must be there before.
+        ranges of lines of arrays that must be there before.
     order
         the nest with the additions in the program's order.
     """
@@ -40,7 +40,7 @@ class NearCode:
     arrays: Mapping[str, Placed]
     computing: Sequence[Command]
     results: Sequence[str]
-    loads: Sequence[str]
+    loads: Mapping[str, Sequence[range]]
     order: Nest
 
     @property
@@ -83,7 +83,8 @@ def near_code(
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
     order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
-    loads = [name for name in arrays if name not in lowering.written_first & zeros]
+    written = {name: box for name, box in lowering.written_first.items() if name in zeros}
+    loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
     return NearCode(arrays, computing, nest.results, loads, order)
 
 

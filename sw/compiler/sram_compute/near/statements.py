@@ -36,6 +36,11 @@ _COPIES = (7, 6, 4, 2)
 """Iterations of z that are done at once, as far as there are registers."""
 
 
+Box = tuple[range, ...]
+
+_State = tuple[int, list[For], set[str], dict[str, Box]]
+
+
 class Statements:
     """room
         for sums by lanes, if there may be any.
@@ -44,7 +49,7 @@ class Statements:
     zeros
         arrays that are 0 before.
     written_first
-        arrays of which all elements have been written before any is read.
+        elements of arrays, ranges in each dimension, that are written before any is read.
     by_lanes
         loops of the body of which lanes have sums of float32 of their own.
     """
@@ -67,7 +72,7 @@ class Statements:
         self._numbers = numbers
         self._touched: set[str] = set()
         self._loops = 0
-        self.written_first: set[str] = set()
+        self.written_first: dict[str, Box] = {}
 
     def commands(self, group: tuple[Statement, ...]) -> list[Command]:
         """Their commands. What strips cannot do is done one element after the other. Raises
@@ -119,10 +124,10 @@ class Statements:
                 raise refusal from None
         return [each for commands in made for each in commands]
 
-    def _state(self) -> tuple[int, list[For], set[str], set[str]]:
-        return self._loops, [*self.by_lanes], {*self._touched}, {*self.written_first}
+    def _state(self) -> _State:
+        return self._loops, [*self.by_lanes], {*self._touched}, {**self.written_first}
 
-    def _return_to(self, before: tuple[int, list[For], set[str], set[str]]) -> None:
+    def _return_to(self, before: _State) -> None:
         """What has been found since is of commands that are not taken."""
         self._loops, self.by_lanes, self._touched, self.written_first = before
 
@@ -284,13 +289,26 @@ class Statements:
             )
 
     def _note(self, stored: Stored, loops: Sequence[Loop]) -> None:
-        """What is read, and whether all of an array is written."""
+        """What is read, and what of an array is written first."""
         read = nodes((stored.value, *stored.indices))
         self._touched |= {each.array for each in read if isinstance(each, Load)}
-        whole = {loop.variable: loop.count for loop in loops if loop.first == 0 and loop.step == 1}
-        names = [each.name for each in stored.indices if isinstance(each, Variable)]
-        sizes = tuple(whole.get(name) for name in names)
-        is_whole = sizes == self._arrays[stored.array].shape and len({*names}) == len(names)
-        if is_whole and stored.array not in self._touched:
-            self.written_first.add(stored.array)
+        box = self._box(stored, loops)
+        if box is not None and stored.array not in self._touched:
+            self.written_first[stored.array] = box
         self._touched.add(stored.array)
+
+    def _box(self, stored: Stored, loops: Sequence[Loop]) -> Box | None:
+        """The elements that a loop writes, if it writes all of a box."""
+        by_name = {loop.variable: loop for loop in loops if loop.step == 1}
+        found: list[range] = []
+        for index in stored.indices:
+            affine = affine_of(index)
+            names = [] if affine is None else [name for name in affine.names if name in by_name]
+            if affine is None or len(names) != 1 or affine.factor(names[0]) != 1:
+                return None
+            rest, loop = affine.without(names[0]), by_name.pop(names[0])
+            if rest.names - self._names.keys():
+                return None
+            first = loop.first + rest.value(self._names)
+            found.append(range(first, first + loop.count))
+        return tuple(found)

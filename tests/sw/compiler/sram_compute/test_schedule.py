@@ -46,4 +46,4 @@ def test_nothing_is_loaded_twice_where_rows_suffice_in_some_order():
     workload = LoopWorkload("conv2d", nest, {"a": matrix(64, 128), **scalars})
     (launch,) = lowered(workload, SramConfig()).launches
     opcodes = [each.opcode for _, each in disassemble(launch.sections["commands"])]
-    assert (opcodes.count(Opcode.LOAD), opcodes.count(Opcode.STORE)) == (2, 1)
+    assert (opcodes.count(Opcode.LOAD), opcodes.count(Opcode.STORE)) == (1, 1)
