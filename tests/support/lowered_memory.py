@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +11,36 @@ from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lattice import Stored, padded, stored
-from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.lower.lower import Lowered, lower
 from sw.compiler.sram_compute.slabs import Slabs
+from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from sw.compiler.sram_compute.tdfg.plan import Step, plan
+from sw.golden.loops import GoldenLoops
 from sw.runtime.sram_compute.model.system import System
+from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
+
+SMALL = SramConfig(
+    banks=2, arrays=4, wordlines=256, bitlines=64, memory_bytes=1 << 17, latency=2, bandwidth=32
+)
+
+
+def require_golden(
+    nest: Nest,
+    values: dict[str, Any],
+    config: SramConfig = SMALL,
+    steps: tuple[Step, ...] | None = None,
+) -> Lowered:
+    """What a nest becomes, which leaves the golden model's bits; ``steps``: its plan."""
+    steps = plan(nest) if steps is None else steps
+    binding = bind(nest, values)
+    lowered = lower(nest, steps, binding, config)
+    found = execute(lowered, binding.arrays, config)
+    ordered, _ = compiled_order(nest, steps)
+    wanted = GoldenLoops(ordered).run(bind(ordered, values))
+    for name in nest.results:
+        assert found[name].tobytes() == wanted[name].tobytes(), name
+    return lowered
 
 
 def execute(

@@ -14,40 +14,16 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, disassemble
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, lower
+from sw.compiler.sram_compute.lower.lower import Lowerer, lower
 from sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
-from sw.golden.loops import GoldenLoops
+from sw.compiler.sram_compute.tdfg.plan import plan, refusals
 from sw.workloads.loops import c_source
 from sw.workloads.loops.binding import Binding, bind
-from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_file
-from tests.support.lowered_memory import execute
+from tests.support.lowered_memory import SMALL, execute, require_golden
 from tests.support.tensor_graphs import RandomRegions, nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
-
-SMALL = SramConfig(
-    banks=2, arrays=4, wordlines=256, bitlines=64, memory_bytes=1 << 17, latency=2, bandwidth=32
-)
-
-
-def require_golden(
-    nest: Nest,
-    values: dict[str, Any],
-    config: SramConfig = SMALL,
-    steps: tuple[Step, ...] | None = None,
-) -> Lowered:
-    steps = plan(nest) if steps is None else steps
-    binding = bind(nest, values)
-    lowered = lower(nest, steps, binding, config)
-    found = execute(lowered, binding.arrays, config)
-    ordered, _ = compiled_order(nest, steps)
-    wanted = GoldenLoops(ordered).run(bind(ordered, values))
-    for name in nest.results:
-        assert found[name].tobytes() == wanted[name].tobytes(), name
-    return lowered
 
 
 def random(*shape: int) -> np.ndarray:

@@ -7,20 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import disassemble
-from sw.compiler.sram_compute.lower.lower import lower
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import plan
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.binding import bind
-from tests.support.lowered_memory import execute
+from tests.support.lowered_memory import require_golden
 from tests.support.tensor_graphs import nest_of
-
-SMALL = SramConfig(
-    banks=2, arrays=4, wordlines=256, bitlines=64, memory_bytes=1 << 17, latency=2, bandwidth=32
-)
 
 Margins = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -33,14 +23,7 @@ def integers(*shape: int, dtype: Any = np.int32) -> np.ndarray:
 
 def transfers(parameters: str, body: str, values: dict[str, Any]) -> tuple[int, list[Margins]]:
     """How many arrays are loaded; margins of each store. Results are the golden model's."""
-    nest = nest_of(parameters, body)
-    steps, binding = plan(nest), bind(nest, values)
-    lowered = lower(nest, steps, binding, SMALL)
-    found = execute(lowered, binding.arrays, SMALL)
-    ordered, _ = compiled_order(nest, steps)
-    wanted = GoldenLoops(ordered).run(bind(ordered, values))
-    for name in nest.results:
-        assert found[name].tobytes() == wanted[name].tobytes(), name
+    lowered = require_golden(nest_of(parameters, body), values)
     commands = [command for _, command in disassemble(lowered.units)]
     stores = [
         (tuple(each.fields["before"]), tuple(each.fields["after"]))
