@@ -52,21 +52,33 @@ def sample(
 
 
 @nest
-def measure(
-    at: float32[3, points],
-    centre: float32[3, centroids],
-    middle: float32[centroids, 3],
-    apart: float32[centroids, points],
-):
+def turn(centre: float32[3, centroids], middle: float32[centroids, 3]):
     for c in range(centroids):
         for axis in range(3):
             middle[c, axis] = centre[axis, c]
+
+
+@nest
+def distances(
+    at: float32[3, points], middle: float32[centroids, 3], apart: float32[centroids, points]
+):
     for c in range(centroids):
         for p in range(points):
             x = at[0, p] - middle[c, 0]
             y = at[1, p] - middle[c, 1]
             z = at[2, p] - middle[c, 2]
             apart[c, p] = x * x + y * y + z * z
+
+
+@nest
+def measure(
+    at: float32[3, points],
+    centre: float32[3, centroids],
+    middle: float32[centroids, 3],
+    apart: float32[centroids, points],
+):
+    turn(centre, middle)
+    distances(at, middle, apart)
 
 
 @nest
@@ -114,6 +126,21 @@ def gather_features(
 
 
 @nest
+def accumulate(x: float32[rows, inputs], w: float32[inputs, outputs], y: float32[rows, outputs]):
+    for i in range(inputs):
+        for r in range(rows):
+            for o in range(outputs):
+                y[r, o] += x[r, i] * w[i, o]
+
+
+@nest
+def rectify(y: float32[rows, outputs]):
+    for r in range(rows):
+        for o in range(outputs):
+            y[r, o] = y[r, o] if y[r, o] > 0.0 else 0.0
+
+
+@nest
 def connect(
     x: float32[rows, inputs],
     w: float32[inputs, outputs],
@@ -123,10 +150,7 @@ def connect(
     for r in range(rows):
         for o in range(outputs):
             y[r, o] = bias[0, o]
-    for i in range(inputs):
-        for r in range(rows):
-            for o in range(outputs):
-                y[r, o] += x[r, i] * w[i, o]
+    accumulate(x, w, y)
 
 
 @nest
@@ -137,9 +161,23 @@ def connect_relu(
     y: float32[rows, outputs],
 ):
     connect(x, w, bias, y)
-    for r in range(rows):
+    rectify(y)
+
+
+@nest
+def aggregate(
+    neighbours: int32,
+    first: int32,
+    y: float32[slots, outputs],
+    pooled: float32[centroids, width],
+):
+    for c in range(centroids):
         for o in range(outputs):
-            y[r, o] = y[r, o] if y[r, o] > 0.0 else 0.0
+            pooled[c, first + o] = 0.0
+    for n in range(neighbours):
+        for c in range(centroids):
+            for o in range(outputs):
+                pooled[c, first + o] = max(pooled[c, first + o], y[c * neighbours + n, o])
 
 
 @nest
@@ -161,13 +199,7 @@ def perceive(
     connect_relu(x, w1, b1, y1)
     connect_relu(y1, w2, b2, y2)
     connect_relu(y2, w3, b3, y3)
-    for c in range(centroids):
-        for o in range(d3):
-            pooled[c, first + o] = 0.0
-    for n in range(neighbours):
-        for c in range(centroids):
-            for o in range(d3):
-                pooled[c, first + o] = max(pooled[c, first + o], y3[c * neighbours + n, o])
+    aggregate(neighbours, first, y3, pooled)
 
 
 @nest
