@@ -12,6 +12,7 @@ from bench.sram_compute_parts import (
     optimiser,
     placement,
     places,
+    pointnet,
     simulation,
     tiles,
 )
@@ -102,6 +103,25 @@ INTROS = {
         "graph that the optimiser likes best, even where another one loads fewer values twice. "
         "*Rule*: what the compiler takes. *Paper's heuristics*: of section 4.1. *No tiling*: only "
         "neighbours in memory are in a tile.",
+    ),
+    "pointnet": Intro(
+        "PointNet++",
+        "Figure 19 of Infinity Stream: classifiers of one scale (SSG) and of several (MSG) with "
+        "table 4's numbers, random weights and 4,096 random points in [0, 1), on the model of "
+        f"`{pointnet.CONFIG}` with `{'`, `'.join(pointnet.CHANGES)}`, just switched on. The core "
+        "has as many lanes as it may have, and bitlines, 65,536, have the paper's ratio to these: "
+        "layers fill them 64 times as often as the paper's 4 M. Neither classifier is one program "
+        "here: arrays of MSG need more than the 64 MiB of main memory that there may be, and the "
+        "host would take too long. Each function of a stage is compiled and run apart, from main "
+        "memory and back, on what NumPy found for the stage before, and must give the bits of "
+        "NumPy, which adds in the source's order. Centroids and rows do not depend on each other, "
+        "so that parts of them are run. In memory, and for *auto*, a part that fills the bitlines "
+        "is run, and counts as often as there are parts; a layer of more than 256 inputs or "
+        "outputs is split along these, too, sums going on from one part to the next. On the core "
+        "and near memory cycles of all rows are those of a part, and for each other row the "
+        "difference to one of twice as many; so are those of sampling, by centroids. Functions of "
+        "the same sizes are run once. *near*, *memory*: what that place refuses, sampling above "
+        "all, is on the core. *auto*: where the compiler places each part.",
     ),
     "lowering": Intro(
         "Lowering",

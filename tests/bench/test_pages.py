@@ -116,7 +116,9 @@ def test_the_readme_sums_up_all_that_was_measured() -> None:
             if section == "Not measured yet.\n":
                 continue
             *verdict, last = re.findall(r"^- (.*)$", section, re.M)
-            commits = [short_commit(each) for each in re.findall(r"`(.*?)`", last.partition(";")[0])]
+            commits = [
+                short_commit(each) for each in re.findall(r"`(.*?)`", last.partition(";")[0])
+            ]
             where = path.relative_to(ROOT).as_posix()
             measured[page.subject, intro.title] = (where, "<br>".join(verdict), commits)
     assert summed_up == measured
