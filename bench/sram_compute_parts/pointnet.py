@@ -16,15 +16,12 @@ from bench.lib.tables import Cells
 from bench.sram_compute_parts.pointnet_network import (
     CONNECTED,
     MLP,
-    MSG,
-    NETWORKS,
     SAMPLE,
-    SMALL,
-    SSG,
     STAGES,
     stages,
 )
 from bench.sram_compute_parts.pointnet_places import Machine
+from bench.sram_compute_parts.pointnet_table import MSG, NETWORKS, SMALL, SSG
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 
 BENCH = "sram_compute.pointnet"

@@ -12,6 +12,8 @@ from functools import cache
 
 import numpy as np
 
+from bench.sram_compute_parts.pointnet_table import Network, Scale
+
 Arrays = Mapping[str, np.ndarray]
 
 SAMPLE, QUERY, GATHER, MLP, AGGREGATE, CONNECTED = STAGES = (
@@ -26,85 +28,13 @@ _ROWS = 1024
 """Of a layer that NumPy computes at once, so that they stay in the host's caches."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """A row of table 4: ``widths`` of its three layers."""
-
-    name: str
-    neighbours: int
-    radius: float
-    widths: tuple[int, ...]
-
-    @property
-    def squared_radius(self) -> np.float32:
-        return np.float32(self.radius**2 if self.radius < 10 else 1e30)
-
-
-@dataclass(frozen=True)
-class Network:
-    """levels
-        for each, how many centroids, and the set abstractions of these, side by side.
-    widths
-        of fully connected layers behind them.
-    """
-
-    name: str
-    points: int
-    levels: tuple[tuple[int, tuple[Scale, ...]], ...]
-    widths: tuple[int, ...]
-
-
-_INFINITY = float("inf")
-_SA3 = (1, (Scale("SA3", 128, _INFINITY, (256, 512, 1024)),))
-_CLASSES = (512, 256, 10)
-_POINTS = 4096
-
-SSG = Network(
-    "SSG",
-    _POINTS,
-    (
-        (512, (Scale("SA1", 32, 0.2, (64, 64, 128)),)),
-        (128, (Scale("SA2", 64, 0.4, (128, 128, 256)),)),
-        _SA3,
-    ),
-    _CLASSES,
-)
-MSG = Network(
-    "MSG",
-    _POINTS,
-    (
-        (
-            512,
-            (
-                Scale("SA4", 16, 0.1, (32, 32, 64)),
-                Scale("SA5", 32, 0.2, (64, 64, 128)),
-                Scale("SA6", 128, 0.4, (64, 96, 128)),
-            ),
-        ),
-        (
-            128,
-            (
-                Scale("SA7", 16, 0.2, (64, 64, 128)),
-                Scale("SA8", 32, 0.4, (128, 128, 256)),
-                Scale("SA9", 128, 0.8, (128, 128, 256)),
-            ),
-        ),
-        _SA3,
-    ),
-    _CLASSES,
-)
-SMALL = Network("small", 64, ((8, (Scale("SA", 4, 0.5, (8,)),)),), (4,))
-"""For where it must be quick."""
-
-NETWORKS = {each.name: each for each in (SSG, MSG, SMALL)}
-
-
 @dataclass(frozen=True, eq=False)
 class Call:
     """A call of a function of ``pointnet.c``.
 
     given, wanted
-        arrays by name, and what it makes of those that it writes.
+        arrays by name, and what it makes of those that it writes; of these, those that are not
+        given begin as zeros.
     scalars
         its parameters besides.
     sliced
@@ -127,7 +57,8 @@ class Call:
     @property
     def cells(self) -> int:
         """Elements of a round, of the array that has the most."""
-        return max(self.given[name].size // self.rounds for name in self.sliced)
+        arrays = {**self.given, **self.wanted}
+        return max(arrays[name].size // self.rounds for name in self.sliced)
 
     def first(self, rounds: int) -> Call:
         """The first of its rounds alone."""
@@ -198,18 +129,14 @@ def _sample(at: np.ndarray, centroids: int) -> tuple[Call, np.ndarray]:
         chosen[c] = np.argmax(distance) if c else 0
         distance = np.minimum(distance, _squares(at, at[:, chosen[c]]))
     wanted = {"chosen": chosen, "centre": at[:, chosen]}
-    given = {"at": at, "distance": np.zeros_like(distance), **_zeros(wanted)}
     sliced = {"chosen": (0, 1), "centre": (1, 1)}
-    return Call("sample", given, wanted, sliced, centroids, 8 * at.shape[1]), wanted["centre"]
+    call = Call("sample", {"at": at}, wanted, sliced, centroids, 8 * at.shape[1])
+    return call, wanted["centre"]
 
 
 def _squares(at: np.ndarray, centre: np.ndarray) -> np.ndarray:
     x, y, z = at - centre[:, None]
     return x * x + y * y + z * z
-
-
-def _zeros(arrays: Arrays) -> dict[str, np.ndarray]:
-    return {name: np.zeros_like(array) for name, array in arrays.items()}
 
 
 def _measure(at: np.ndarray, centre: np.ndarray) -> tuple[tuple[Call, ...], np.ndarray, np.ndarray]:
@@ -218,10 +145,10 @@ def _measure(at: np.ndarray, centre: np.ndarray) -> tuple[tuple[Call, ...], np.n
     middle = np.ascontiguousarray(centre.T)
     turned = {"middle": middle}
     sliced = {"centre": (1, 1), "middle": (0, 1)}
-    turn = Call("turn", {"centre": centre, **_zeros(turned)}, turned, sliced, count, 3)
+    turn = Call("turn", {"centre": centre}, turned, sliced, count, 3)
     apart = {"apart": np.stack([_squares(at, each) for each in middle])}
     sliced = {"middle": (0, 1), "apart": (0, 1)}
-    given = {"at": at, "middle": middle, **_zeros(apart)}
+    given = {"at": at, "middle": middle}
     measure = Call("distances", given, apart, sliced, count, 2 * at.shape[1])
     return (turn, measure), middle, apart["apart"]
 
@@ -256,7 +183,7 @@ def _query(scale: Scale, apart: np.ndarray) -> Call:
     slots = (0, scale.neighbours)
     return Call(
         "query",
-        {"apart": apart, **_zeros(wanted)},
+        {"apart": apart},
         wanted,
         {"apart": (0, 1), "neighbour": slots, "owner": slots},
         count,
@@ -275,7 +202,6 @@ def _gather(
     x[:, :3] = at.T[neighbour] - middle[owner]
     sliced = {name: (0, 1) for name in ("neighbour", "owner", "x")}
     given = {"at": at, "middle": middle, "neighbour": neighbour, "owner": owner}
-    given["x"] = np.zeros_like(x)
     calls = [Call("gather_places", given, {"x": x.copy()}, sliced, len(x), 128)]
     if feature is not None:
         given = {"feature": feature, "neighbour": neighbour, "x": x.copy()}
@@ -307,11 +233,10 @@ def layer(x: np.ndarray, w: np.ndarray, bias: np.ndarray, is_rectified: bool) ->
     accumulated(y, x, w)
     if is_rectified:
         y = rectified(y)
-    wanted = {"y": y}
     return Call(
         "connect_relu" if is_rectified else "connect",
-        {"x": x, "w": w, "bias": bias, **_zeros(wanted)},
-        wanted,
+        {"x": x, "w": w, "bias": bias},
+        {"y": y},
         {"x": (0, 1), "y": (0, 1)},
         len(x),
         w.size,
@@ -339,7 +264,7 @@ def _aggregate(scale: Scale, y: np.ndarray) -> Call:
     pooled = np.maximum(y.reshape(-1, scale.neighbours, width).max(1), np.float32(0))
     return Call(
         "aggregate",
-        {"y": y, **_zeros({"pooled": pooled})},
+        {"y": y},
         {"pooled": pooled},
         {"y": (0, scale.neighbours), "pooled": (0, 1)},
         slots // scale.neighbours,

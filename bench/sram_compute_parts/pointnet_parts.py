@@ -21,7 +21,8 @@ _NEAR_ROWS, _NEAR_ROWS_AT_ONCE = 4, 28
 """Of a layer near memory, at least: with fewer, main memory takes longer to give weights. The
 second where rows are whole rounds of 16 banks, and stream engines compute seven at once."""
 
-_ROUND = 512
+NEAR_SIDE = _ROUND = 512
+"""Inputs and outputs of a layer near memory, at most; and outputs that are whole rounds."""
 
 LAYERS = ("connect", "connect_relu")
 
@@ -45,11 +46,11 @@ def rounds_in_memory(call: Call, bitlines: int) -> int:
     return min(found, call.rounds)
 
 
-def split(call: Call, bitlines: int) -> Iterator[Call]:
-    """A layer as parts, one after the other, of as many inputs and outputs as there is room for,
-    weights being on bitlines, too: each adds its products to the sums of those before, so that
-    results have the same bits. Anything else as it is."""
-    side = isqrt(bitlines)
+def split(call: Call, cells: int) -> Iterator[Call]:
+    """A layer as parts, one after the other, with square weights of ``cells`` elements at most,
+    for which there is room: each adds its products to the sums of those before, so that results
+    have the same bits. Anything else as it is."""
+    side = isqrt(cells)
     if call.function not in LAYERS or max(call.given["w"].shape) <= side:
         yield call
         return

@@ -15,6 +15,7 @@ from bench.lib.cycles import cycles_of
 from bench.sram_compute_parts.in_places import is_same
 from bench.sram_compute_parts.pointnet_network import Call
 from bench.sram_compute_parts.pointnet_parts import (
+    NEAR_SIDE,
     rounds_in_memory,
     rounds_of,
     split,
@@ -26,6 +27,7 @@ from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.device import Device
 from sw.runtime.stages import quiet
 from sw.workloads.loops import c_source
+from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
 
@@ -81,15 +83,16 @@ def _nest(function: str, neighbours: int | None) -> Nest:
 
 
 def loops_of(call: Call) -> LoopWorkload:
-    """With what it is given."""
-    if call.function == "aggregate":
-        nest = _nest(call.function, int(call.scalars["neighbours"]))
-        return LoopWorkload(call.function, nest, call.given)
-    nest = _nest(call.function, None)
+    """With what it is given, and all sizes: arrays that are given are loaded, even where all of
+    them is written."""
+    neighbours = int(call.scalars["neighbours"]) if call.function == "aggregate" else None
+    nest = _nest(call.function, neighbours)
     extents = {each.name for each in nest.sizes}
-    sizes = {name: int(each) for name, each in call.scalars.items() if name in extents}
-    scalars = {name: np.asarray(each) for name, each in call.scalars.items() if name not in sizes}
-    return LoopWorkload(call.function, nest, {**call.given, **scalars}, sizes)
+    scalars = {} if neighbours else {name: np.asarray(each) for name, each in call.scalars.items()}
+    given = {name: int(scalars.pop(name)) for name in {*scalars} & extents}
+    inputs = {**call.given, **scalars}
+    sizes = bind(nest, {**call.wanted, **inputs}, given).sizes
+    return LoopWorkload(call.function, nest, inputs, sizes)
 
 
 def _inputs(given: LoopWorkload) -> dict[str, Any]:
@@ -123,6 +126,8 @@ class Machine:
             found = self._chosen(call)
         elif column == "memory":
             found = self._in_memory(call)
+        elif column == "near":
+            found = self._near(call)
         else:
             found = self._from_parts(call, column)
         if found is None:
@@ -139,6 +144,16 @@ class Machine:
         if part is None or twice is None:
             return None
         return part + (twice + part.times(-1)).times((call.rounds - rounds) / rounds)
+
+    def _near(self, call: Call) -> Cycles | None:
+        """Layers whose weights do not fit the banks in parts, one after the other."""
+        found = NONE
+        for each in split(call, NEAR_SIDE**2):
+            cycles = self._from_parts(each, "near")
+            if cycles is None:
+                return None
+            found += cycles
+        return found
 
     def _in_memory(self, call: Call, place: str = "memory") -> Cycles | None:
         """Parts that fill the bitlines, one after the other."""
@@ -169,7 +184,8 @@ class Machine:
                 return None
 
     def _run(self, call: Call, place: str) -> Cycles | None:
-        shapes = tuple((name, array.shape) for name, array in sorted(call.given.items()))
+        arrays = {**call.given, **call.wanted}
+        shapes = tuple((name, array.shape) for name, array in sorted(arrays.items()))
         sizes = (call.function, shapes, *sorted(call.scalars.items()))
         known = self.known.setdefault(sizes, {})
         if place not in known:

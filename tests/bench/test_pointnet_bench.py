@@ -13,22 +13,19 @@ from bench.lib.records import records
 from bench.lib.request import Request
 from bench.sram_compute_parts import pointnet
 from bench.sram_compute_parts.pointnet_network import (
-    MSG,
-    SMALL,
-    SSG,
     STAGES,
     Call,
-    Network,
-    Scale,
     layer,
     stages,
 )
 from bench.sram_compute_parts.pointnet_parts import (
+    NEAR_SIDE,
     rounds_in_memory,
     rounds_of,
     split,
 )
 from bench.sram_compute_parts.pointnet_places import Cycles, Machine, by_place, loops_of
+from bench.sram_compute_parts.pointnet_table import MSG, SMALL, SSG, Network, Scale
 from sw.golden.loops import GoldenLoops
 from sw.runtime.configuration import load_configuration
 
@@ -150,6 +147,28 @@ def test_cycles_of_all_rounds_follow_from_two_parts():
     assert machine.bitlines == 128 * 128
     call = random_layer(1024, 128, 128)
     assert machine.in_column([call], "memory").places == {"memory": 8 * (100 + 7 * 128)}
+
+
+def test_weights_that_the_banks_have_no_room_for_come_in_parts():
+    machine = Linear(load_configuration("sram_b4"))
+    call = random_layer(20, 600, 512)
+    assert [each.function for each in split(call, NEAR_SIDE**2)] == [
+        "connect",
+        "accumulate",
+        "rectify",
+    ]
+    assert machine.in_column([call], "near").places == {"near": 3 * (100 + 7 * 20)}
+    assert machine.in_column([call], "core").places == {"core": 100 + 7 * 20}
+
+
+def test_arrays_that_are_only_written_are_not_given():
+    """Else they would be loaded."""
+    for stage in stages(TWO_SCALES, 3):
+        for call in stage.calls:
+            given = loops_of(call)
+            both = {*given.inputs} & {*call.wanted}
+            assert both == ({"x"} if call.function == "gather_features" else set())
+            assert {each.name for each in given.nest.sizes} == {*(given.sizes or {})}
 
 
 def test_what_a_place_refuses_is_on_the_core():
