@@ -19,6 +19,7 @@ from bench.sram_compute_parts import (
     page,
     placement,
     places,
+    pointnet,
     simulation,
     tiles,
     tiles_at_size,
@@ -34,6 +35,7 @@ PARTS = {
     "tiles": tiles,
     "breakdown": breakdown,
     "tiles_at_size": tiles_at_size,
+    "pointnet": pointnet,
     "lowering": lowering,
     "simulation": simulation,
 }
@@ -51,6 +53,7 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     tiles       workloads in every tile that fits, on the model
     breakdown   where cycles and bytes go at the paper's size, on the model
     tiles_at_size  cycles in every tile at the paper's size, by the compiler's estimate
+    pointnet    PointNet++'s classifiers by stage and place, on the model
     lowering    host time of lowering at the sizes of the paper's table 3
     simulation  building the RTL's simulator, and its cycles a second
     page        no measurement: writes build/bench into docs/results/sram_compute.md and README.md

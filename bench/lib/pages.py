@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,7 @@ class Page:
         rows = {_key(line): line for line in lines[2:]}
         for name, intro in self.intros.items():
             if records := found.get(name):
-                anchor = intro.title.lower().replace(" ", "-")
+                anchor = anchor_of(intro.title)
                 verdict = "<br>".join(parts[name].verdict(records).splitlines())
                 row = (
                     f"| {self.subject} | [{intro.title}]({page.as_posix()}#{anchor}) | {verdict} "
@@ -80,6 +81,11 @@ class Page:
                 )
                 rows[_key(row)] = row
         return with_sections(readme, {SUMMARY: "\n".join([_HEADER, *rows.values()])})
+
+
+def anchor_of(title: str) -> str:
+    """Of a heading, as Git hosts make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def provenance(found: Sequence[Record], verdict: str) -> str:

@@ -45,6 +45,20 @@ def shares(axes: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]]
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=8)
 
 
+def timeline(
+    axes: Any, names: Sequence[str], parts: Sequence[Sequence[tuple[float, str, str]]]
+) -> None:
+    """A bar for each name, of parts one behind the other: lengths, colours and hatches."""
+    for at, several in enumerate(parts):
+        left = 0.0
+        for length, color, hatch in several:
+            axes.barh(at, length, left=left, color=color, hatch=hatch, edgecolor="white", lw=0)
+            left += length
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+
+
 def line_at(axes: Any, value: float) -> None:
     """Where bars would end at best, or at worst."""
     axes.axhline(value, color=PALETTE[-1], linestyle="--", linewidth=1)

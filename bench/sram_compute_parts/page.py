@@ -12,6 +12,7 @@ from bench.sram_compute_parts import (
     optimiser,
     placement,
     places,
+    pointnet,
     simulation,
     tiles,
 )
@@ -101,6 +102,29 @@ INTROS = {
         "graph that the optimiser likes best, even where another one loads fewer values twice. "
         "*Rule*: what the compiler takes. *Paper's heuristics*: of section 4.1. *No tiling*: only "
         "neighbours in memory are in a tile.",
+    ),
+    "pointnet": Intro(
+        "PointNet++",
+        "Figure 19 of Infinity Stream: classifiers of one scale (SSG) and of several (MSG) with "
+        "table 4's numbers, random weights and 4,096 random points in [0, 1), on the model of "
+        f"`{pointnet.CONFIG}` with `{'`, `'.join(pointnet.CHANGES)}`, just switched on. The core "
+        "is one, in order, of as many lanes as there may be; the paper's *Base* are 64 "
+        "out-of-order cores. 65,536 bitlines have the paper's ratio to lanes, but table 4 has not "
+        "shrunk with them: the first layer of SA1 fills them 16 times, and a quarter of the "
+        "paper's 4 M, so that memory has an easier task here.\n\n"
+        "Neither classifier is one program: arrays of MSG need more than the 64 MiB of main memory "
+        "that there may be, and placing SSG takes the host minutes. Each function of a stage is "
+        "compiled and run apart, from main memory and back, on what NumPy found for the stage "
+        "before. Nor are all centroids and rows run, of which none needs the others. In memory, "
+        "and for *auto*, a part that fills the bitlines is run, and counts as often as there are "
+        "parts; a layer of more than 256 inputs or outputs (512 near memory) is split along these, "
+        "too, sums going on from one part to the next. On the core and near memory all rows take "
+        "as long as a part, and each row more as the difference to a part of twice as many; so "
+        "does sampling, by centroids. Functions of the same sizes are run once. *Bit-exact*: what "
+        "was run has the bits of NumPy, which adds in the source's order.\n\n"
+        "*near*, *memory*: what that place refuses, sampling and the search of ball query above "
+        "all, is on the core. *auto*: where the compiler places each part. Stream engines compute "
+        "rows of less than 512 outputs one at a time, 32 on an engine, while the others wait.",
     ),
     "lowering": Intro(
         "Lowering",

@@ -46,19 +46,30 @@ void sample(int points, int centroids, const float at[3][points], float distance
     }
 }
 
-/* Squared distances of all points from all centroids, which are also turned to rows. */
-void measure(int points, int centroids, const float at[3][points],
-             const float centre[3][centroids], float middle[centroids][3],
-             float apart[centroids][points]) {
+/* Centroids in rows of a point each. */
+void turn(int centroids, const float centre[3][centroids], float middle[centroids][3]) {
     for (int c = 0; c < centroids; c++)
         for (int axis = 0; axis < 3; axis++)
             middle[c][axis] = centre[axis][c];
+}
+
+/* Squared distances of all points from all centroids. */
+void distances(int points, int centroids, const float at[3][points],
+               const float middle[centroids][3], float apart[centroids][points]) {
     for (int c = 0; c < centroids; c++)
         for (int p = 0; p < points; p++) {
             float x = at[0][p] - middle[c][0], y = at[1][p] - middle[c][1];
             float z = at[2][p] - middle[c][2];
             apart[c][p] = x * x + y * y + z * z;
         }
+}
+
+/* Both. */
+void measure(int points, int centroids, const float at[3][points],
+             const float centre[3][centroids], float middle[centroids][3],
+             float apart[centroids][points]) {
+    turn(centroids, centre, middle);
+    distances(points, centroids, at, middle, apart);
 }
 
 /* Ball query: the first points that are nearer than the radius, the first one again where these are
@@ -98,17 +109,30 @@ void gather_features(int points, int slots, int channels, const float feature[po
             x[s][3 + i] = feature[neighbour[s]][i];
 }
 
-/* A fully connected layer on each row, a sum of outer products. */
+/* Products of some inputs, added to what is there: a sum of outer products. */
+void accumulate(int rows, int inputs, int outputs, const float x[rows][inputs],
+                const float w[inputs][outputs], float y[rows][outputs]) {
+    for (int i = 0; i < inputs; i++)
+        for (int r = 0; r < rows; r++)
+            for (int o = 0; o < outputs; o++)
+                y[r][o] += x[r][i] * w[i][o];
+}
+
+/* No less than 0. */
+void rectify(int rows, int outputs, float y[rows][outputs]) {
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < outputs; o++)
+            y[r][o] = y[r][o] > 0.0f ? y[r][o] : 0.0f;
+}
+
+/* A fully connected layer on each row. */
 void connect(int rows, int inputs, int outputs, const float x[rows][inputs],
              const float w[inputs][outputs], const float bias[1][outputs],
              float y[rows][outputs]) {
     for (int r = 0; r < rows; r++)
         for (int o = 0; o < outputs; o++)
             y[r][o] = bias[0][o];
-    for (int i = 0; i < inputs; i++)
-        for (int r = 0; r < rows; r++)
-            for (int o = 0; o < outputs; o++)
-                y[r][o] += x[r][i] * w[i][o];
+    accumulate(rows, inputs, outputs, x, w, y);
 }
 
 /* The same, and no less than 0. */
@@ -116,12 +140,23 @@ void connect_relu(int rows, int inputs, int outputs, const float x[rows][inputs]
                   const float w[inputs][outputs], const float bias[1][outputs],
                   float y[rows][outputs]) {
     connect(rows, inputs, outputs, x, w, bias, y);
-    for (int r = 0; r < rows; r++)
-        for (int o = 0; o < outputs; o++)
-            y[r][o] = y[r][o] > 0.0f ? y[r][o] : 0.0f;
+    rectify(rows, outputs, y);
 }
 
-/* Three layers on each slot, and the largest of a centroid's slots, in columns from first on. */
+/* The largest of a centroid's slots, in columns from first on. */
+void aggregate(int centroids, int neighbours, int outputs, int width, int first,
+               const float y[centroids * neighbours][outputs], float pooled[centroids][width]) {
+    for (int c = 0; c < centroids; c++)
+        for (int o = 0; o < outputs; o++)
+            pooled[c][first + o] = 0.0f;
+    for (int n = 0; n < neighbours; n++)
+        for (int c = 0; c < centroids; c++)
+            for (int o = 0; o < outputs; o++)
+                pooled[c][first + o] =
+                    fmaximumf(pooled[c][first + o], y[c * neighbours + n][o]);
+}
+
+/* Three layers on each slot, and the largest. */
 void perceive(int centroids, int neighbours, int inputs, int d1, int d2, int d3, int width,
               int first, const float x[centroids * neighbours][inputs],
               const float w1[inputs][d1], const float b1[1][d1], const float w2[d1][d2],
@@ -131,14 +166,7 @@ void perceive(int centroids, int neighbours, int inputs, int d1, int d2, int d3,
     connect_relu(centroids * neighbours, inputs, d1, x, w1, b1, y1);
     connect_relu(centroids * neighbours, d1, d2, y1, w2, b2, y2);
     connect_relu(centroids * neighbours, d2, d3, y2, w3, b3, y3);
-    for (int c = 0; c < centroids; c++)
-        for (int o = 0; o < d3; o++)
-            pooled[c][first + o] = 0.0f;
-    for (int n = 0; n < neighbours; n++)
-        for (int c = 0; c < centroids; c++)
-            for (int o = 0; o < d3; o++)
-                pooled[c][first + o] =
-                    fmaximumf(pooled[c][first + o], y3[c * neighbours + n][o]);
+    aggregate(centroids, neighbours, d3, width, first, y3, pooled);
 }
 
 /* One scale of a set abstraction, of points that have features. */

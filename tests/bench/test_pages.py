@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.lib.pages import README, SUMMARY, Intro, Page, provenance, short_commit
+from bench.lib.pages import README, SUMMARY, Intro, Page, anchor_of, provenance, short_commit
 from bench.lib.records import ROOT, Metric, Record, Setting, records
 from bench.lib.tables import Cells
 from manual.markers import MarkerError, marked, read_section
@@ -71,6 +71,11 @@ def test_a_summary_replaces_rows_of_what_was_measured_and_adds_new_ones(tmp_path
         f"| ABC | [The c](docs/results/abc.md#the-c) | c is 4<br>c is right | `{short}` |\n"
         "<!-- results:end -->\ny\n"
     )
+
+
+def test_the_anchor_of_a_heading_is_that_of_git_hosts() -> None:
+    assert anchor_of("Cycles and bytes") == "cycles-and-bytes"
+    assert anchor_of("PointNet++, by Stage") == "pointnet-by-stage"
 
 
 def test_a_short_commit_says_whether_files_had_changed_since() -> None:
