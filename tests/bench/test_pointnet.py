@@ -124,9 +124,10 @@ def test_a_set_abstraction_in_the_places_of_the_fewest_cycles(reassociate: bool)
 
 @pytest.mark.slow
 def test_a_set_abstraction_on_rtl():
-    """In memory and on the core: both have parts of it."""
+    """In memory and on a slow core: both have parts of it."""
     pytest.importorskip("egglog")
-    given, named = set_abstraction(), load_configuration("sram_b4")
+    changes = ("core_lanes=2", "core_loads=1", "core_cache_bytes=1024")
+    given, named = set_abstraction(), load_configuration("sram_b4", changes)
     inputs = {**given.inputs, **(given.sizes or {})}
     with Device(named, "rtl") as device:
         program = device.target.lowered(device.compile(given), inputs, named.config, quiet)
