@@ -83,7 +83,7 @@ def near_code(
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
     order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
-    written = {name: box for name, box in lowering.written_first.items() if name in zeros}
+    written = lowering.written_first
     loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
     return NearCode(arrays, computing, nest.results, loads, order)
 
