@@ -27,16 +27,22 @@ are, of which no two begin in the same bank."""
 
 
 @compiled_inner
-def boxed(lines: int, stored: Record, tiles: Record) -> Record:
-    """An array whose rows have so many ``lines``, in one chunk. Dimension 2 becomes the rest of
-    dimension 1 where its tiles follow on those."""
+def goes_on(stored: Record, tiles: Record) -> bool:
+    """Whether dimension 2 of an array may be the rest of dimension 1: its tiles follow on those."""
+    is_whole = stored.shape[1] == tiles.grid[1] * tiles.tile[1]
+    return tiles.tile[2] == 1 and is_whole and tiles.strides[2] == tiles.strides[1] * tiles.grid[1]
+
+
+@compiled_inner
+def boxed(lines: int, stored: Record, tiles: Record, joins: bool) -> Record:
+    """An array whose rows have so many ``lines``, in one chunk. ``joins``: dimension 2 becomes the
+    rest of dimension 1."""
     box = np.zeros(1, BOX)[0]
     box.sizes[0], box.sizes[1], box.sizes[2] = lines, stored.shape[1], stored.shape[2]
     for dimension in range(DIMENSIONS):
         box.grid[dimension] = tiles.grid[dimension]
     box.chunks = 1
-    goes_on = tiles.strides[2] == tiles.strides[1] * tiles.grid[1]
-    if tiles.tile[2] == 1 and goes_on and box.sizes[1] == tiles.grid[1] * tiles.tile[1]:
+    if joins:
         box.sizes[1] *= box.sizes[2]
         box.grid[1] *= box.grid[2]
         box.sizes[2] = box.grid[2] = 1

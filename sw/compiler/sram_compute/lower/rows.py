@@ -12,7 +12,7 @@ import numpy as np
 
 from hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.lower.chunks import boxed, cut
+from sw.compiler.sram_compute.lower.chunks import boxed, cut, goes_on
 from sw.compiler.sram_compute.lower.columns import column
 from sw.compiler.sram_compute.lower.command_times import transfer_cycles
 from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
@@ -65,8 +65,9 @@ BANK = np.dtype(
     ]
 )
 """What banks hold: whether each row is free; values in rows, in no order, and how many; ``time``
-passes with each that gets some. What the entries of the layout override table have, by its number
-in ``stored``, where slots for values follow ``arrays``. The first free line of memory."""
+passes with each that gets some. What the entries of the layout override table have: twice its
+number in ``stored``, where slots for values follow ``arrays``, one more where dimensions are kept
+apart. The first free line of memory."""
 
 
 class State(NamedTuple):
@@ -221,10 +222,14 @@ def transfer(state: State, opcode: int, number: int, value: Record, cells: np.nd
     """Of a value, from or to what is stored under a number; to some cells of it."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
-    box = boxed(_row_lines(stored), stored, tiles)
+    joins = goes_on(stored, tiles)
+    has_margins = cells[1, 1] - cells[1, 0] < stored.shape[1]
+    has_margins |= cells[2, 1] - cells[2, 0] < stored.shape[2]
+    key = 2 * number + (joins and has_margins)  # margins are of dimensions as the array has them
+    box = boxed(_row_lines(stored), stored, tiles, joins and not has_margins)
     cut(box, stored.element, tiles, state.tally.clock.arrays)
-    if bank.entries[entry] != number:
-        bank.entries[entry] = number
+    if bank.entries[entry] != key:
+        bank.entries[entry] = key
         at = append(rows, state.tally, _LAYOUT, 0)
         rows[at, _NUMBER], rows[at, _ELEMENT] = entry, stored.element
         rows[at, _BASE] = stored.first_line

@@ -66,6 +66,19 @@ for h in range(1, k):
             id="three dimensions",
         ),
         pytest.param(
+            "a: int32[k, n, m], b: int32[k, n, m]",
+            """
+for h in range(1, k):
+    for i in range(2, n - 1):
+        for j in range(1, m - 3):
+            b[h, i, j] = a[h, i - 2, j] * 3
+""",
+            {"a": integers(4, 4, 16), "b": integers(4, 4, 16)},
+            1,
+            [((1, 2, 1), (3, 1, 0))],
+            id="planes whose tiles follow each other",
+        ),
+        pytest.param(
             "a: int8[n], b: int8[n]",
             "for i in range(4, n - 8): b[i] = a[i] + 1",
             {"a": integers(64, dtype=np.int8), "b": integers(64, dtype=np.int8)},
