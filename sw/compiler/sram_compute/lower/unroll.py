@@ -64,8 +64,8 @@ class Ended(NamedTuple):
 class _Region(NamedTuple):
     """What a region's nodes are made from: ``constants``, int64 [n], are their values; ``given``,
     those of its nodes; ``current``, of arrays; ``parts``, int64 [arrays], those whose ``cells``,
-    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1: where no loop runs
-    in order, in which rows would get short of both those and whole arrays."""
+    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1. ``is_straight``:
+    no loop runs in order, in which rows would get short of both those and whole arrays."""
 
     template: Template
     finishes: Finishes
@@ -75,6 +75,7 @@ class _Region(NamedTuple):
     current: np.ndarray
     parts: np.ndarray
     cells: np.ndarray
+    is_straight: bool
     found: Steps
 
 
@@ -106,7 +107,12 @@ def unroll(
     given = np.empty(len(template.nodes), np.int64)
     parts = np.full(len(shapes), -1)
     cells = np.zeros((len(shapes), DIMENSIONS, 2), np.int64)
-    region = _Region(template, finishes, names, constants, given, current, parts, cells, found)
+    is_straight = True
+    for place in range(len(template.controls)):
+        is_straight &= template.controls[place].kind == REGION
+    region = _Region(
+        template, finishes, names, constants, given, current, parts, cells, is_straight, found
+    )
     place = 0
     while place < len(template.controls):
         control = template.controls[place]
@@ -281,10 +287,7 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
     for other in range(len(region.parts)):
         if region.parts[other] == result:
             region.parts[other] = -1
-    is_straight = True
-    for place in range(len(template.controls)):
-        is_straight &= template.controls[place].kind == REGION
-    if is_straight and found.values[value].array < 0:
+    if region.is_straight and found.values[value].array < 0:
         region.parts[array] = value
         region.cells[array] = cells
 
