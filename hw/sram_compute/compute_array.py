@@ -137,8 +137,12 @@ class ComputeArray(Instanced):
 
 def _function(table: Value, inputs: tuple[Value, ...], width: int) -> Value:
     """Of each bitline: the entry of ``table`` that its bits of ``inputs`` name."""
-    entries: list[Value] = [bit.replicate(width) for bit in table]
-    for each in inputs:
+    first, *others = inputs
+    entries: list[Value] = [
+        low.replicate(width) ^ ((low ^ high).replicate(width) & first)
+        for low, high in zip(table[::2], table[1::2], strict=True)
+    ]
+    for each in others:
         entries = [
             (entries[place] & ~each) | (entries[place + 1] & each)
             for place in range(0, len(entries), 2)

@@ -20,6 +20,8 @@ from sw.runtime.host import HostError, Words
 from sw.runtime.ram_access import RamContents, aligned
 from sw.runtime.verilate import SHIM_FOLDER, Trace, build
 
+_RESET = SHIM_FOLDER / "registered_reset.v"
+
 _CYCLES_A_CALL = 1 << 16
 """Longest stretch in C++, where an interrupt from the keyboard has to wait."""
 
@@ -44,10 +46,15 @@ class Simulator:
         if wave is not None:
             wave.open("wb").close()
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
-        self._top = top
+        self._top = self._path = top
         rams = (SHIM_FOLDER / "rams.vlt").read_text()
         trace: Trace = "" if wave is None else "saif" if wave.suffix == ".saif" else "fst"
-        library = build(verilog, top, shim, configuration=rams, trace=trace)
+        outermost = top
+        if not trace:
+            outermost = _RESET.stem
+            verilog += _RESET.read_text().replace("TOP", top)
+            self._path = f"{outermost}.{top}"
+        library = build(verilog, outermost, shim, configuration=rams, trace=trace)
         self._library = _load(library)
         handle = self._library.simulator_open(str(wave).encode() if wave else None)
         self._live_handle = handle
@@ -55,7 +62,7 @@ class Simulator:
         self._rams: dict[str, RamContents] = {}
 
     def reset(self) -> None:
-        """One cycle of reset: registers are reset, memories keep their contents."""
+        """Two cycles: registers are reset, memories keep their contents."""
         self._library.simulator_reset(self._handle())
         self._require_running()
 
@@ -138,7 +145,7 @@ class Simulator:
         if path not in self._rams:
             rows, bits, size = (ctypes.c_uint64() for _ in range(3))
             address = self._library.simulator_ram(
-                self._handle(), f"{self._top}.{path}".encode(), rows, bits, size
+                self._handle(), f"{self._path}.{path}".encode(), rows, bits, size
             )
             if not address:
                 raise SimulationError(f"{self._top}: no RAM at {path}")

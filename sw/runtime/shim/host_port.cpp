@@ -44,10 +44,11 @@ struct Simulator {
 
     void reset() {
         request_valid = 0;
-        top.rst = 1;
-        settle();
-        tick();
-        top.rst = 0;
+        for (int reset : {1, 0}) {  // registered_reset.v resets a cycle later
+            top.rst = reset;
+            settle();
+            tick();
+        }
     }
 
     bool running() const { return !context.gotFinish(); }

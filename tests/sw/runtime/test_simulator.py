@@ -42,7 +42,7 @@ module stopped(
   end
 endmodule
 """
-"""A design with streams that never move; it does STOP in the 52nd cycle."""
+"""A design with streams that never move; reset in the 2nd cycle, it does STOP in the 53rd."""
 
 
 @pytest.fixture(scope="module")
@@ -205,16 +205,16 @@ def test_waves_are_written(verilog, tmp_path):
 @pytest.mark.parametrize("stop", ["$finish;", "$stop;"])
 def test_a_design_may_stop_the_simulation(stop, capfd):
     with Simulator(STOPPED.replace("STOP", stop), "stopped") as simulator:
-        with refused("stopped: the design stopped the simulation in cycle 52"):
+        with refused("stopped: the design stopped the simulation in cycle 53"):
             simulator.step(100)
-        with refused("stopped: the design stopped the simulation in cycle 52"):
+        with refused("stopped: the design stopped the simulation in cycle 53"):
             simulator.step(1)
 
 
 def test_a_design_stops_its_own_simulation_alone():
     verilog = STOPPED.replace("STOP", "$finish;")
     with Simulator(verilog, "stopped") as one, Simulator(verilog, "stopped") as other:
-        with refused("stopped: the design stopped the simulation in cycle 52"):
+        with refused("stopped: the design stopped the simulation in cycle 53"):
             one.step(100)
         other.step(10)
 
