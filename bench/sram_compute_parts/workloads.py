@@ -28,18 +28,18 @@ OTHERS = (
     "row_sums",
     "weighted_sum",
     "conv3d",
+    "conv2d_int8",
 )
 """Those that are no examples."""
 
-UNMEASURED = (
-    "conv2d_int8",
+IN_PARTS = (
     "dwt2d",
     "kmeans",
     "kmeans_inner",
     "gather_mlp",
     "gather_mlp_inner",
 )
-"""Those that run, but are not measured: of most of them memory computes no more than a part."""
+"""Those of which memory computes a part, or none."""
 
 _MATRIX = {"rows": 128, "columns": 128}
 
@@ -52,6 +52,7 @@ WHOLE: Mapping[str, Mapping[str, int]] = {
     "stencil2d_int32": _MATRIX,
     "lifting": _MATRIX,
     "conv2d": _MATRIX,
+    "conv2d_int8": _MATRIX,
     "conv3d": {"outputs": 2, "inputs": 2, "rows": 64, "columns": 64},
     "mm": {**_MATRIX, "inner": 16},
     "mm_inner": {**_MATRIX, "inner": 16},
@@ -72,6 +73,10 @@ def _lines(*sizes: int, **others: int) -> tuple[Mapping[str, int], ...]:
     return tuple({"n": size, **others} for size in sizes)
 
 
+def _many(name: str, **others: int) -> tuple[Mapping[str, int], ...]:
+    return tuple({name: size, **others} for size in (16, 64, 256, 512, 1024))
+
+
 SEVERAL: Mapping[str, Sequence[Mapping[str, int]]] = {
     "vec_add": _lines(16, 128, 1024, 4096, 16384),
     "array_sum": _lines(16, 128, 1024, 4096, 16384),
@@ -81,6 +86,7 @@ SEVERAL: Mapping[str, Sequence[Mapping[str, int]]] = {
     "stencil2d_int32": _matrices(8, 16, 32, 64, 128),
     "lifting": _matrices(8, 16, 32, 64, 128),
     "conv2d": _matrices(8, 16, 32, 64, 128),
+    "conv2d_int8": _matrices(8, 16, 32, 64, 128),
     "row_sums": _matrices(8, 16, 32, 64, 128),
     "mm": _matrices(8, 16, 32, 64, 128, inner=16),
     "mm_inner": _matrices(8, 16, 24, 32, 64, inner=16),
@@ -91,6 +97,9 @@ SEVERAL: Mapping[str, Sequence[Mapping[str, int]]] = {
         for planes, size in ((4, 4), (4, 8), (8, 16), (16, 16), (16, 32))
     ),
     "conv3d": _matrices(8, 16, 24, 32, 64, outputs=2, inputs=2),
+    "dwt2d": _matrices(8, 16, 32, 64, 96),
+    **dict.fromkeys(("kmeans", "kmeans_inner"), _many("points", dimensions=8, centres=8)),
+    **dict.fromkeys(("gather_mlp", "gather_mlp_inner"), _many("queries", table=64)),
 }
 """Five sizes of each workload, up to those that fill the bitlines of ``sram_b4``, or take long on
 its core."""
@@ -105,6 +114,7 @@ TABLE_3: Mapping[str, Mapping[str, int]] = {
     "conv2d": _LARGE,
     "mm_inner": {**_LARGE, "inner": 2048},
     "mm": {**_LARGE, "inner": 2048},
+    "conv3d": {"outputs": 64, "inputs": 64, "rows": 256, "columns": 256},
 }
 """The sizes of Infinity Stream's table 3, of those workloads that the compiler takes at these; a
 step of the stencils here is two of theirs."""
@@ -122,7 +132,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def nest(name: str) -> Nest:
-    is_example = name not in (*OTHERS, *UNMEASURED)
+    is_example = name not in (*OTHERS, *IN_PARTS)
     source = str(_EXAMPLES / f"{name}.c") if is_example else f"{_OTHERS}:{name}"
     return file_workload(source, {}).nest
 

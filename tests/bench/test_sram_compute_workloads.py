@@ -12,7 +12,7 @@ import pytest
 
 from bench.sram_compute_parts.workloads import (
     OTHERS,
-    UNMEASURED,
+    IN_PARTS,
     nest,
     python_nest,
     workload,
@@ -70,7 +70,7 @@ def device() -> Iterator[Device]:
         yield device
 
 
-ALL = (*EXAMPLES, *OTHERS, *UNMEASURED)
+ALL = (*EXAMPLES, *OTHERS, *IN_PARTS)
 
 
 @pytest.mark.parametrize("name", slow_but({*ALL} - {"conv3d"}, ALL))
