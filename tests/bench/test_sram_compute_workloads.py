@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bench.sram_compute_parts.workloads import (
-    OTHERS,
     IN_PARTS,
+    OTHERS,
     nest,
     python_nest,
     workload,
