@@ -114,7 +114,6 @@ TABLE_3: Mapping[str, Mapping[str, int]] = {
     "conv2d": _LARGE,
     "mm_inner": {**_LARGE, "inner": 2048},
     "mm": {**_LARGE, "inner": 2048},
-    "conv3d": {"outputs": 64, "inputs": 64, "rows": 256, "columns": 256},
 }
 """The sizes of Infinity Stream's table 3, of those workloads that the compiler takes at these; a
 step of the stencils here is two of theirs."""
