@@ -31,7 +31,8 @@ from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 
 MOST_CYCLES = 1 << 24
-"""Of a part that memory does not compute, those that are looked at elsewhere."""
+"""Near memory and on the core, those of a part that are looked at. A part of more is not compared
+with others: its statements are, each for itself."""
 
 _MOST_LOOPS = 512
 """``NEAR`` commands of a part: those of more take the host too long to find out."""
@@ -104,13 +105,14 @@ def chosen_places(
     nest, config = job.fat.nest, job.config
     if not config.near_lanes and all(part.refusal is not None for part in parts):
         return None
-    costs = _Costs(job, placed, in_memory, codes)
+    segments = list(_segments(nest, parts))
+    costs = _Costs(job, placed, in_memory, codes, is_divisible=(0, 1) in segments)
     open_places: dict[str, Cost] = {"memory": costs.memory}
     if config.near_lanes:
         open_places["near"] = costs.near
     if config.core_lanes:
         open_places["core"] = costs.core
-    runs = cheapest(len(nest.body), list(_segments(nest, parts)), open_places)
+    runs = cheapest(len(nest.body), segments, open_places)
     if runs is None:
         return None
     runs = _joined(runs)
@@ -151,8 +153,10 @@ def _segments(nest: Nest, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
 
 
 class _Costs:
-    """seen
-    what was found out.
+    """is_divisible
+        each statement may be a part.
+    seen
+        what was found out.
     """
 
     def __init__(
@@ -161,8 +165,11 @@ class _Costs:
         placed: Callable[[int, int], tuple[Part, ...]],
         in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
         codes: CoreCodes,
+        *,
+        is_divisible: bool,
     ) -> None:
         self._job = job
+        self._is_divisible = is_divisible
         self._placed = placed
         self._in_memory = in_memory
         self._codes = codes
@@ -180,7 +187,7 @@ class _Costs:
             return None
         nodes = sum(len(region.graph.nodes) for region in regions(part.steps))
         lowering = self._job.config.lowering_cycles * nodes
-        return self._found("memory", first, end, MOST_CYCLES, lowered.estimate + lowering)
+        return self._found("memory", first, end, None, lowered.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
         """As far as the places before take no fewer cycles."""
@@ -200,7 +207,7 @@ class _Costs:
             return None
         self._near[first, end] = code
         lines = dict.fromkeys(nest.arrays, 0)
-        limit = self._least.get((first, end), MOST_CYCLES)
+        limit = self._limit(first, end)
         cycles = near_cycles(code.commands(lines), config, limit)
         return self._found("near", first, end, limit, cycles)
 
@@ -219,14 +226,23 @@ class _Costs:
         except (WorkloadError, CapacityError) as refusal:
             self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
             return None
-        limit = self._least.get((first, end), MOST_CYCLES)
+        limit = self._limit(first, end)
         return self._found("core", first, end, limit, part_cycles(made.instructions, config, limit))
 
-    def _found(self, place: str, first: int, end: int, limit: int, cycles: int) -> int:
-        is_more = place != "memory" and cycles > limit
+    def _limit(self, first: int, end: int) -> int:
+        return min(MOST_CYCLES, self._least.get((first, end), MOST_CYCLES))
+
+    def _found(
+        self, place: str, first: int, end: int, limit: int | None, cycles: int
+    ) -> int | None:
+        """``None`` for more than ``limit``, unless nothing else is known of a single statement."""
+        is_more = limit is not None and cycles > limit
         text = f"{place} over {limit} cycles" if is_more else f"{place} {cycles} cycles"
         self.seen.append(Seen(first, end, text))
-        self._least[first, end] = min(cycles, self._least.get((first, end), MOST_CYCLES))
+        is_whole = self._is_divisible and end > first + 1
+        if is_more and (is_whole or (first, end) in self._least):
+            return None
+        self._least[first, end] = min(cycles, self._least.get((first, end), cycles))
         return cycles
 
     def part(self, run: Run) -> Made:

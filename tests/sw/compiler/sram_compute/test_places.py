@@ -249,6 +249,29 @@ def test_decisions_repeat_and_say_why():
     assert all(line.startswith("chosen: ") for line in lines[3:])
 
 
+def test_what_is_over_the_limit_as_a_whole_is_looked_at_statement_by_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of both, only that they take more than the limit is known: no reason to prefer the whole."""
+    path = tmp_path / "nest.c"
+    path.write_text(
+        "void f(int n, int a[n], int index[n], int b[n], int c[n]) {\n"
+        " for (int step = 0; step < 32; step++)\n"
+        "  for (int i = 0; i < n; i++) b[i] += a[i];\n"
+        " for (int i = 0; i < n; i++) c[i] = b[index[i]];\n}"
+    )
+    nest = file_workload(str(path), {}).nest
+    values = {each: np.arange(4096, dtype=np.int32) for each in ("a", "index")}
+    texts: list[str] = []
+    trace = Trace(write=lambda name, found: texts.append(found["txt"]), only=["place"])
+    monkeypatch.setattr(places, "MOST_CYCLES", 1000)
+    lowered(LoopWorkload("f", nest, values), B4.config, trace)
+    *seen, first, second = texts[0].splitlines()
+    assert "statements 0 to 1: " in seen[1]
+    assert seen[1].endswith("near over 1000 cycles, core over 1000 cycles")
+    assert first.endswith("statement 0: memory") and second.endswith("statement 1: near")
+
+
 @pytest.mark.parametrize("count", [32, 33])
 def test_long_nests_are_not_looked_at_as_a_whole(count: int, tmp_path: Path):
     path = tmp_path / "long.c"
