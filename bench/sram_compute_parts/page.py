@@ -83,16 +83,16 @@ INTROS = {
     ),
     "breakdown": Intro(
         "Cycles and bytes at full size",
-        "Figures 13 and 14 of Infinity Stream: workloads at table 3's sizes in memory, on the "
+        "Figures 13 and 14 of Infinity Stream: workloads at table 3's sizes, in memory, on the "
         f"model of `{breakdown.CONFIG}` with `{'`, `'.join(breakdown.CHANGES)}` (4 M bitlines), "
         "just switched on, arrays from main memory and back. Main memory gives a line a cycle, "
         "at most; the paper's is 3.2 times as fast. "
         "Stencils go there and back five times, as the paper's ten iterations. `lifting` is one "
-        "level of a wavelet in one direction, for dwt2d. Of `mm` "
+        "level of a wavelet in one direction, which memory computes as a whole; of "
+        f"`{'`, `'.join(breakdown.IN_PARTS)}` it computes a part or none, and they are where the "
+        "compiler places them. Of `mm` "
         f"{breakdown.INNER} of 2,048 iterations are run, which fetch and transpose as much as all. "
-        "*Other data*: main memory's. Not run: conv3d with 64 channels and gauss_elim, which take "
-        "the model 20 minutes and an hour; kmeans and gather_mlp, which memory does not compute as "
-        "a whole.",
+        "*Other data*: main memory's. Not run: gauss_elim, which takes the model an hour.",
     ),
     "tiles_at_size": Intro(
         "Tiles at full size",
@@ -129,10 +129,10 @@ INTROS = {
     "lowering": Intro(
         "Lowering",
         "CPU time of the host from optimised graphs to commands, of table 3's sizes on "
-        f"`{lowering.CONFIG}` with `{'`, `'.join(PAPER_CHANGES)}` (4 M bitlines). Others of the "
-        "table's workloads are no nests that the compiler takes, or, as conv3d, need more main "
-        "memory for values that find no rows than configurations may have. Fresh: each region is "
-        "lowered each time that it runs. Of each loop in order "
+        f"`{lowering.CONFIG}` with `{'`, `'.join(PAPER_CHANGES)}` (4 M bitlines). Of others of the "
+        "table's workloads memory computes a part at most, or, as of conv3d, the first iterations "
+        "need more main memory for values that find no rows than configurations may have. Fresh: "
+        "each region is lowered each time that it runs. Of each loop in order "
         f"the first {lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a "
         "step there and back is two of the paper's).",
     ),
