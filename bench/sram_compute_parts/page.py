@@ -79,7 +79,7 @@ INTROS = {
         "*Rule*: what the compiler takes. *Search*: `--tile best`, the tile of the fewest cycles "
         "by the compiler's estimate. *Paper's heuristics*: of Infinity Stream, section 4.1. *No "
         "tiling*: only neighbours in memory are in a tile. In any tile most cycles go to main "
-        "memory, from which all arrays come.",
+        "memory, from which all arrays come; *warm*: without cycles in which it alone works.",
     ),
     "breakdown": Intro(
         "Cycles and bytes at full size",

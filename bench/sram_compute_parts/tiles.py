@@ -38,12 +38,14 @@ RULE, SEARCHED, PAPER, NONE = FLAGS = ("is_rule", "is_searched", "is_paper", "is
 
 METRICS = {
     "cycles": Metric("cycles", "lower"),
+    "warm": Metric("cycles", "lower"),
     **{name: Metric("", "none") for name in FLAGS},
     "bit_exact": Metric("", "higher"),
 }
 """Whether the tile is that of the compiler's rule, of its search by estimates, or of the paper's
-heuristics; or that of no tiling, whose elements are neighbours in memory. ``cycles``: ``None``
-where values need more memory than there is."""
+heuristics; or that of no tiling, whose elements are neighbours in memory. ``cycles``, ``warm``:
+``None`` where values need more memory than there is; ``warm``: without those in which main memory
+alone works."""
 
 _SQUARE, _LONG = {"rows": 64, "columns": 64}, {"rows": 32, "columns": 256}
 _BOX = {"planes": 4, "rows": 16, "columns": 32, "steps": 1}
@@ -59,6 +61,7 @@ SIZES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "gauss_elim": ({"n": 16}, {"n": 32}),
     "stencil3d": (_BOX,),
     "conv3d": ({"outputs": 2, "inputs": 2, "rows": 16, "columns": 32},),
+    "conv2d_int8": (_SQUARE,),
 }
 """Of two and three dimensions; a row of the array fits a tile, and all rows do without tiling."""
 
@@ -96,9 +99,10 @@ def measure(job: Job) -> dict[str, int | bool | None]:
         try:
             result = device.run(program, {**given.inputs, **(given.sizes or {})})
         except CapacityError:
-            return {"cycles": None, **flags, "bit_exact": True}
+            return {"cycles": None, "warm": None, **flags, "bit_exact": True}
         return {
             "cycles": cycles_of(result),
+            "warm": cycles_of(result) - result.counters["cycles_transfer"],
             **flags,
             "bit_exact": device.verify(result).bit_exact,
         }
@@ -170,14 +174,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request, resume=True)
 
 
-def compared(found: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
+def compared(
+    found: Sequence[Record], metric: str = "cycles"
+) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
     """By workload and sizes: the tile and its cycles, of each flag and of ``best``."""
     table: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
     for (name, sizes, tile), row in rows(found).items():
-        if row["cycles"] is None:
+        if row[metric] is None:
             continue
         chosen = table.setdefault((name, sizes), {})
-        one = tile, int(row["cycles"])
+        one = tile, int(row[metric])
         if "best" not in chosen or one[1] < chosen["best"][1]:
             chosen["best"] = one
         for flag in FLAGS:
@@ -210,11 +216,13 @@ def tables(found: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, C
     return {"Tiles": Cells(header, body, names=2)}
 
 
-def _ratios(found: Sequence[Record], flag: str, below: str) -> dict[tuple[str, str], float]:
+def _ratios(
+    found: Sequence[Record], flag: str, below: str, metric: str = "cycles"
+) -> dict[tuple[str, str], float]:
     """Cycles of one over those of another."""
     return {
         labels: chosen[flag][1] / chosen[below][1]
-        for labels, chosen in compared(found).items()
+        for labels, chosen in compared(found, metric).items()
         if flag in chosen and below in chosen
     }
 
@@ -223,7 +231,13 @@ def verdict(found: Sequence[Record]) -> str:
     """The rule against the best tile, the paper's heuristics and none."""
     table = rows(found)
     exact = sum(row["bit_exact"] for row in table.values())
-    return f"{against(found)}\nbit-exact: {exact} of {len(table)} runs"
+    warm = _ratios(found, NONE, RULE, "warm")
+    without = (
+        f"\nno tiling over the rule, warm: {geometric_mean(list(warm.values())):.2f}"
+        if warm
+        else ""
+    )
+    return f"{against(found)}{without}\nbit-exact: {exact} of {len(table)} runs"
 
 
 def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:
