@@ -26,6 +26,6 @@ def at_index(values: Sequence[Value], index: Value) -> Value:
     if len(values) != 1 << len(index):
         raise ValueError(f"{len(values)} values for an index of {len(index)} bits")
     if all(len(value) == 1 for value in values):
-        return Cat(values).bit_select(index, 1)
+        return (Cat(values) >> index)[0]
     pairs = zip(values[::2], values[1::2], strict=True)
     return at_index([Mux(index[0], odd, even) for even, odd in pairs], index[1:])
