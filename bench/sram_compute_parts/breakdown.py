@@ -13,7 +13,14 @@ from bench.lib.plots import save, shares, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.workloads import PAPER_CHANGES, TABLE_3, sizes_text, workload
+from bench.sram_compute_parts.workloads import (
+    IN_PARTS,
+    PAPER_CHANGES,
+    TABLE_3,
+    TABLE_3_OTHERS,
+    sizes_text,
+    workload,
+)
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.device import Device
 from sw.runtime.sram_compute.figures import CYCLES, traffic
@@ -31,14 +38,11 @@ SIZES: Mapping[str, Mapping[str, int]] = {
     **{name: TABLE_3[name] for name in ("stencil1d", "stencil2d", "stencil3d", "conv2d")},
     "lifting": TABLE_3["conv2d"],
     "mm": {**TABLE_3["mm"], "inner": INNER},
-    "conv3d": {"outputs": 64, "inputs": 64, "rows": 256, "columns": 256},
-    "dwt2d": {"rows": 1024, "columns": 1024},
-    "kmeans": {"dimensions": 128, "centres": 128, "points": 32768},
-    "gather_mlp": {"queries": 32768, "table": 32768, "inputs": 128, "outputs": 128},
+    **TABLE_3_OTHERS,
 }
 
-IN_PARTS = ("dwt2d", "kmeans", "gather_mlp")
-"""Those of which memory computes a part: they are where the compiler places them."""
+PLACED = tuple(name for name in SIZES if name in IN_PARTS)
+"""Those that are where the compiler places them, since memory computes a part at most."""
 
 TILES = {"mm": "4x64"}
 """What all iterations of ``mm`` have: the compiler looks at what they take where they are many."""
@@ -60,7 +64,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Job:
-    """A workload, in memory, but for those ``IN_PARTS``."""
+    """A workload, in memory, but for those ``PLACED``."""
 
     workload: str
     sizes: Mapping[str, int]
@@ -86,7 +90,7 @@ def measure(job: Job) -> dict[str, int | bool]:
     given = workload(job.workload, job.sizes, job.seed)
     with Device(job.named(), "model") as device:
         tile = TILES.get(job.workload)
-        place = "auto" if job.workload in IN_PARTS else "memory"
+        place = "auto" if job.workload in PLACED else "memory"
         program = device.compile(given, seed=job.seed, place=place, tile=tile)
         result = device.run(program, {**given.inputs, **(given.sizes or {})})
         exact = device.verify(result).bit_exact

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.program.program import Program
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.device import Device
+from sw.runtime.result import Result
 from sw.runtime.stages import quiet
 from sw.workloads.loops.workload import LoopWorkload
 
@@ -57,9 +59,13 @@ def run_in(
                 return other
         result = device.run(program, inputs)
         is_exact = device.verify(result).bit_exact
-    cycles, counters = cycles_of(result), result.counters
-    warm = None if counters["cycles_core"] else cycles - counters["cycles_transfer"]
-    return Placed(program, cycles, warm, is_exact)
+    warm = None if result.counters["cycles_core"] else warm_cycles(result)
+    return Placed(program, cycles_of(result), warm, is_exact)
+
+
+def warm_cycles(result: Result[Any]) -> int:
+    """Without those in which main memory alone works."""
+    return cycles_of(result) - result.counters["cycles_transfer"]
 
 
 def core_estimate(program: Program, config: SramConfig) -> int:

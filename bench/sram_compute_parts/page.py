@@ -89,7 +89,7 @@ INTROS = {
         "at most; the paper's is 3.2 times as fast. "
         "Stencils go there and back five times, as the paper's ten iterations. `lifting` is one "
         "level of a wavelet in one direction, which memory computes as a whole; of "
-        f"`{'`, `'.join(breakdown.IN_PARTS)}` it computes a part or none, and they are where the "
+        f"`{'`, `'.join(breakdown.PLACED)}` it computes a part or none, and they are where the "
         "compiler places them. Of `mm` "
         f"{breakdown.INNER} of 2,048 iterations are run, which fetch and transpose as much as all. "
         "*Other data*: main memory's. Not run: gauss_elim, which takes the model an hour.",

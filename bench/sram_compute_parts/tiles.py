@@ -17,6 +17,7 @@ from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_memory import lowered_in_memory
+from bench.sram_compute_parts.in_places import warm_cycles
 from bench.sram_compute_parts.workloads import nest, sizes_text, workload
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import SramConfig
@@ -102,7 +103,7 @@ def measure(job: Job) -> dict[str, int | bool | None]:
             return {"cycles": None, "warm": None, **flags, "bit_exact": True}
         return {
             "cycles": cycles_of(result),
-            "warm": cycles_of(result) - result.counters["cycles_transfer"],
+            "warm": warm_cycles(result),
             **flags,
             "bit_exact": device.verify(result).bit_exact,
         }
@@ -231,13 +232,11 @@ def verdict(found: Sequence[Record]) -> str:
     """The rule against the best tile, the paper's heuristics and none."""
     table = rows(found)
     exact = sum(row["bit_exact"] for row in table.values())
-    warm = _ratios(found, NONE, RULE, "warm")
-    without = (
-        f"\nno tiling over the rule, warm: {geometric_mean(list(warm.values())):.2f}"
-        if warm
-        else ""
-    )
-    return f"{against(found)}{without}\nbit-exact: {exact} of {len(table)} runs"
+    lines = [against(found)]
+    if warm := _ratios(found, NONE, RULE, "warm"):
+        mean = geometric_mean(list(warm.values()))
+        lines.append(f"no tiling over the rule, warm: {mean:.2f}")
+    return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
 
 
 def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:

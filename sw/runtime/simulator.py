@@ -35,8 +35,8 @@ class Simulator:
 
     The design is reset here. ``wave`` names a file to write, complete after ``close``: waves in FST
     format, or where it ends in ``.saif`` how often each signal changes; the design is built anew
-    for either. Raises ``BuildError`` as
-    ``verilate.build`` does, ``OSError`` where the file cannot be written.
+    for either. Without it a register resets the design (``shim/registered_reset.v``). Raises
+    ``BuildError`` as ``verilate.build`` does, ``OSError`` where the file cannot be written.
 
     Every method raises ``SimulationError`` once the design stops the simulation (``$finish``,
     ``$stop``, a failed assertion), where the port doesn't answer, and after ``close``.

@@ -33,7 +33,10 @@ _INCLUDE = _ROOT / "include"
 _FOLDERS = (f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}")
 _VERILATOR_FLAGS = (
     *("--x-assign", "fast", "--x-initial", "fast", "--no-timing", "-Wno-fatal"),
-    *("--output-split-cfuncs", "500"),  # the compiler takes more than twice as long for twice that
+    *(
+        "--output-split-cfuncs",
+        "500",
+    ),  # longer functions take the compiler longer than in proportion
 )
 
 _LIBRARY = "simulator.so"

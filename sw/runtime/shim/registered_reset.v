@@ -1,6 +1,6 @@
 
-// TOP, reset by a register. All next states depend on a reset: where it is an input, Verilator
-// writes their logic twice, and evaluates it in both halves of a cycle, and once more at the edge.
+// TOP, reset by a register. All next states depend on the reset: where it is an input, Verilator
+// writes their logic twice, and evaluates it in both halves of a cycle.
 module registered_reset(
   input clk,
   input rst,

@@ -33,6 +33,14 @@ def transfers(parameters: str, body: str, values: dict[str, Any]) -> tuple[int, 
     return sum(each.opcode == Opcode.LOAD for each in commands), stores
 
 
+INNER_BOX = """
+for h in range(1, k):
+    for i in range(2, n - 1):
+        for j in range(1, m - 3):
+            b[h, i, j] = a[h, i - 2, j] * 3
+"""
+
+
 @pytest.mark.parametrize(
     "parameters, body, values, loads, stores",
     [
@@ -54,12 +62,7 @@ def transfers(parameters: str, body: str, values: dict[str, Any]) -> tuple[int, 
         ),
         pytest.param(
             "a: int32[k, n, m], b: int32[k, n, m]",
-            """
-for h in range(1, k):
-    for i in range(2, n - 1):
-        for j in range(1, m - 3):
-            b[h, i, j] = a[h, i - 2, j] * 3
-""",
+            INNER_BOX,
             {"a": integers(3, 5, 16), "b": integers(3, 5, 16)},
             1,
             [((1, 2, 1), (3, 1, 0))],
@@ -67,12 +70,7 @@ for h in range(1, k):
         ),
         pytest.param(
             "a: int32[k, n, m], b: int32[k, n, m]",
-            """
-for h in range(1, k):
-    for i in range(2, n - 1):
-        for j in range(1, m - 3):
-            b[h, i, j] = a[h, i - 2, j] * 3
-""",
+            INNER_BOX,
             {"a": integers(4, 4, 16), "b": integers(4, 4, 16)},
             1,
             [((1, 2, 1), (3, 1, 0))],
