@@ -22,6 +22,9 @@ from sw.runtime.verilate import SHIM_FOLDER, Trace, build
 
 _RESET = SHIM_FOLDER / "registered_reset.v"
 
+_KEPT = ("rams.vlt", "arrays.vlt")
+"""What Verilator doesn't optimise away."""
+
 _CYCLES_A_CALL = 1 << 16
 """Longest stretch in C++, where an interrupt from the keyboard has to wait."""
 
@@ -47,14 +50,14 @@ class Simulator:
             wave.open("wb").close()
         shim = (SHIM_FOLDER / "host_port.cpp").read_text()
         self._top = self._path = top
-        rams = (SHIM_FOLDER / "rams.vlt").read_text()
+        kept = "".join((SHIM_FOLDER / name).read_text() for name in _KEPT)
         trace: Trace = "" if wave is None else "saif" if wave.suffix == ".saif" else "fst"
         outermost = top
         if not trace:
             outermost = _RESET.stem
             verilog += _RESET.read_text().replace("TOP", top)
             self._path = f"{outermost}.{top}"
-        library = build(verilog, outermost, shim, configuration=rams, trace=trace)
+        library = build(verilog, outermost, shim, configuration=kept, trace=trace)
         self._library = _load(library)
         handle = self._library.simulator_open(str(wave).encode() if wave else None)
         self._live_handle = handle

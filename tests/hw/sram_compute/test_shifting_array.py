@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -14,7 +15,7 @@ from hw.lib.verilog import to_verilog
 from hw.sram_compute.issue_stage import IssueStage
 from hw.sram_compute.mover import Mover
 from hw.sram_compute.shifting_array import ShiftingArray
-from sw.runtime.verilate import lint
+from sw.runtime.verilate import SHIM_FOLDER, lint
 
 WORDLINES, BITLINES = 16, 8
 ONES = (1 << BITLINES) - 1
@@ -121,3 +122,13 @@ def test_rows_move_one_a_cycle():
 
 def test_lint_finds_nothing():
     assert lint(to_verilog(Moving(), "moving"), "moving") == []
+
+
+def test_simulators_keep_all_ports() -> None:
+    """So that arrays share functions, see ``arrays.vlt``."""
+    kept = (SHIM_FOLDER / "arrays.vlt").read_text()
+    modules, names = zip(*re.findall(r'-module "\*(\w+)" -var "(\w+)"', kept), strict=True)
+    (suffix,) = set(modules)
+    found = re.search(rf"^module moving{suffix}\((.*)\);", to_verilog(Moving(), "moving"), re.M)
+    assert found
+    assert sorted([*names, "clk"]) == sorted(found[1].split(", "))
