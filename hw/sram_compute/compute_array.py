@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.cut_points import named
 from hw.lib.instanced import Instanced
 from hw.lib.ram import TwoPortRam
 
@@ -113,7 +114,7 @@ class ComputeArray(Instanced):
             m.d.comb += bits[name].eq(Mux(forward, last, rows.read_data))
         begun = {"carry": Signal(width), "predicate": Signal(width)}
         for name, value in begun.items():
-            m.d.comb += value.eq(_function(operation[f"begin_{name}"], (carry, predicate), width))
+            m.d.comb += value.eq(_function(m, operation, f"begin_{name}", (carry, predicate)))
         inputs = (
             Mux(operation.is_inward, self.inward, bits["a"]),
             bits["b"],
@@ -121,7 +122,7 @@ class ComputeArray(Instanced):
             Mux(operation.is_inward, self.mask, begun["predicate"]),
         )
         m.d.comb += [
-            written.eq(_function(operation.write, inputs, width)),
+            written.eq(_function(m, operation, "write", inputs)),
             self.row.eq(bits["a"]),
             self.any_predicate.eq(predicate.any()),
         ]
@@ -129,18 +130,20 @@ class ComputeArray(Instanced):
             m.d.sync += last.eq(written)
         with m.If(operation.enable & ~operation.is_inward):
             m.d.sync += [
-                carry.eq(_function(operation.carry, inputs, width)),
-                predicate.eq(_function(operation.predicate, inputs, width)),
+                carry.eq(_function(m, operation, "carry", inputs)),
+                predicate.eq(_function(m, operation, "predicate", inputs)),
             ]
         return m
 
 
-def _function(table: Value, inputs: tuple[Value, ...], width: int) -> Value:
-    """Of each bitline: the entry of ``table`` that its bits of ``inputs`` name."""
+def _function(m: Module, operation: data.View, name: str, inputs: tuple[Value, ...]) -> Value:
+    """Of each bitline: the entry of table ``name`` that its bits of ``inputs`` name."""
     first, *others = inputs
+    table, width = operation[name], len(first)
+    depends = named(m, f"{name}_depends", table[::2] ^ table[1::2])
     entries: list[Value] = [
-        low.replicate(width) ^ ((low ^ high).replicate(width) & first)
-        for low, high in zip(table[::2], table[1::2], strict=True)
+        low.replicate(width) ^ (differs.replicate(width) & first)
+        for low, differs in zip(table[::2], depends, strict=True)
     ]
     for each in others:
         entries = [

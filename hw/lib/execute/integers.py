@@ -91,7 +91,7 @@ class IntegerUnit(wiring.Component):
     def _shifted(self, m: Module) -> Value:
         """One shifter to the right, through which shifts to the left go backwards."""
         is_left = self.opcode == Opcode.SHIFT_LEFT
-        fill = self.a[-1] & ~is_left
+        fill = named(m, "fill", self.a[-1] & ~is_left)
         moved = named(m, "given", Mux(is_left, self.a[::-1], self.a))
         for bit in range(5):
             falls = 1 << bit
