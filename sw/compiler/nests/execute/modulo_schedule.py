@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sw.compiler.nests.execute.dependences import Dependence, loop_dependences
@@ -44,13 +45,24 @@ def modulo_schedule(steps: Sequence[Step], window: int, most: int) -> ModuloSche
     apart. O(log intervals x steps x interval). Source: Rau, "Iterative Modulo Scheduling" (1994).
     """
     dependences = [*loop_dependences(steps), *_near(len(steps), window)]
-    interval = len(steps)
-    while interval < most:
-        times = _Placing(steps, dependences, interval).times()
+    intervals = list(_intervals(len(steps), most))
+
+    def placing(interval: int) -> _Placing:
+        return _Placing(steps, dependences, interval)
+
+    # An interval that recurrences allow, they allow longer, too.
+    allowed = bisect_left(intervals, True, key=lambda each: placing(each).heights() is not None)
+    for interval in intervals[allowed:]:
+        times = placing(interval).times()
         if times is not None:
             return ModuloSchedule(interval, times)
-        interval += 1 + interval // _FINENESS
     return None
+
+
+def _intervals(interval: int, most: int) -> Iterator[int]:
+    while interval < most:
+        yield interval
+        interval += 1 + interval // _FINENESS
 
 
 def _near(count: int, window: int) -> list[Dependence]:
@@ -78,7 +90,7 @@ class _Placing:
         self._last = [-1] * len(steps)
 
     def times(self) -> tuple[int, ...] | None:
-        heights = self._heights()
+        heights = self.heights()
         if heights is None:
             return None
         count = len(self._times)
@@ -98,7 +110,7 @@ class _Placing:
     def _wait(self, each: Dependence) -> int:
         return each.cycles - each.distance * self._interval
 
-    def _heights(self) -> list[int] | None:
+    def heights(self) -> list[int] | None:
         """How long before the last step each must come; ``None`` where none can."""
         heights = [0] * len(self._after)
         for _ in range(len(heights) + 1):
