@@ -214,11 +214,11 @@ def verdict(found: Sequence[Record]) -> str:
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
-    """Cycles of each place over those of the best, at the largest sizes."""
+    """Cycles of each place, and of what is chosen, over those of the best, at the largest sizes."""
     last = {labels[0]: row for labels, row in rows(found).items()}
     groups = {
         place: [(row[f"cycles_{place}"] or 0) / best(row) for row in last.values()]
-        for place in PLACES
+        for place in (*PLACES, CHOSEN)
     }
     figure, (axes,) = subplots(1, (11, 4.6))
     bars(axes, groups)
@@ -226,5 +226,5 @@ def draw(found: Sequence[Record], path: Path) -> None:
     axes.set_xticks(range(len(last)), list(last), rotation=90, fontsize=7)
     axes.set(ylabel="cycles over those of the best place", yscale="log")
     axes.set_title("Places, largest sizes", loc="left", fontsize=11)
-    figure.legend(frameon=False, loc="outside lower center", ncols=3)
+    figure.legend(frameon=False, loc="outside lower center", ncols=4)
     save(figure, path)
