@@ -92,7 +92,8 @@ INTROS = {
         f"`{'`, `'.join(breakdown.PLACED)}` it computes a part or none, and they are where the "
         "compiler places them. Of `mm` "
         f"{breakdown.INNER} of 2,048 iterations are run, which fetch and transpose as much as all. "
-        "*Other data*: main memory's. Not run: gauss_elim, which takes the model an hour.",
+        "*Other data*: main memory's. "
+        f"Not run: `{'`, `'.join(breakdown.TOO_LONG)}`, which take the model an hour or longer.",
     ),
     "tiles_at_size": Intro(
         "Tiles at full size",
