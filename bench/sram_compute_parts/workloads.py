@@ -123,7 +123,6 @@ step of the stencils here is two of theirs."""
 TABLE_3_OTHERS: Mapping[str, Mapping[str, int]] = {
     "conv3d": {"outputs": 64, "inputs": 64, "rows": 256, "columns": 256},
     "dwt2d": {"rows": 1024, "columns": 1024},
-    "kmeans": {"dimensions": 128, "centres": 128, "points": 32768},
     "gather_mlp": {"queries": 32768, "table": 32768, "inputs": 128, "outputs": 128},
 }
 """Of others: of most of them memory computes a part; the first iterations of ``conv3d`` alone need

@@ -33,10 +33,8 @@ _INCLUDE = _ROOT / "include"
 _FOLDERS = (f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}")
 _VERILATOR_FLAGS = (
     *("--x-assign", "fast", "--x-initial", "fast", "--no-timing", "-Wno-fatal"),
-    *(
-        "--output-split-cfuncs",
-        "500",
-    ),  # longer functions take the compiler longer than in proportion
+    # Longer functions take the compiler longer than in proportion.
+    *("--output-split-cfuncs", "500"),
 )
 
 _LIBRARY = "simulator.so"
