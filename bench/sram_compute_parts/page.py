@@ -93,7 +93,9 @@ INTROS = {
         "compiler places them. Of `mm` "
         f"{breakdown.INNER} of 2,048 iterations are run, which fetch and transpose as much as all. "
         "*Other data*: main memory's. "
-        f"Not run: `{'`, `'.join(breakdown.TOO_LONG)}`, which take the model an hour or longer.",
+        + "Not measured: "
+        + "; ".join(f"`{name}`, which {why}" for name, why in breakdown.NOT_RUN.items())
+        + ".",
     ),
     "tiles_at_size": Intro(
         "Tiles at full size",
