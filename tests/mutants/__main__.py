@@ -22,6 +22,7 @@ from tests.mutants.targets import GROUPS, Group, Neighbours, chosen
 from tests.mutants.workspace import ROOT, BaselineError, Workspace
 
 TARGETS = tuple(dict.fromkeys(group.target for group in GROUPS))
+KINDS = tuple(dict.fromkeys(group.kind for group in GROUPS))
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 BUDGET_S = 60.0
 """What tests next to a source may take together, beyond the first."""
@@ -78,7 +79,7 @@ def outcomes(
 
 @click.command()
 @click.option("--target", type=click.Choice(TARGETS), help="Sources of one target only.")
-@click.option("--kind", type=click.Choice(["RTL", "compiler", "models"]), help="Of one kind only.")
+@click.option("--kind", type=click.Choice(KINDS), help="Of one kind only.")
 @click.option("--file", help="Of one file only, such as hw/sam/fabric/fabric.py.")
 @click.option("--count", default=60, show_default=True, help="Mutants of each kind and target.")
 @click.option("--seed", default=0, show_default=True, help="Which ones.")
@@ -98,8 +99,8 @@ def main(
     json_file: Path | None,
     output: Path | None,
 ) -> None:
-    """Change RTL generators, compilers and models at random, one place at a time, and see whether
-    the tests next to them fail.
+    """Change RTL generators, readers, compilers and models at random, one place at a time, and see
+    whether the tests next to them fail.
 
     It works in a copy; the sources stay as they are. Exit status: 0 when at least
     90 % of the mutants of every kind and target were killed, 1 when fewer were, 2 for bad input or

@@ -129,6 +129,46 @@ GROUPS = (
         ),
         plain=True,
     ),
+    Group(
+        "sram_compute",
+        "RTL",
+        ("hw/sram_compute",),
+        whole=("tests/hw/sram_compute/test_top.py", "tests/hw/sram_compute/test_bank.py"),
+    ),
+    Group(
+        "sram_compute",
+        "compiler",
+        ("sw/compiler/sram_compute",),
+        without=("dumps.py",),
+        whole=(
+            "tests/sw/compiler/sram_compute/test_lower.py",
+            "tests/sw/runtime/sram_compute/test_loop_nests.py",
+            "tests/sw/runtime/sram_compute/test_three_places.py",
+        ),
+    ),
+    Group(
+        "sram_compute",
+        "models",
+        ("sw/runtime/sram_compute/model", "sw/execute_timing"),
+        whole=("tests/sw/runtime/sram_compute/test_target.py",),
+        plain=True,
+    ),
+    Group(
+        "nests",
+        "compiler",
+        ("sw/compiler/nests",),
+        whole=(
+            "tests/sw/compiler/tmu/test_coupled.py",
+            "tests/sw/runtime/sram_compute/test_core_nests.py",
+            "tests/sw/runtime/sram_compute/test_near_nests.py",
+        ),
+    ),
+    Group(
+        "loops",
+        "readers",
+        ("sw/workloads/loops",),
+        whole=("tests/sw/golden/test_loops.py", "tests/sw/compiler/tmu/test_compile.py"),
+    ),
     Group("lib", "RTL", ("hw/lib",)),
     Group(
         "lib",
