@@ -35,7 +35,8 @@ def check(
 ) -> Run:
     """The model's results have the golden model's bits, whatever memory held before. ``sizes``:
     those that no array of ``values`` has."""
-    inputs = {name: value for name, value in values.items() if name in nest.arrays}
+    known = (*nest.arrays, *nest.scalars)
+    inputs = {name: value for name, value in values.items() if name in known}
     workload = LoopWorkload(nest.name, nest, inputs, sizes or {})
     program = compile(workload, config, trace=Trace(), opt=opt, **options)
     program.check()

@@ -63,8 +63,10 @@ def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
     for operation in old.ops:
         made: Operation
         if isinstance(operation, MemStrOp):
-            *outer, last = operation.indices
-            if last is not loop.induction or loop.induction in outer:
+            if not operation.indices or operation.indices[-1] is not loop.induction:
+                return
+            outer = operation.indices[:-1]
+            if loop.induction in outer:
                 return
             element = VectorType(_element(operation.stream), [lanes])
             indices = [streams.get(each, each) for each in outer]

@@ -79,14 +79,16 @@ def _adding(loop: scf.ForOp) -> scf.ForOp | None:
 
 
 def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
-    """From ``loop`` to the one around ``inner``, the outermost first."""
+    """From ``loop`` to the one around ``inner``, the outermost first; none if ``inner`` is in a
+    branch of the loop."""
     found: list[scf.ForOp] = []
     around = inner.parent_op()
-    while around is not None and (not found or found[0] is not loop):
-        assert isinstance(around, scf.ForOp)
+    while isinstance(around, scf.ForOp):
         found.insert(0, around)
+        if around is loop:
+            return found
         around = around.parent_op()
-    return found
+    return []
 
 
 def _is_apart(loop: scf.ForOp) -> bool:

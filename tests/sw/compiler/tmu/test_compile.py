@@ -118,6 +118,46 @@ def test_refusals(text: str, message: str):
     assert str(caught.value) == message
 
 
+SCALARS = {
+    "bound": (
+        "def f(t: int32, a: float32[n]):\n    for s in range(0, t):\n"
+        "        for i in range(0, n):\n            a[i] = a[i] * 2.0\n"
+    ),
+    "bound of the inner loop": (
+        "def f(t: int32, x: float32[n], a: float32[n]):\n    for i in range(n):\n"
+        "        for j in range(t):\n            a[i] += x[j]\n"
+    ),
+    "factor": (
+        "def f(s: float32, x: float32[n], a: float32[n]):\n    for i in range(n):\n"
+        "        a[i] = a[i] + s * x[i]\n"
+    ),
+    "index": (
+        "def f(t: int32, x: float32[n, n], a: float32[n]):\n    for i in range(n):\n"
+        "        a[i] = x[t, i] + x[i, t]\n"
+    ),
+    "in a choice": (
+        "def f(t: int32, s: float32, x: float32[n], a: float32[n]):\n    for i in range(n):\n"
+        "        if x[i] < s:\n            for j in range(i, n):\n                a[j] += x[j] * s\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("opt", LEVELS)
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars(name: str, opt: int):
+    source = nest(SCALARS[name])
+    values = {
+        "t": np.int32(3),
+        "s": np.float32(0.5),
+        "a": np.arange(1, 6, dtype=np.float32),
+        "x": np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32),
+    }
+    if name != "index":
+        values["x"] = values["x"][0]
+    inputs = {each: values[each] for each in (*source.arrays, *source.scalars)}
+    check(source, inputs, CONFIG, opt)
+
+
 @pytest.mark.parametrize("opt", LEVELS)
 def test_choices_of_the_execute_unit(opt: int):
     text = (

@@ -292,6 +292,40 @@ def test_nests_that_decoupling_refuses_or_not(name: str):
     check_workload(LoopWorkload(name, source, inputs), CONFIG)
 
 
+IN_THE_FIRST_ITERATION = {
+    "element": "y[i] = (0.5 if k == o[i] else y[i]) + x[k, j]",
+    "row": "z[i, j] = (0.5 if k == o[i] else z[i, j]) + x[k, j]",
+    "term": "y[i] += 0.5 if k == o[i] else x[k, j]",
+}
+
+
+@pytest.mark.parametrize("dim", (1, 4, 7))
+@pytest.mark.parametrize("name", IN_THE_FIRST_ITERATION)
+def test_choices_in_the_first_iteration(name: str, dim: int):
+    """Loops that add up, in an iteration of its own, which is a branch."""
+    source = nest(
+        "def f(o: int32[n], x: float32[n, m], y: float32[n], z: float32[n, m]):\n"
+        "    for i in range(n - 1):\n        for k in range(o[i], o[i + 1]):\n"
+        f"            for j in range(m):\n                {IN_THE_FIRST_ITERATION[name]}\n"
+        "    for i in range(n):\n        y[i] += z[i, 0]\n        z[i, 0] += y[i]\n"
+    )
+    rng = np.random.default_rng(dim)
+    inputs = {"o": np.array([0, 2, 2, 4], np.int32)} | {
+        name: rng.standard_normal(shape).astype(np.float32)
+        for name, shape in {"x": (4, dim), "y": (4,), "z": (4, dim)}.items()
+    }
+    check_workload(LoopWorkload(name, source, inputs), CONFIG)
+
+
+def test_sums_in_a_branch():
+    source = nest(
+        "def f(x: float32[n, m], y: float32[n]):\n    for i in range(n):\n"
+        "        if i == 0:\n            for j in range(m):\n                y[i] += x[i, j]\n"
+    )
+    x = np.random.default_rng(0).standard_normal((3, 7)).astype(np.float32)
+    check_workload(LoopWorkload("f", source, {"x": x}), CONFIG)
+
+
 def test_what_the_unit_lacks():
     source = nest("def f(c: int32[n]):\n    for i in range(n):\n        c[i] = c[i] // 3\n")
     workload = LoopWorkload("f", source, {"c": np.zeros(4, np.int32)})
