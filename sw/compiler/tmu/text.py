@@ -6,16 +6,18 @@ import re
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Location
 
 from hw.lib.errors import WorkloadError, damaged_as, one_line
 from sw.compiler.nests.dialects.fiber import FIBER
 from sw.compiler.nests.dialects.flat import FLAT
-from sw.compiler.nests.dialects.slc import LOOPS, SLC
-from sw.compiler.tmu.dialects.dlc import DLC, AccessOp
+from sw.compiler.nests.dialects.slc import LOOPS, SLC, ForOp
+from sw.compiler.nests.values import constant_of
+from sw.compiler.tmu.dialects.dlc import DLC, AccessOp, LayerOp
 
 DIALECTS = (
     builtin.Builtin,
@@ -43,22 +45,63 @@ def to_text(module: ModuleOp) -> str:
 def from_text(text: str, file: str = "<text>") -> ModuleOp:
     """The module, verified. O(size of the text).
 
-    ``file``: the name for messages. Raises ``WorkloadError`` for what is no module of these levels.
+    ``file``: the name for messages. Raises ``WorkloadError`` for what is no module of these levels,
+    and for a loop whose step is not known to be above 0.
     """
     _check_strings(text, file)
     context = Context()
     for dialect in DIALECTS:
         context.load_dialect(dialect)
+    parser = _Parser(context, text, file)
     with damaged_as(WorkloadError, file):
         try:
-            module = Parser(context, text, file).parse_module()
+            module = parser.parse_module()
             module.verify()
         except ParseError as error:
             raise WorkloadError(f"{error.span.get_location()}: {error.msg}") from error
         except VerifyException as error:
             raise WorkloadError(f"{file}: {one_line(error)}") from error
     _check_order(module, file)
+    for operation in module.walk():
+        wrong = _wrong_step(operation)
+        if wrong:
+            raise WorkloadError(f"{parser.places[operation]}: {operation.name}: {wrong}")
     return module
+
+
+class _Parser(Parser):
+    """``places``: where in the text operations begin."""
+
+    def __init__(self, context: Context, text: str, file: str) -> None:
+        super().__init__(context, text, file)
+        self.places: dict[Operation, Location] = {}
+
+    def parse_operation(self) -> Operation:
+        span = self._current_token.span
+        operation = super().parse_operation()
+        self.places[operation] = span.get_location()
+        return operation
+
+
+def _wrong_step(operation: Operation) -> str:
+    """What is wrong with the step of a loop, whose iterations would have no end or go down."""
+    steps: list[int | None] = []
+    match operation:
+        case scf.ForOp():
+            steps = [constant_of(operation.step)]
+        case ForOp():
+            steps = [operation.step.value.data]
+            steps += [operation.vector.value.data] if operation.vector is not None else []
+        case LayerOp():
+            units = [each.data for each in operation.units if isinstance(each, DictionaryAttr)]
+            given = [each["stride"] for each in units if "stride" in each]
+            steps = [each.data for each in given if isinstance(each, IntAttr)]
+    for step in steps:
+        if step is None:
+            return "its step is no constant: must be one above 0"
+        if step <= 0:
+            return f"a step of {step}: must be above 0"
+    return ""
 
 
 def _check_strings(text: str, file: str) -> None:

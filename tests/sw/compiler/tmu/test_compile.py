@@ -137,7 +137,8 @@ SCALARS = {
     ),
     "in a choice": (
         "def f(t: int32, s: float32, x: float32[n], a: float32[n]):\n    for i in range(n):\n"
-        "        if x[i] < s:\n            for j in range(i, n):\n                a[j] += x[j] * s\n"
+        "        if x[i] < s:\n            for j in range(i, n):\n"
+        "                a[j] += x[j] * s\n"
     ),
 }
 

@@ -31,6 +31,69 @@ def test_text_that_is_no_module(text: str, message: str):
     assert str(caught.value) == message
 
 
+LOOP = """\
+func.func @f(%x: memref<8xf32>, %z: memref<8xf32>) {{
+  %c0 = arith.constant 0 : {type}
+  %c8 = arith.constant 8 : {type}
+  {step}
+  scf.for %i = %c0 to %c8 step %s : {type} {{
+    scf.yield
+  }}
+  func.return
+}}
+"""
+NOT_ABOVE_0 = {
+    "negative": ("index", "%s = arith.constant -1 : index", "a step of -1"),
+    "zero": ("index", "%s = arith.constant 0 : index", "a step of 0"),
+    "zero of i32": ("i32", "%s = arith.constant 0 : i32", "a step of 0"),
+    "the least": ("i32", "%s = arith.constant -2147483648 : i32", "a step of -2147483648"),
+    "wrapped around": ("i32", "%s = arith.constant 4294967295 : i32", "a step of -1"),
+    "computed": ("i32", "%s = arith.subi %c0, %c8 : i32", "a step of -8"),
+    "unknown": ("index", "%s = arith.subi %c0, %c8 : index", "its step is no constant"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ABOVE_0)
+def test_steps_that_are_not_above_0(name: str):
+    type, step, wrong = NOT_ABOVE_0[name]
+    needed = "must be one above 0" if name == "unknown" else "must be above 0"
+    with pytest.raises(WorkloadError) as caught:
+        from_text(LOOP.format(type=type, step=step), "a.mlir")
+    assert str(caught.value) == f"a.mlir:5:3: scf.for: {wrong}: {needed}"
+
+
+@pytest.mark.parametrize("type", ("i32", "index"))
+def test_a_step_above_0(type: str):
+    from_text(LOOP.format(type=type, step=f"%s = arith.constant 1 : {type}"))
+
+
+@pytest.mark.parametrize("step, vector", ((0, 8), (-2, 8), (1, 0)))
+def test_steps_of_streams_that_are_not_above_0(step: int, vector: int):
+    text = (
+        "%c0 = arith.constant 0 : i32\n"
+        f'"slc.for"(%c0, %c0) <{{step = {step} : i64, vector = {vector} : i64}}> ({{\n'
+        f"^bb0(%i: !slc.stream<vector<8xi32>>):\n}}) : (i32, i32) -> ()\n"
+    )
+    with pytest.raises(WorkloadError) as caught:
+        from_text(text, "a.mlir")
+    assert str(caught.value) == (
+        f"a.mlir:2:1: slc.for: a step of {min(step, vector)}: must be above 0"
+    )
+
+
+@pytest.mark.parametrize("stride", (0, -1))
+def test_strides_that_are_not_above_0(stride: int):
+    unit = f"{{stride = #builtin.int<{stride}>}}"
+    text = (
+        '"dlc.access"() ({\n'
+        '  "dlc.layer"() <{mode = "single", slots = #builtin.int<1>, toggle = #builtin.int<0>, '
+        f"units = [{unit}], events = {{}}}}> : () -> ()\n}}) : () -> ()\n"
+    )
+    with pytest.raises(WorkloadError) as caught:
+        from_text(text, "a.mlir")
+    assert str(caught.value) == f"a.mlir:2:3: dlc.layer: a step of {stride}: must be above 0"
+
+
 @pytest.mark.parametrize("string", ('"\\Infinity ', '"', '"a\n"', '"\\4'))
 def test_strings_that_do_not_end(string: str):
     """With more text before and behind than a search that goes back could bear."""
