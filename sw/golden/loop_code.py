@@ -84,7 +84,12 @@ class LoopCode:
         placement: Placement | None = None,
     ) -> None:
         self.traps: list[Trap] = []
-        self.names: dict[str, Any] = {"np": np, "NAN": real(np.nan)}
+        self.names: dict[str, Any] = {
+            "np": np,
+            "NAN": real(np.nan),
+            "ONE": real(1),
+            "MINUS_ONE": real(-1),
+        }
         self._real = real
         self._nest = nest
         self._ordered = OrderedBounds(nest)
@@ -342,6 +347,8 @@ class LoopCode:
 
     def _unary(self, operator: str, operand: str, type: ScalarType) -> str:
         self._note_operation(type)
+        if type == FLOAT32 and operator in ("-", "abs"):
+            return self._signed(operator, operand)
         text = {
             "-": f"-{operand}",
             "not": f"not {operand}",
@@ -349,6 +356,14 @@ class LoopCode:
             "sqrt": f"np.sqrt({operand})",
         }
         return self._rounded(text[operator], type)
+
+    def _signed(self, operator: str, operand: str) -> str:
+        """Negation and magnitude of float32, which are no arithmetic: they change the sign bit
+        alone."""
+        sign = "ONE"
+        if operator == "-":
+            sign = self._value(f"ONE if np.signbit({operand}) else MINUS_ONE")
+        return self._value(f"np.copysign({operand}, {sign})")
 
     def _binary(
         self,

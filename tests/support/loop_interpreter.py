@@ -151,8 +151,13 @@ class _Run:
 def _unary(operator: str, operand: Any) -> Any:
     if operator == "not":
         return not operand
-    functions: dict[str, Any] = {"-": np.negative, "abs": np.abs, "sqrt": np.sqrt}
-    return _canonical(functions[operator](operand))
+    if operator == "sqrt":
+        return _canonical(np.sqrt(operand))
+    if operand.dtype != np.float32:
+        return -operand if operator == "-" else abs(operand)
+    bits = int(operand.view(np.uint32))
+    bits = bits ^ 1 << 31 if operator == "-" else bits & (1 << 31) - 1
+    return np.uint32(bits).view(np.float32)
 
 
 def _binary(operator: str, left: Any, right: Any, place: Place, right_place: Place) -> Any:

@@ -1,7 +1,8 @@
 """Comparisons of floating-point numbers, and what picks one. Source: IEEE 754-2019, 5.11 and 9.6.
 
 NaN compares as unequal. Maximum and minimum are NaN where an operand is; -0 is below +0 to them.
-Any NaN result is canonical. What only NaN needs is skipped where no exponent is all ones.
+Any NaN result is canonical but for ``absolute`` and ``negate``, which change the sign bit alone.
+What only NaN needs is skipped where no exponent is all ones.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from hw.sram_compute.microcode.float_parts import (
 )
 from hw.sram_compute.microcode.integer import is_below
 from hw.sram_compute.microcode.rows import A, B, D, S
-from hw.sram_compute.microcode.tables import LatchFunction
 
 
 def less(p: Builder, format: FloatFormat, *, or_equal: bool) -> None:
@@ -90,49 +90,32 @@ def extremum(p: Builder, format: FloatFormat, *, is_maximum: bool) -> None:
 
 
 def absolute(p: Builder, format: FloatFormat) -> None:
-    """D = |A|. D may be A."""
-    _copy(p, format, start=lambda c, p: 0)
-    p.sweep(
-        1, d=FloatRows(D, format).sign, write=lambda a, b, c, p: 0, predicate=lambda a, b, c, p: c
-    )
-    _replace_nan(p, format)
+    """D = A with the sign 0, NaNs included. D may be A. Source: IEEE 754-2019, 5.5.1."""
+    _copy_magnitude(p, format)
+    p.sweep(1, d=FloatRows(D, format).sign, write=lambda a, b, c, p: 0)
 
 
 def negate(p: Builder, format: FloatFormat) -> None:
-    """D = -A. D may be A."""
-    _copy(p, format, start=lambda c, p: 0)
-    p.sweep(
-        1,
-        FloatRows(A, format).sign,
-        d=FloatRows(D, format).sign,
-        write=lambda a, b, c, p: ~a,
-        predicate=lambda a, b, c, p: c,
-    )
-    _replace_nan(p, format)
+    """D = A with the other sign, NaNs included. D may be A. Source: IEEE 754-2019, 5.5.1."""
+    _copy_magnitude(p, format)
+    a, d = FloatRows(A, format), FloatRows(D, format)
+    p.sweep(1, a.sign, d=d.sign, write=lambda a, b, c, p: ~a)
+
+
+def _copy_magnitude(p: Builder, format: FloatFormat) -> None:
+    p.sweep(format.width - 1, A.up(), d=D.up(), write=lambda a, b, c, p: a)
 
 
 def relu(p: Builder, format: FloatFormat) -> None:
     """D = the maximum of A and +0. D may be A."""
-    load(p, FloatRows(A, format).sign)
-    _copy(p, format, start=None)
-    p.sweep(
-        1, d=FloatRows(D, format).sign, write=lambda a, b, c, p: 0, predicate=lambda a, b, c, p: c
-    )
-    _replace_nan(p, format)
-
-
-def _copy(p: Builder, format: FloatFormat, start: LatchFunction | None) -> None:
-    """Fraction and exponent of A to D, 0 where the predicate is set, which begins with ``start``.
-
-    The carry is whether A is NaN.
-    """
     a, d = FloatRows(A, format), FloatRows(D, format)
+    load(p, a.sign)
+    # The carry is whether A is NaN.
     p.sweep(
         format.fraction,
         a.fraction.up(),
         d=d.fraction.up(),
         start_carry=lambda c, p: 0,
-        start_predicate=start,
         write=lambda a, b, c, p: a & ~p,
         carry=lambda a, b, c, p: a | c,
     )
@@ -143,12 +126,9 @@ def _copy(p: Builder, format: FloatFormat, start: LatchFunction | None) -> None:
         write=lambda a, b, c, p: a & ~p,
         carry=lambda a, b, c, p: a & c,
     )
-
-
-def _replace_nan(p: Builder, format: FloatFormat) -> None:
-    """NaN in D, where the predicate is set, becomes canonical."""
+    p.sweep(1, d=d.sign, write=lambda a, b, c, p: 0, predicate=lambda a, b, c, p: c)
     with p.if_any_predicate():
-        canonical_nan(p, format, FloatRows(D, format))
+        canonical_nan(p, format, d)
 
 
 def _compare_magnitudes(p: Builder, format: FloatFormat) -> None:

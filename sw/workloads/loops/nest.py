@@ -17,7 +17,8 @@ multiplication is fused with an addition, and no sum reordered. ``sw.golden.loop
   Division by zero, and shifts by less than 0 or by the type's bits or more, are errors.
 - float32 is rounded to nearest even after every operation, with subnormals; minimum and maximum
   are those of IEEE 754-2019, clause 9.6; what an operation gives as a NaN is 0x7fc00000, while
-  loads, stores and choices keep a NaN's bits.
+  loads, stores and choices keep a NaN's bits, and negation and ``abs`` change its sign bit alone
+  (clause 5.5.1), as that of all numbers.
 - ``and``, ``or`` and ``a if condition else b`` evaluate only what they need.
 - Bounds of loops are evaluated once, before the first iteration. No loop variable is assigned.
   A loop whose upper bound is below its lower one is empty; but from an element of an array, or 0,

@@ -53,7 +53,9 @@ _SWAPPED = {">": "<", ">=": "<="}
 
 _ONE = Immediate(1)
 _ALL_ONES = Immediate((1 << 32) - 1)
-_MINUS_ONE = immediate(-1, np.dtype(np.float32))
+_SIGN = Immediate(1 << 31)
+_MAGNITUDE = Immediate((1 << 31) - 1)
+"""Bits of a float32."""
 
 
 def require_word(type: ScalarType, place: Place) -> None:
@@ -169,17 +171,14 @@ class Expressions:
         program, value = self._program, self.value(operand)
         is_float = operand.type == FLOAT32
         if operator == "-" and is_float:
-            return program.compute(Opcode.FMUL, value, _MINUS_ONE)
+            return program.compute(Opcode.XOR, value, _SIGN)
         if operator == "-":
             inverted = program.compute(Opcode.XOR, value, _ALL_ONES)
             return program.compute(Opcode.ADD, inverted, _ONE)
         if operator == "not":
             return program.compute(Opcode.XOR, value, _ONE)
         if operator == "abs" and is_float:
-            kept = program.keep(value)
-            negative = program.compute(Opcode.FMUL, kept, _MINUS_ONE)
-            program.release(kept)
-            return program.compute(Opcode.FMAX, Register(kept.number), negative)
+            return program.compute(Opcode.AND, value, _MAGNITUDE)
         if operator == "abs":
             kept = program.keep(value)
             inverted = program.compute(Opcode.XOR, kept, _ALL_ONES)

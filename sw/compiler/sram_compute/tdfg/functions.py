@@ -31,6 +31,10 @@ def _apply(function: str, operands: Sequence[np.ndarray], type: ScalarType) -> n
             return ~value
         case "min" | "max", (left, right) if type == FLOAT32:
             return _canonical(_extreme(function, left, right))
+        case "neg" | "abs", (value,) if type == FLOAT32:
+            sign = np.uint32(1 << 31)
+            bits = value.view(np.uint32)
+            return (bits ^ sign if function == "neg" else bits & ~sign).view(np.float32)
     found: np.ndarray = _FUNCTIONS[function](*operands)
     return _canonical(found) if found.dtype == np.float32 else found
 

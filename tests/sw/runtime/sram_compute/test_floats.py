@@ -66,10 +66,11 @@ def _expected(format: str, name: str, pairs: Pairs) -> np.ndarray:
             return COMPARISONS[name](left, right)
         if name == "divide":
             return divide(*words, format)
+        sign = np.uint32(1 << FLOAT_FORMATS[format].width - 1)
         if name == "absolute":
-            return numbers.words(np.abs(left))
+            return words[0] & ~sign
         if name == "negate":
-            return numbers.words(-left)
+            return words[0] ^ sign
         if name == "relu":
             return numbers.words(numbers.apply(Operation.MAX, left, zero))
         return numbers.words(numbers.apply(ARITHMETIC[name], left, right))

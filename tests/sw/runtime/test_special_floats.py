@@ -1,0 +1,104 @@
+"""NaNs, infinities, zeros and subnormals have the golden model's bits wherever a nest runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+
+from hw.tmu.config import TmuConfig
+from sw.golden.loops import GoldenLoops
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from sw.workloads.loops.c_source import read_source
+from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.special_floats import SIGNS, SPECIAL, crossed, kernel, random_expression
+from tests.support.tmu_programs import check
+
+PLACES = ("memory", "near", "core", "auto")
+
+FEW = ("negated", "magnitude", "number")
+
+NAMES = [each if each in FEW else pytest.param(each, marks=pytest.mark.slow) for each in SIGNS]
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
+
+@pytest.fixture(scope="module")
+def sram() -> Iterator[Device]:
+    pytest.importorskip("egglog")
+    config = load_configuration("sram_b2", ["wordlines=256", "bitlines=256"])
+    with Device(config, "model") as device:
+        yield device
+
+
+@cache
+def nest(expression: str) -> Nest:
+    return read_source(kernel(expression), "special.c")
+
+
+def check_place(device: Device, expression: str, place: str) -> None:
+    given = crossed()
+    workload = LoopWorkload("f", nest(expression), given)
+    result = device.run(device.compile(workload, place=place), given)
+    wanted = GoldenLoops(workload.nest).run(workload.binding)["out"].view(np.uint32)
+    found = result.outputs["out"].view(np.uint32)
+    at = np.flatnonzero(found != wanted)
+    assert not at.size, (
+        expression,
+        place,
+        [tuple(hex(int(each[one])) for each in (*words(given), wanted, found)) for one in at[:5]],
+    )
+
+
+def words(given: dict[str, np.ndarray]) -> list[np.ndarray]:
+    return [array.view(np.uint32) for array in given.values()]
+
+
+@pytest.mark.parametrize("name, wanted", [("negated", "^"), ("magnitude", "&")])
+def test_negation_and_magnitude_change_the_sign_alone(
+    monkeypatch: pytest.MonkeyPatch, name: str, wanted: str
+):
+    """IEEE 754-2019, 5.5.1, in the golden model as it is compiled."""
+    monkeypatch.undo()
+    values = {"a": SPECIAL, "b": SPECIAL[::-1].copy()}
+    workload = LoopWorkload("f", nest(SIGNS[name]), values)
+    found = GoldenLoops(workload.nest).run(workload.binding)["out"].view(np.uint32)
+    bits = SPECIAL.view(np.uint32)
+    sign = np.uint32(1 << 31)
+    assert found.tolist() == (bits ^ sign if wanted == "^" else bits & ~sign).tolist()
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", NAMES)
+def test_in_sram(sram: Device, name: str, place: str):
+    check_place(sram, SIGNS[name], place)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_the_tmu(name: str):
+    for options in ({"opt": 0}, {"opt": 4}, {"coupled": True}):
+        check(nest(SIGNS[name]), crossed(), TmuConfig(lanes=4), **options)
+
+
+def check_everywhere(sram: Device, seed: int) -> None:
+    expression = random_expression(Random(seed))
+    for place in PLACES[:3]:
+        check_place(sram, expression, place)
+    for options in (*({"opt": level} for level in range(5)), {"coupled": True}):
+        check(nest(expression), crossed(), TmuConfig(lanes=4), **options)
+
+
+@pytest.mark.parametrize("seed", [0])
+def test_random_expressions(sram: Device, seed: int):
+    check_everywhere(sram, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 400))
+def test_many_random_expressions(sram: Device, seed: int):
+    check_everywhere(sram, seed)
