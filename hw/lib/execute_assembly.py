@@ -58,6 +58,7 @@ from hw.lib.execute_isa import (
 )
 from hw.lib.execute_syntax import REGISTER, Line, Number, float_word
 from hw.lib.formats import FLOAT_FORMATS
+from hw.lib.text_lines import text_lines
 
 _WORD = 0xFFFF_FFFF
 _SIGN = 1 << 31
@@ -100,7 +101,7 @@ def assemble(
     lines: dict[str, int] = {}
     labels: dict[str, int] = {}
     statements: list[Line] = []
-    for number, content in enumerate(text.splitlines(), 1):
+    for number, content in enumerate(text_lines(text), 1):
         line = Line(content, file, number)
         if line.peek(1).text == ":":
             label = _define(line, names, lines)

@@ -16,7 +16,7 @@ from hw.lib.formats import FLOAT_FORMATS
 Number = int | float
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|[;#].*)"
+    r"(?P<space>[ \t]+|[;#].*)"
     r"|(?P<word>[A-Za-z_.][\w.]*)"
     r"|(?P<number>0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)"
     r"|(?P<sign>\+=|[\[\],:+-])"

@@ -14,6 +14,7 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.text_lines import words_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, NEAR_OPERATIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
@@ -51,7 +52,7 @@ def line_of(config: SramConfig, given: Command) -> str:
 
 def command_of(config: SramConfig, line: str) -> Command:
     """Inverse of ``line_of``. Raises ``WorkloadError`` for what is none, or does not fit."""
-    first, *words = line.split()
+    first, *words = words_of(line)
     try:
         opcode = Opcode[first.upper()]
     except KeyError:

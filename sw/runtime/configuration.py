@@ -11,6 +11,7 @@ from typing import Any
 
 from hw.lib.configuration import TargetConfig
 from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as, quoted
+from hw.lib.text_lines import BLANKS, text_lines
 from sw.program.command_files import note_input
 from sw.program.program import Program
 from sw.runtime.target import CONFIGURATIONS, Target
@@ -137,7 +138,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
             reason, place, column = found[1], f":{found[2]}", f" at column {found[3]}"
         elif (end := " (at end of document)") in reason:
-            reason, place = reason.removesuffix(end), f":{max(1, len(text.splitlines()))}"
+            reason, place = reason.removesuffix(end), f":{max(1, len(text_lines(text)))}"
         raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error
 
 
@@ -177,8 +178,8 @@ def _override(text: str) -> tuple[str, Any]:
 
 def _line(text: str, field: str) -> int:
     """The line on which a top-level field is set; TOML allows it once."""
-    pattern = re.compile(rf"""\s*(?:\[\s*)?["']?{re.escape(field)}["']?\s*[=.\]]""")
-    lines = text.splitlines()
+    pattern = re.compile(rf"""[ \t]*(?:\[[ \t]*)?["']?{re.escape(field)}["']?[ \t]*[=.\]]""")
+    lines = text_lines(text)
     return next((at for at, line in enumerate(lines, 1) if pattern.match(line)), 1)
 
 
@@ -190,8 +191,8 @@ def _placed(violation: str, places: dict[str, str], path: Path) -> str:
 
 def _note(text: str) -> str:
     comments = []
-    for line in text.splitlines():
+    for line in text_lines(text):
         if not line.startswith("#"):
             break
-        comments.append(line.lstrip("# ").rstrip())
+        comments.append(line.lstrip(f"#{BLANKS}").rstrip(BLANKS))
     return " ".join(comments)

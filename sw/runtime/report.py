@@ -157,7 +157,9 @@ class Report:
     def seconds_simulated(self) -> float:
         """Of all launches; those of several are stages of their own, see ``Device``."""
         return sum(
-            seconds for name, seconds in self.seconds.items() if name.split()[0] == "simulate"
+            seconds
+            for name, seconds in self.seconds.items()
+            if name.partition(" ")[0] == "simulate"
         )
 
     def to_json(self) -> dict[str, Any]:

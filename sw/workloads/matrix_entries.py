@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError, short
+from hw.lib.text_lines import words_of
 from sw.workloads.refusals import first_true
 from sw.workloads.text_file import Kind, read_table, whole_number
 
@@ -74,7 +75,7 @@ def read_header(
 
     Raises ``WorkloadError`` with file and line, also for another layout or field than these.
     """
-    words = lines[0].lower().split() if lines else []
+    words = words_of(lines[0].lower()) if lines else []
     place = f"{source}:1"
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise WorkloadError(
@@ -94,12 +95,12 @@ def read_header(
         raise WorkloadError(f"{place}: field 'pattern': must be real or integer in an array")
 
     form = "ROWS COLUMNS ENTRIES" if layout == "coordinate" else "ROWS COLUMNS"
-    behind = enumerate(map(str.split, lines[1:]), 2)
+    behind = enumerate(map(words_of, lines[1:]), 2)
     number, words = next((at for at in behind if at[1] and at[1][0][0] != "%"), (0, []))
     place = f"{source}:{number}"
     if not words:
         raise WorkloadError(f"{source}: the file ends before the line '{form}'")
-    if len(words) != len(form.split()):
+    if len(words) != len(words_of(form)):
         raise WorkloadError(f"{place}: {len(words)} fields: must be '{form}'")
     rows, columns, *listed = (whole_number(word, place) for word in words)
     if symmetry != "general" and rows != columns:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError, short
+from hw.lib.text_lines import BLANKS, words_of
 from sw.program.command_files import note_input
 from sw.program.unique_keys import unique_keys
 from sw.workloads.refusals import FINITE
@@ -24,6 +25,9 @@ NOT_BELOW = "must be 0, or at least 5e-324, the smallest number of float64"
 """What every number must be that a file gives as an input, whatever its sign."""
 
 _NONZERO = re.compile("[^eE]*[1-9]")
+
+_OTHER_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f"
+"""Of ASCII, besides those that stand between words and end lines."""
 
 _INTEGER_DIGITS = 300
 """Whole numbers of JSON with more are read as float64, which may not hold them."""
@@ -114,8 +118,10 @@ def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray
     readers of single lines then find out which one.
     """
     count = len(lines)
-    while count and not lines[count - 1].strip():
+    while count and not lines[count - 1].strip(BLANKS):
         count -= 1
+    if _has_other_spaces(lines[:count]):
+        return None
     kind = np.dtype([(str(number), kind) for number, kind in enumerate(kinds)])
     try:
         # What NumPy warns of are whole numbers with a point, and no line at all.
@@ -129,7 +135,7 @@ def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray
         return None  # blank lines, or numbers that have no readers
     for at, column in enumerate(columns):
         zeros = np.flatnonzero(column == 0).tolist() if column.dtype == np.float64 else []
-        if any(is_not_zero(lines[row].split()[at]) for row in zeros):
+        if any(is_not_zero(words_of(lines[row])[at]) for row in zeros):
             return None
     return columns
 
@@ -147,7 +153,7 @@ def read_table(
         return table, first + 1 + np.arange(len(table[0]))
     rows, numbers = [], []
     for number, line in enumerate(lines[first:], first + 1):
-        words, place = line.split(), f"{source}:{number}"
+        words, place = words_of(line), f"{source}:{number}"
         if not words or words[0].startswith(comment):
             continue
         if len(words) != len(kinds):
@@ -159,10 +165,17 @@ def read_table(
 
 
 def plain(text: str) -> str:
-    """The text; ``ValueError`` for what only Python takes for a number: 1_0, or other scripts."""
-    if "_" in text or not text.isascii():
+    """The text; ``ValueError`` for what only Python takes for a number: 1_0, other scripts, or
+    spaces around it."""
+    if "_" in text or not text.isascii() or text != text.strip():
         raise ValueError
     return text
+
+
+def _has_other_spaces(lines: Sequence[str]) -> bool:
+    """Whether there may be characters that NumPy takes for spaces, but are none."""
+    text = "".join(lines)
+    return not text.isascii() or any(each in text for each in _OTHER_SPACES)
 
 
 def _has_unreadable(column: np.ndarray) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import GnarlError
+from hw.lib.text_lines import text_lines
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.nvrtc_library import load_nvrtc
@@ -150,7 +151,7 @@ def _fetch(what: str, program: Any) -> bytes:
 
 def _complaint(log: str) -> str:
     """The first line that says what is wrong; empty where there is none."""
-    lines = [" ".join(line.split()) for line in log.splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in text_lines(log) if line.strip()]
     return next((line for line in lines if re.search(r"\berror\s*:", line)), "".join(lines[:1]))
 
 

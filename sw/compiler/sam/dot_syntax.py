@@ -43,9 +43,9 @@ class DotGraph:
 
 
 _TOKEN = re.compile(
-    r"(?P<space>^[^\S\n]*#[^\n]*|\s|//[^\n]*|/\*.*?\*/)"
+    r"(?P<space>^[ \t]*#[^\n]*|[ \t\n]|//[^\n]*|/\*.*?\*/)"
     r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
-    r"|(?P<word>[A-Za-z_\x80-\U0010ffff][\w]*|-?(?:\.\d+|\d+(?:\.\d*)?))"
+    r"|(?P<word>(?!\s)[A-Za-z_\x80-\U0010ffff]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))"
     r"|(?P<sign>->|--|[{}\[\]=;,:+<])",
     re.DOTALL | re.MULTILINE,
 )

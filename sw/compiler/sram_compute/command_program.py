@@ -20,6 +20,7 @@ from typing import Any
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.text_lines import text_lines, words_of
 from hw.sram_compute.assembly import command_of, line_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, Opcode
@@ -61,8 +62,8 @@ def read(path: Path) -> CommandWorkload:
     """The workload in a file. Raises ``WorkloadError`` that names the line."""
     arrays: dict[str, list[tuple[TensorSpec, int]]] = {kind: [] for kind in _KINDS}
     lines = []
-    for number, text in enumerate(read_text(path).splitlines(), 1):
-        words = text.partition("#")[0].split()
+    for number, text in enumerate(text_lines(read_text(path)), 1):
+        words = words_of(text.partition("#")[0])
         if words and words[0] in _KINDS:
             try:
                 arrays[words[0]].append(_array(words[1:]))

@@ -12,6 +12,7 @@ from hw.lib.errors import CapacityError, ProgramError, damaged_as
 from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction
 from hw.lib.execute_listing import listing as execute_listing
 from hw.lib.lines.line_size import LINE_BYTES
+from hw.lib.text_lines import text_lines
 from hw.sram_compute.assembly import line_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
@@ -116,7 +117,7 @@ def listing(program: Program) -> Iterator[str]:
     and its graphs, where these are not lowered yet."""
     if (fat := fat_program(program)) is not None:
         where = "stream engines" if fat.place == "near" else "the core"
-        yield from print_nest(fat.nest).splitlines()
+        yield from text_lines(print_nest(fat.nest))
         for part in fat.parts:
             yield ""
             yield from graphs_text(part.plans[0]) if part.plans[0] else (f"no region: on {where}",)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hw.lib.errors import GnarlError, damaged_as
 from hw.lib.memory_size import MemorySize
+from hw.lib.text_lines import BLANKS, text_lines
 from sw.runtime.area.component import Component
 from sw.runtime.area.liberty import CellLibrary
 from sw.runtime.area.netlist import NetlistModule, identifier, register_signals
@@ -17,8 +18,8 @@ from sw.workloads.text_file import read_text
 _HALF_CYCLES = 2
 """Times a cycle at which the simulator records signals."""
 
-_INSTANCE = re.compile(r"\(INSTANCE (\S+)$")
-_NET = re.compile(r"\((\S+) \(T0 (\d+)\) \(T1 (\d+)\).*\(TC (\d+)\)\)$")
+_INSTANCE = re.compile(r"\(INSTANCE ([^ \t]+)$")
+_NET = re.compile(r"\(([^ \t]+) \(T0 (\d+)\) \(T1 (\d+)\).*\(TC (\d+)\)\)$")
 _DURATION = re.compile(r"\(DURATION (\d+)\)$")
 
 
@@ -103,8 +104,8 @@ def _read(path: Path, top: str) -> Activity:
     names: set[str] = set()
     if not text.lstrip().startswith(("//", "(SAIFILE")):
         raise ActivityError(f"{path}: not a SAIF file: must begin with (SAIFILE")
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
+    for number, line in enumerate(text_lines(text), 1):
+        line = line.strip(BLANKS)
         if net := _NET.match(line):
             name, low, high, count = net.groups()
             if not cycles:

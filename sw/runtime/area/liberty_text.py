@@ -10,8 +10,8 @@ from pathlib import Path
 from hw.lib.errors import GnarlError, short
 from sw.workloads.text_file import read_text
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\\\r?\n", re.S)
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}():;,\n]|[^\s{}():;,"]+', re.S)
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\\\n", re.S)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}():;,\n]|[^ \t\n{}():;,"]+', re.S)
 
 
 class LibraryError(GnarlError):

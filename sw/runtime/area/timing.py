@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hw.lib.errors import GnarlError
 from hw.lib.memory_size import MemorySize
+from hw.lib.text_lines import text_lines
 from sw.runtime.area.activity import Switching
 from sw.runtime.area.memory_stub import memory_stubs, tie_stubs
 from sw.runtime.area.netlist import NetlistModule, identifier, text_of, with_plain_names
@@ -166,7 +167,7 @@ class OpenSta:
                 "Debian has it in package opensta",
                 TimingError,
             )
-        complaints = [line for line in done.stdout.splitlines() if line.startswith("Error:")]
+        complaints = [line for line in text_lines(done.stdout) if line.startswith("Error:")]
         if done.returncode or complaints:
             first = next(iter(complaints), f"exit status {done.returncode}")
             raise TimingError(f"{STA} failed: {first}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import ConfigError
+from hw.lib.text_lines import text_lines
 from sw.compiler.cuda.compile import PASSES, CudaWorkload, compile
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.program import EmbeddingProgram
@@ -82,7 +83,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
 
     def listing(self, program: Program) -> Iterator[str]:
         """The kernel's CUDA C++."""
-        yield from program.launches[0].sections["source"].tobytes().decode().splitlines()
+        yield from text_lines(program.launches[0].sections["source"].tobytes().decode())
 
     def inputs(
         self,

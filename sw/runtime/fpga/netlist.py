@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hw.lib.text_lines import text_lines
+
 REGISTER = "gnarl_register"
 """Attribute of the wires that were registers in the Verilog."""
 
@@ -54,7 +56,7 @@ def read_memories(rtlil: str) -> list[DesignMemory]:
 
 def read_registers(listing: str) -> frozenset[str]:
     """Names of wires of the flat top module, from Yosys's list of them."""
-    return frozenset(line.partition("/")[2] for line in listing.splitlines())
+    return frozenset(line.partition("/")[2] for line in text_lines(listing))
 
 
 class Netlist:

@@ -14,8 +14,10 @@ Nodes of a directed graph; an edge leads from an operand to its user:
     true makes the node an output although others use it. Nodes without users always are outputs.
 
 Edges may carry ``operand`` (or ``index``), a whole number by which the user's operands are ordered:
-all edges into a node or none. Without it they are in the order in which they were added; files
-that networkx writes lose that order. Parallel edges of a multigraph are an operand used again.
+all edges into a node or none. Without it they are in the order in which they were added to a graph
+in memory. Files do not have that order, since networkx writes edges by their first node, nor do
+copies that networkx makes: a ``sub`` of different operands in a file must have them numbered.
+Parallel edges of a multigraph are an operand used again.
 """
 
 from __future__ import annotations
@@ -142,8 +144,14 @@ class _Reader:
                 f"{self.place(at)}: names must have characters, but no control characters"
             )
         attributes = self._graph.nodes[node]
-        operands = self._operands(node)
+        operands, are_numbered = self._operands(node)
         op = self._op(at, attributes.get("op"), len(operands))
+        if op == "sub" and self._source and not are_numbered and len(set(operands)) > 1:
+            names = " or ".join(short(self._names[each]) for each in [*dict.fromkeys(operands)][:2])
+            raise WorkloadError(
+                f"{self.place(at)}: nothing says which operand sub takes first, {names}: the edges "
+                "into it must have the attribute operand, whole numbers in their order"
+            )
         value = _number(attributes.get("value"), "value", self.place(at))
         if op == "const":
             if value is None:
@@ -185,7 +193,7 @@ class _Reader:
         if text is None:
             right = known if operands else "input, const"
             raise WorkloadError(f"{place}: {count} and no attribute op: must have one of {right}")
-        word = str(text).strip().lower()
+        word = str(text).strip(" \t\n").lower()
         if word in _DIVISIONS:
             raise WorkloadError(
                 f"{place}: op = {quoted(text)}: division is not supported: make the reciprocal an "
@@ -199,8 +207,8 @@ class _Reader:
             raise WorkloadError(f"{place}: {op} has {count}: must have {right}")
         return op
 
-    def _operands(self, node: Hashable) -> list[int]:
-        """Numbers of the operands of a node, in order."""
+    def _operands(self, node: Hashable) -> tuple[list[int], bool]:
+        """Numbers of the operands of a node, in order, and whether its edges say the order."""
         place = self.place(self._number[node])
         operands: list[int] = []
         ranks: list[float | None] = []
@@ -211,7 +219,7 @@ class _Reader:
                 ranks.append(_number(attributes[key], key, place) if key is not None else None)
         numbered = [rank for rank in ranks if rank is not None]
         if not numbered:
-            return operands
+            return operands, False
         if len(numbered) < len(ranks):
             raise WorkloadError(
                 f"{place}: {len(numbered)} of {len(ranks)} operands are numbered: must be all or "
@@ -219,7 +227,7 @@ class _Reader:
             )
         if len(set(numbered)) < len(numbered):
             raise WorkloadError(f"{place}: two operands have the same number: numbers must differ")
-        return [operands[k] for k in np.argsort(numbered).tolist()]
+        return [operands[k] for k in np.argsort(numbered).tolist()], True
 
 
 def _number(value: Any, attribute: str, place: str) -> float | None:
@@ -229,7 +237,8 @@ def _number(value: Any, attribute: str, place: str) -> float | None:
     number, right = math.nan, "must be a number"
     try:
         if not isinstance(value, bool):
-            number, right = float(plain(value) if isinstance(value, str) else value), FINITE
+            text = plain(value.strip(" \t\n")) if isinstance(value, str) else value
+            number, right = float(text), FINITE
     except OverflowError:
         right = FINITE
     except (TypeError, ValueError):

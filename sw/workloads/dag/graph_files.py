@@ -5,23 +5,26 @@ The attributes are those of ``sw.workloads.dag.graph``. What each format adds:
 GraphML
     Defaults of node attributes hold for nodes without them.
 GML
-    A node is called by its ``label`` if every node has one, else by its ``id``.
+    A node is called by its ``label`` if every node has one, else by its ``id``. ``#`` outside of
+    texts starts a comment.
 node-link JSON
     As networkx writes it: ``{"directed": true, "nodes": [{"id": …, "op": …}, …],
     "links": [{"source": …, "target": …}, …]}``, or ``edges`` for ``links``. Repeated links are
     parallel edges, whatever ``multigraph`` says.
 edge list
     A line ``u v`` or ``u v {'operand': 0}`` is an edge from operand ``u`` to its user ``v``; names
-    are without spaces, attributes are a Python dictionary, ``#`` starts a comment. Since networkx
-    writes no line for a node, the edge's attribute ``op`` gives the operation of ``v``; one edge
-    into ``v`` is enough. Besides, there may be lines ``u {'op': 'const', 'value': 2.0}`` with the
-    attributes of a node, which networkx does not know. A node without ``op`` and without operands
-    is an input.
+    are without spaces and tabs, attributes are a Python dictionary. Since networkx writes no line
+    for a node, the edge's attribute ``op`` gives the operation of ``v``; one edge into ``v`` is
+    enough. Besides, there may be lines ``u {'op': 'const', 'value': 2.0}`` with the attributes of a
+    node, which networkx does not know. A node without ``op`` and without operands is an input.
+    ``#`` in a name belongs to it; at the beginning of a word it starts a comment. A comment that
+    would be an edge if its ``#`` belonged to a name is refused: it needs a space behind the ``#``.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -30,9 +33,15 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 import networkx as nx
 
 from hw.lib.errors import WorkloadError, one_line, quoted, short
+from hw.lib.text_lines import BLANKS, text_lines
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.text_file import parse_json, read_text
+
+_GML_TEXT = re.compile('"[^"]*"')
+_GML_TEXT_OR_COMMENT = re.compile('"[^"]*"|#[^\n]*')
+_OTHER_SPACE = re.compile("[^\\S \t]")
+_WORD = re.compile("([^ \t]*)[ \t]*(.*)", re.DOTALL)
 
 
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -90,9 +99,9 @@ def _tag(element: Element) -> str:
 
 def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
     """The workload of a GML file; ``WorkloadError`` naming line or node."""
-    text = read_text(path)
+    lines = _gml_lines(read_text(path), str(path))
     try:
-        graph = nx.parse_gml(text, label=None)
+        graph = nx.parse_gml(lines, label=None)
     except (nx.NetworkXError, ValueError) as error:
         raise WorkloadError(f"{path}: invalid GML: {one_line(error)}") from None
     labels = dict(graph.nodes(data="label"))
@@ -103,6 +112,22 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
     if None not in labels.values():
         names = {node: str(label) for node, label in labels.items()}
     return from_networkx(graph, Path(path).stem, source=str(path), names=names, seed=seed)
+
+
+def _gml_lines(text: str, source: str) -> list[str]:
+    """Without comments. For networkx a line ends wherever ``str.splitlines`` ends it, and a quote
+    in a comment begins a text. ``WorkloadError`` naming the line for other spaces between words."""
+    text = _GML_TEXT_OR_COMMENT.sub(lambda found: found[0] * (found[0][0] == '"'), text)
+    for number, line in enumerate(text_lines(_GML_TEXT.sub(_only_line_feeds, text)), 1):
+        if found := _OTHER_SPACE.search(line):
+            raise WorkloadError(
+                f"{source}:{number}: {found[0]!r} between words: must be a space or a tab"
+            )
+    return text_lines(text)
+
+
+def _only_line_feeds(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
 
 
 def read_node_link(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -157,29 +182,53 @@ def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
     """The workload of an edge list; ``WorkloadError`` naming the line."""
     graph = nx.MultiDiGraph()
     lines: dict[Hashable, int] = {}
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    unclear: list[tuple[str, str, str]] = []
+    for number, line in enumerate(text_lines(read_text(path)), 1):
         place = f"{path}:{number}"
-        fields = line.partition("#")[0].split(maxsplit=1)
-        if not fields:
+        node, rest = _first_word(line.strip(BLANKS))
+        user, text = _first_word(rest)
+        if node.startswith("#"):
+            has_attributes = "{" in (user[:1], text[:1])
+            if node.strip("#") and (has_attributes or user and not text):
+                unclear.append((place, node, "" if has_attributes else user))
             continue
-        node, rest = fields[0], fields[1].strip() if len(fields) > 1 else ""
-        if not rest or rest.startswith("{"):
+        if user.startswith("#"):
+            if user.strip("#") and text[:1] in ("", "{"):
+                unclear.append((place, user, ""))
+            user = rest = ""
+        if text.startswith("#"):
+            text = ""
+        if not node:
+            continue
+        if not user or user.startswith("{"):
             lines[node] = number
             graph.add_node(node)
             _update(graph.nodes[node], _dictionary(rest, place), place)
             continue
-        user, _, text = rest.partition(" ")
         for end in (node, user):
             lines.setdefault(end, number)
-        attributes = _dictionary(text.strip(), place)
+        attributes = _dictionary(text, place)
         graph.add_edge(node, user)
         if "op" in attributes:
             _update(graph.nodes[user], {"op": attributes.pop("op")}, place)
         graph.edges[node, user, graph.number_of_edges(node, user) - 1].update(attributes)
+    for place, word, other in unclear:
+        if not other or other in graph:
+            raise WorkloadError(
+                f"{place}: {quoted(word)} may be a name or begin a comment: a name must not begin "
+                "with #, a comment must have a space behind it"
+            )
     for node, attributes in graph.nodes(data=True):
         if "op" not in attributes and not graph.pred[node]:
             attributes["op"] = "input"
     return from_networkx(graph, Path(path).stem, source=str(path), lines=lines, seed=seed)
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """The word that a text begins with, and what comes behind it."""
+    found = _WORD.match(text)
+    assert found is not None
+    return found[1], found[2]
 
 
 def _dictionary(text: str, place: str) -> dict[str, Any]:

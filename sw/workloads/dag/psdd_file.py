@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError, short
+from hw.lib.text_lines import text_lines, words_of
 from sw.workloads.refusals import refuse_first
 from sw.workloads.text_file import real_number, whole_number
 
@@ -91,8 +92,8 @@ def parse_psdd(text: str, source: str) -> PsddNodes:
     O(length of the text).
     """
     parser = _Parser(source)
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.split()
+    for number, line in enumerate(text_lines(text), 1):
+        fields = words_of(line)
         if fields and not fields[0].startswith("c"):
             parser.add(fields, number)
     return parser.finish()

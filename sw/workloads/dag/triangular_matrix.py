@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from hw.lib.text_lines import text_lines
 from sw.workloads.matrix_entries import Entries, read_entries, read_header
 from sw.workloads.refusals import first_true, refuse_first
 
@@ -49,7 +50,7 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
 
     Raises ``WorkloadError`` with file and line. O(entries · log entries).
     """
-    lines = text.splitlines()
+    lines = text_lines(text)
     header = read_header(lines, source, layouts=["coordinate"], fields=["real", "integer"])
     if header.symmetry != "general":
         raise WorkloadError(

@@ -28,6 +28,7 @@ from typing import NoReturn
 from unittest import mock
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line, short
+from hw.lib.text_lines import BLANKS, text_lines
 from sw.program.atomic import write_text
 from sw.workloads.embedding.model import (
     MAXIMUM_DIM,
@@ -122,9 +123,9 @@ def _load_folder(folder: Path) -> EmbeddingModel:
 
 def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Place and fields of each line that is not blank."""
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            yield f"{path}:{number}", [field.strip() for field in line.split(",")]
+    for number, line in enumerate(text_lines(read_text(path)), 1):
+        if line.strip(BLANKS):
+            yield f"{path}:{number}", [field.strip(BLANKS) for field in line.split(",")]
 
 
 def _shapes(path: Path) -> list[tuple[int, int]]:

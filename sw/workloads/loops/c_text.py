@@ -10,6 +10,7 @@ from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser, ParseError
 
 from hw.lib.errors import WorkloadError, damaged_as, short
+from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
 
 _TYPEDEFS = """\
@@ -21,7 +22,7 @@ typedef unsigned long uint64_t; typedef unsigned long size_t; typedef _Bool bool
 """What ``<stdint.h>``, ``<stddef.h>`` and ``<stdbool.h>`` say; the text's own lines follow."""
 
 _COMMENT = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL
+    r"""//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:\\\n|[^\n])*)", re.MULTILINE)
 _NUMBER = re.compile(
@@ -45,7 +46,8 @@ class CText:
     """A C file's text, called ``file`` in error texts.
 
     tree
-        its syntax tree; comments and directives are blanks in it.
+        its syntax tree; comments and directives are blanks in it. No file is read for an
+        ``#include``.
     defined
         numbers of ``#define`` by name, as C spells them.
 
@@ -56,7 +58,7 @@ class CText:
     def __init__(self, text: str, file: str) -> None:
         self._file = file
         self.defined: dict[str, str] = {}
-        text = re.sub("\r\n?", "\n", text)
+        text = "\n".join(text_lines(text))
         text = _COMMENT.sub(lambda found: self._without_comment(text, found), text)
         text = _DIRECTIVE.sub(lambda found: self._without_directive(text, found), text)
         parser = CParser(lexer=_Lexer)

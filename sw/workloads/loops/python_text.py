@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError, damaged_as, short
+from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
 
 
@@ -19,7 +19,7 @@ class PythonText:
 
     def __init__(self, text: str, file: str) -> None:
         self._text, self._file = text, file
-        self._lines = re.split("\r\n|\r|\n", text)  # the lines that ast counts
+        self._lines = text_lines(text) or [""]  # the lines that ast counts
         try:
             with damaged_as(WorkloadError, file), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.text_lines import BLANKS, text_lines
 from hw.sam.block_types import COMPRESSED, DENSE
 from sw.program.atomic import write_text
 from sw.workloads.refusals import refuse_first
@@ -154,12 +155,13 @@ def _column(numbers: np.ndarray) -> str:
 
 def _numbers(path: Path, kind: Kind) -> np.ndarray:
     """The number in each line."""
-    text = read_text(path).rstrip()
-    lines = text.split("\n") if text else []
+    lines = text_lines(read_text(path).rstrip(f"{BLANKS}\n"))
     table = number_table(lines, [kind])
     if table is not None:
         return table[0]
-    numbers = [READERS[kind](line.strip(), f"{path}:{at}") for at, line in enumerate(lines, 1)]
+    numbers = [
+        READERS[kind](line.strip(BLANKS), f"{path}:{at}") for at, line in enumerate(lines, 1)
+    ]
     return np.array(numbers, kind)
 
 

@@ -25,6 +25,7 @@ import scipy.io
 import scipy.sparse
 
 from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.text_lines import text_lines
 from sw.program.atomic import atomic_path, write_text
 from sw.program.npz import ArrayFileError, Npz, read_array
 from sw.program.tensor_spec import SparseArray
@@ -104,7 +105,7 @@ def _only_tensor(folder: Path) -> str:
 
 def _read_mtx(path: Path) -> Tensor:
     source = str(path)
-    lines = read_text(path).splitlines()
+    lines = text_lines(read_text(path))
     header = read_header(lines, source)
     shape = header.rows, header.columns
     if min(shape) < 0:

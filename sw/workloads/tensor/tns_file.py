@@ -15,11 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from hw.lib.text_lines import BLANKS, text_lines, words_of
 from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.text_file import read_table, whole_number
 
-_SHAPE = re.compile(r"#\s*shape((?:\s+[0-9]+)*)\s*")
+_SHAPE = re.compile(r"#[ \t]*shape((?:[ \t]+[0-9]+)*)[ \t]*")
 
 
 def parse_tns(text: str, source: str) -> Tensor:
@@ -27,9 +28,9 @@ def parse_tns(text: str, source: str) -> Tensor:
 
     Raises ``WorkloadError`` with file and line. O(entries · log entries · order).
     """
-    lines = text.split("\n")
+    lines = text_lines(text)
     first = next((at for at, line in enumerate(lines) if not _is_skipped(line)), len(lines))
-    order = len(lines[first].split()) - 1 if first < len(lines) else 0
+    order = len(words_of(lines[first])) - 1 if first < len(lines) else 0
     width = f"{order + 1}, as in line {first + 1}"
     (*indices, values), line = read_table(
         lines, first, [np.int64] * order + [np.float64], source, "#", width
@@ -75,7 +76,7 @@ def format_tns(tensor: Tensor) -> str:
 
 
 def _is_skipped(line: str) -> bool:
-    text = line.strip()
+    text = line.strip(BLANKS)
     return not text or text.startswith("#")
 
 
@@ -83,9 +84,9 @@ def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, s
     """The shape in a comment, and its place; others must be the same."""
     shape, found = None, ""
     for number, line in enumerate(lines, 1):
-        if "#" in line and (match := _SHAPE.fullmatch(line.strip())):
+        if "#" in line and (match := _SHAPE.fullmatch(line.strip(BLANKS))):
             place = f"{source}:{number}"
-            given = tuple(whole_number(size, place) for size in match[1].split())
+            given = tuple(whole_number(size, place) for size in words_of(match[1]))
             if shape not in (None, given):
                 raise WorkloadError(f"{place}: another shape than in {found}: must be one")
             shape, found = given, found or place

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from hw.lib.text_lines import words_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.operations import MAX_WIDTH, Operation
 from sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
@@ -52,7 +53,7 @@ from sw.workloads.loops.scalar_type import BOOL, ScalarType
 
 
 def _record(names: str) -> np.dtype:
-    return np.dtype([(name, np.int64) for name in names.split()])
+    return np.dtype([(name, np.int64) for name in words_of(names)])
 
 
 REGION, REPEAT, AGAIN = range(3)

@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.lib.errors import GnarlError
+from hw.lib.text_lines import text_lines
 from sw.program.cache import cached, digest_of, file_texts
 from sw.runtime.tools import first_complaint, run_tool
 
@@ -198,7 +199,7 @@ def _line_of(library: Path, address: str) -> str:
         )
     except FileNotFoundError:
         return "line unknown: addr2line is not installed"
-    places = [line.split(" ")[0] for line in done.stdout.splitlines()]
+    places = [line.split(" ")[0] for line in text_lines(done.stdout)]
     kernels = [place for place in places if Path(place).parent.resolve() != _SIMT.resolve()]
     return Path(next(iter(kernels or places), "line unknown")).name
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line
+from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
 
 SUFFIX = ".pt2"
@@ -77,7 +78,7 @@ def is_module(value: Any) -> bool:
 def place_of(node: Any, start: Place) -> Place:
     """The line of the user's that made the node, or ``start``."""
     library = str(Path(require_torch().__file__).parent)
-    for line in reversed((node.meta.get("stack_trace") or "").splitlines()):
+    for line in reversed(text_lines(node.meta.get("stack_trace") or "")):
         file, _, rest = line.strip().removeprefix('File "').partition('", line ')
         number = rest.partition(",")[0]
         if number.isdecimal() and not file.startswith(library):

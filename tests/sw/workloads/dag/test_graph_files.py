@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 
 from hw.lib.errors import WorkloadError
+from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.graph_files import (
     read_edge_list,
     read_gml,
@@ -84,6 +85,49 @@ def test_what_networkx_writes_is_read(
 
 
 @pytest.mark.parametrize(("write", "read"), FORMATS)
+@pytest.mark.parametrize("multigraph", [False, True], ids=["simple", "multi"])
+@pytest.mark.parametrize("op", ["sub", "Subtract", "-"])
+def test_a_difference_whose_first_operand_no_file_names_is_refused(
+    tmp_path: Path,
+    op: str,
+    multigraph: bool,
+    write: Callable[[nx.DiGraph, Path], None],
+    read: Callable[[Path], DagWorkload],
+) -> None:
+    """In memory it is c - m, by the order of edges; networkx writes them by their first node."""
+    graph = nx.MultiDiGraph() if multigraph else nx.DiGraph()
+    graph.add_node("m", op="input", value=6.0)
+    graph.add_node("c", op="input", value=4.0)
+    graph.add_node("s", op=op)
+    graph.add_edges_from([("c", "s"), ("m", "s")])
+    assert results(from_networkx(graph)) == {"s": -2.0}
+    path = tmp_path / "d.file"
+    write(graph, path)
+    line = ":3" if read is read_edge_list else ""
+    with refused(
+        f"{path}{line}: node s: nothing says which operand sub takes first, m or c: the edges into "
+        "it must have the attribute operand, whole numbers in their order"
+    ):
+        read(path)
+
+
+@pytest.mark.parametrize(("write", "read"), FORMATS)
+def test_differences_that_no_order_changes_are_read(
+    tmp_path: Path,
+    write: Callable[[nx.DiGraph, Path], None],
+    read: Callable[[Path], DagWorkload],
+) -> None:
+    graph = nx.MultiDiGraph()
+    graph.add_node("a", op="input", value=6.0)
+    graph.add_node("one", op="sub")
+    graph.add_node("none", op="sub")
+    graph.add_edges_from([("a", "one"), ("a", "none"), ("a", "none")])
+    path = tmp_path / "d.file"
+    write(graph, path)
+    assert results(read(path)) == {"one": 6.0, "none": 0.0}
+
+
+@pytest.mark.parametrize(("write", "read"), FORMATS)
 def test_a_file_without_nodes_is_refused(
     tmp_path: Path,
     write: Callable[[nx.DiGraph, Path], None],
@@ -108,13 +152,15 @@ GRAPHML = """\
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="k0" for="node" attr.name="op" attr.type="string"><default>add</default></key>
   <key id="k1" for="node" attr.name="value" attr.type="double"/>
+  <key id="k2" for="edge" attr.name="operand" attr.type="int"/>
   <graph edgedefault="directed">
     <node id="a"><data key="k0">input</data><data key="k1">5</data></node>
     <node id="b"><data key="k0">input</data><data key="k1">3</data></node>
     <node id="r"/>
     <node id="d"><data key="k0">sub</data></node>
     <edge source="b" target="r"/><edge source="a" target="r"/><edge source="b" target="r"/>
-    <edge source="b" target="d"/><edge source="a" target="d"/>
+    <edge source="a" target="d"><data key="k2">1</data></edge>
+    <edge source="b" target="d"><data key="k2">0</data></edge>
   </graph>
 </graphml>
 """
@@ -126,14 +172,12 @@ def graphml(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_graphml_with_defaults_parallel_edges_and_operands_in_the_order_of_the_file(
-    tmp_path: Path,
-) -> None:
+def test_graphml_with_defaults_parallel_edges_and_numbered_operands(tmp_path: Path) -> None:
     workload = read_graphml(graphml(tmp_path, GRAPHML))
     assert results(workload) == {"r": 11.0, "d": -2.0}
 
 
-def test_graphml_without_parallel_edges_keeps_the_order_of_the_file_too(tmp_path: Path) -> None:
+def test_graphml_without_parallel_edges(tmp_path: Path) -> None:
     text = GRAPHML.replace('<edge source="b" target="r"/><edge source="a"', '<edge source="a"')
     assert results(read_graphml(graphml(tmp_path, text))) == {"r": 8.0, "d": -2.0}
 
@@ -141,8 +185,8 @@ def test_graphml_without_parallel_edges_keeps_the_order_of_the_file_too(tmp_path
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
-        ("</graph>\n</graphml>\n", "", "12: not well-formed XML at column 3"),
-        ('<node id="r"/>', '<node id="r">', "12: not well-formed XML at column 5"),
+        ("</graph>\n</graphml>\n", "", "14: not well-formed XML at column 3"),
+        ('<node id="r"/>', '<node id="r">', "14: not well-formed XML at column 5"),
         (
             '"directed"',
             '"undirected"',
@@ -155,13 +199,13 @@ def test_graphml_without_parallel_edges_keeps_the_order_of_the_file_too(tmp_path
             " invalid GraphML: could not convert string to float: 'five'",
         ),
         (
-            '<edge source="b" target="d"/>',
-            '<edge source="c" target="d"/>',
+            '<edge source="b" target="d">',
+            '<edge source="c" target="d">',
             " edge: source c is not the id of a node",
         ),
         (
-            '<edge source="b" target="d"/>',
-            '<edge source="d" target="a"/>',
+            '<edge source="b" target="d">',
+            '<edge source="d" target="a">',
             " node a: input has 1 operands: must have none",
         ),
     ],
@@ -187,8 +231,8 @@ graph [
   node [ id 0 label "a" op "input" value 5.0 ]
   node [ id 1 label "b" op "input" value 3 ]
   node [ id 2 label "r" op "sub" ]
-  edge [ source 1 target 2 ]
-  edge [ source 0 target 2 ]
+  edge [ source 0 target 2 operand 1 ]
+  edge [ source 1 target 2 operand 0 ]
 ]
 """
 
@@ -199,8 +243,21 @@ def gml(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_gml_keeps_the_order_of_the_file(tmp_path: Path) -> None:
+def test_gml_with_numbered_operands(tmp_path: Path) -> None:
     assert results(read_gml(gml(tmp_path, GML))) == {"r": -2.0}
+
+
+def test_a_quote_in_a_comment_of_gml_begins_no_text(tmp_path: Path) -> None:
+    text = GML.replace("directed 1", 'directed 1 # 5" wide')
+    assert results(read_gml(gml(tmp_path, text))) == {"r": -2.0}
+    text = GML.replace('"a"', '"a#5"')
+    assert read_gml(gml(tmp_path, text)).input_names.tolist() == ["a#5", "b"]
+
+
+def test_other_spaces_between_words_of_gml_are_refused(tmp_path: Path) -> None:
+    path = gml(tmp_path, GML.replace("id 1", "id\x0b1"))
+    with refused(f"{path}:4: '\\x0b' between words: must be a space or a tab"):
+        read_gml(path)
 
 
 def test_gml_without_labels_calls_nodes_by_id(tmp_path: Path) -> None:
@@ -213,13 +270,13 @@ def test_gml_without_labels_calls_nodes_by_id(tmp_path: Path) -> None:
     [
         ("directed 1", "", "the graph is undirected: edges must lead from operand to user"),
         (
-            "edge [ source 1 target 2 ]",
-            "edge [ source 9 target 2 ]",
-            "invalid GML: edge #0 has undefined source 9",
+            "edge [ source 1 target 2",
+            "edge [ source 9 target 2",
+            "invalid GML: edge #1 has undefined source 9",
         ),
         (
-            "edge [ source 1 target 2 ]",
-            "edge [ source 0 target 2 ]",
+            "edge [ source 1 target 2",
+            "edge [ source 0 target 2",
             "invalid GML: edge #1 (0->2) is duplicated",
         ),
         ('label "b"', 'label "a"', "'a' names two nodes: names must differ"),
@@ -262,9 +319,9 @@ def node_link(tmp_path: Path, **changes: object) -> Path:
             {"id": "r", "op": "sub"},
         ],
         "edges": [
-            {"source": 1, "target": "r"},
-            {"source": "a", "target": "r"},
-            {"source": "a", "target": "r"},
+            {"source": "a", "target": "r", "operand": 1},
+            {"source": "a", "target": "r", "operand": 2},
+            {"source": 1, "target": "r", "operand": 0},
         ],
     }
     data.update(changes)
@@ -358,6 +415,48 @@ def test_an_edge_list_that_networkx_could_have_written(tmp_path: Path) -> None:
         f"{path}:4: node t",
         f"{path}:2: node r",
     ]
+
+
+@pytest.mark.parametrize("name", ["b#1", "b#", "b##", "b#x#y"])
+def test_a_number_sign_in_a_name_belongs_to_it(tmp_path: Path, name: str) -> None:
+    text = f"a s {{'op': 'add'}}\n{name} s\nc s # three operands\n{name} # an input\n"
+    workload = read_edge_list(edge_list(tmp_path, text))
+    assert workload.input_names.tolist() == ["a", name, "c"]
+    assert results(workload) == {"s": pytest.approx(sum(workload.inputs))}
+
+
+def test_number_signs_in_attributes_and_comments_behind_them(tmp_path: Path) -> None:
+    text = (
+        "#\n## a s {'op': 'mul'}\n# a s {'op': 'mul'}\n#a b c\n#old graph\n#\ta s\n"
+        "a s {'op': 'add', 'note': 'a # b'}# of two\n\tb  s\t#c d\nc\t{'op': 'input'} #d\n"
+    )
+    assert read_edge_list(edge_list(tmp_path, text)).input_names.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("#1 s", "#1"),
+        ("#1 s {}", "#1"),
+        ("#1 s {'operand': 0}", "#1"),
+        ("#1 {'op': 'input'}", "#1"),
+        ("b #s", "#s"),
+        ("b #s {'op': 'add'}", "#s"),
+        ("b ##s {'op': 'add'}", "##s"),
+    ],
+)
+def test_comments_that_may_be_names_are_refused(tmp_path: Path, line: str, name: str) -> None:
+    path = edge_list(tmp_path, f"a s {{'op': 'add'}}\n\n{line}\n")
+    with refused(
+        f"{path}:3: '{name}' may be a name or begin a comment: a name must not begin with #, a "
+        "comment must have a space behind it"
+    ):
+        read_edge_list(path)
+
+
+def test_edge_lists_with_tabs(tmp_path: Path) -> None:
+    text = "a\ts\t{'op': 'add'}\nb \t s\t{}\na\t{'value': 2}\nb\t{'value': 3}\n"
+    assert results(read_edge_list(edge_list(tmp_path, text))) == {"s": 5.0}
 
 
 def test_lines_of_nodes_give_values_and_operations(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.text_lines import text_lines
 from sw.compiler.tmu.by_hand.coupled.look_ups import Bags, LookUps, largest_group
 from sw.compiler.tmu.by_hand.graphs import ROWS_AHEAD
 from sw.compiler.tmu.by_hand.site import Site
@@ -49,7 +50,7 @@ class _Coordinates(LookUps):
         yield "jump body0"
         for j in group:
             yield f"end{j}:"
-            yield from self._row.each(f"store.v v{{i}}, {self._result}").splitlines()
+            yield from text_lines(self._row.each(f"store.v v{{i}}, {self._result}"))
             yield f"next{j}:"
             yield from self._next_row(j)
         yield "done:"
@@ -92,7 +93,7 @@ class _Coordinates(LookUps):
         words = self._row.words
         yield f"add s8, {self._target(j + 1)}, zero"
         yield "branch_lt s8, zero, done"
-        yield from self._row.each(f"load.v v{{i}}, {self._result}").splitlines()
+        yield from text_lines(self._row.each(f"load.v v{{i}}, {self._result}"))
         ahead = range(ROWS_AHEAD * words, (ROWS_AHEAD + 1) * words, LINE_WORDS)
         yield from (f"prefetch [s8 + {self._array('out').base + word}]" for word in ahead)
         yield f"jump body{(j + 1) % self._group}"

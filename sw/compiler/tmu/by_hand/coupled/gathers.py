@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.text_lines import text_lines
 from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Site, Vectors
 
@@ -103,11 +104,11 @@ def _copy(site: Site, row: Vectors, places: list[int]) -> Iterator[str]:
 def _part(site: Site, part: Vectors, places: list[int]) -> tuple[list[str], list[str]]:
     """Loads, with fetches between them; stores."""
     load = f"load.v v{{i}}, [s1 + {site.arrays['key'].base} + {{at}}]{{m}}"
-    loads = [[line] for line in part.each(load).splitlines()]
+    loads = [[line] for line in text_lines(part.each(load))]
     stores = [
         line
         for place in places
-        for line in part.each(f"store.v v{{i}}, [s3 + {place} + {{at}}]{{m}}").splitlines()
+        for line in text_lines(part.each(f"store.v v{{i}}, [s3 + {place} + {{at}}]{{m}}"))
     ]
     return [*spread(loads, [*_fetches(site, part)])], stores
 

@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from hw.lib.errors import CapacityError
 from hw.lib.execute_isa import VECTOR_REGISTERS
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.text_lines import text_lines
 from sw.compiler.tmu.by_hand.coupled.order import spread
 from sw.compiler.tmu.by_hand.site import Array, Site, Vectors, row_of
 
@@ -272,7 +273,7 @@ class LookUps:
             yield "sub s24, s22, s21"
             yield "to_float s24, s24"
             yield "add s21, s22, zero"
-            yield from self._row.each("fdiv.v v{i}, v{i}, s24").splitlines()
+            yield from text_lines(self._row.each("fdiv.v v{i}, v{i}, s24"))
         yield from self._store("v{i}")
 
     def _store(self, value: str) -> Iterator[str]:

@@ -34,6 +34,7 @@ from itertools import islice
 
 from hw.lib.execute_isa import VECTOR_REGISTERS
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.text_lines import text_lines
 from sw.compiler.tmu.by_hand.messages import MOST, SUMS
 from sw.compiler.tmu.by_hand.site import Site, row_of
 
@@ -110,9 +111,8 @@ class _Messages:
         yield f"branch_eq s13, s16, {found}"
         yield from self._next_vertex(found)
         yield from self._body(add)
-        yield from self._row.each(
-            f"store.v v{{i}}, [s0 + {self._bases['out']} + {{at}}]{{m}}"
-        ).splitlines()
+        store = f"store.v v{{i}}, [s0 + {self._bases['out']} + {{at}}]{{m}}"
+        yield from text_lines(self._row.each(store))
         yield "branch_ne s0, s10, vertex"
         yield "jump done"
 
