@@ -136,7 +136,13 @@ def compile(
 def _in_sequence(workload: LoopWorkload, manner: Manner) -> list[Step]:
     """A step for each launch."""
     sizes = workload.binding.sizes
-    whole = Meaning(workload.nest, sizes, workload.expression, shape=workload.shape)
+    whole = Meaning(
+        workload.nest,
+        sizes,
+        workload.expression,
+        shape=workload.shape,
+        bag_offsets=workload.bag_offsets,
+    )
     given = [spec.name for spec in whole.inputs(workload.inputs)]
     nests = (whole.nest,) if manner.coupled else in_sequence(whole.nest, given)
     found: list[Step] = []

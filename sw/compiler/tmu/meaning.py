@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from hw.lib.errors import short
 from sw.program.tensor_spec import Array, TensorSpec
 from sw.program.unique_keys import unique_keys
+from sw.workloads.embedding.data import check_bag_offsets
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.program_tensors import (
     Specs,
@@ -30,20 +32,21 @@ from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.program_tensors import statement_tensors
 
-TEXTS = ("nest", "expression", "features")
+TEXTS = ("nest", "expression", "features", "bag_offsets")
 """Sections of text that say it; all but the nest may be empty."""
 
 
 @dataclass(frozen=True)
 class Meaning:
     """A nest of so many ``sizes``, and what it was made of, if of an expression or of a model.
-    ``shape``: of an expression's result, if compressed."""
+    ``shape``: of an expression's result, if compressed. ``bag_offsets``: see ``LoopWorkload``."""
 
     nest: Nest
     sizes: Mapping[str, int]
     expression: str = ""
     group: FeatureGroup | None = None
     shape: tuple[int, ...] = ()
+    bag_offsets: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def statement(self) -> Statement | None:
@@ -93,6 +96,12 @@ class Meaning:
         """The nest's parameters, from the program's inputs. Raises ``WorkloadError``."""
         return tensors if self.group is None else self.group.arrays(tensors)
 
+    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Raises ``WorkloadError`` for values that the nest's parameters must not have."""
+        for name, indices in self.bag_offsets.items():
+            if name in arrays:
+                check_bag_offsets(name, arrays[name], indices)
+
     def tensors(self, arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
         """The program's outputs, from what the nest writes. Raises ``WorkloadError`` where that is
         no tensor."""
@@ -118,7 +127,12 @@ class Meaning:
         if self.group is not None:
             fields = {"bags": self.group.bags, "lookups": self.group.lookups}
             features = json.dumps({**fields, **model_fields(_model(self.group))}, sort_keys=True)
-        return {"nest": print_nest(self.nest), "expression": self.expression, "features": features}
+        return {
+            "nest": print_nest(self.nest),
+            "expression": self.expression,
+            "features": features,
+            "bag_offsets": json.dumps({**self.bag_offsets}) if self.bag_offsets else "",
+        }
 
 
 def meaning_of(texts: Mapping[str, str], numbers: tuple[int, ...]) -> Meaning:
@@ -128,7 +142,9 @@ def meaning_of(texts: Mapping[str, str], numbers: tuple[int, ...]) -> Meaning:
 
 
 @lru_cache(maxsize=64)
-def _meaning(nest: str, expression: str, features: str, numbers: tuple[int, ...]) -> Meaning:
+def _meaning(
+    nest: str, expression: str, features: str, bag_offsets: str, numbers: tuple[int, ...]
+) -> Meaning:
     read = read_source(nest, "section 'nest'")
     group = None
     if features:
@@ -136,7 +152,13 @@ def _meaning(nest: str, expression: str, features: str, numbers: tuple[int, ...]
         group = FeatureGroup(model_of_fields(fields).features, fields["bags"], fields["lookups"])
     names = [size.name for size in read.sizes]
     sizes, shape = numbers[: len(names)], numbers[len(names) :]
-    meaning = Meaning(read, dict(zip(names, sizes, strict=True)), expression, group, shape)
+    offsets = json.loads(bag_offsets or "{}", object_pairs_hook=unique_keys)
+    for name, indices in offsets.items():
+        if name in read.arrays and len(read.arrays[name].shape) != 1:
+            raise ValueError(f"bag_offsets: {short(name)}: must be of one dimension")
+        if type(indices) is not int:
+            raise ValueError(f"bag_offsets: {short(name)} = {short(indices)}: must be a number")
+    meaning = Meaning(read, dict(zip(names, sizes, strict=True)), expression, group, shape, offsets)
     order, arrays, statement = 0, list[str](), meaning.statement
     if statement is not None and is_compressed(statement):
         order, arrays = len(statement.result.indices), result_arrays(statement)

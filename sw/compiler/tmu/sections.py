@@ -104,6 +104,7 @@ TMU_SCHEMA = Schema(
         Section("nest", np.uint8, ("octets",)),
         Section("expression", np.uint8, ("characters",)),
         Section("features", np.uint8, ("characters of features",)),
+        Section("bag_offsets", np.uint8, ("characters of bag_offsets",)),
         Section("sizes", np.int64, ("sizes",), 0),
         Section("bases", np.int64, ("arrays",), 0),
         Section("layers", np.uint32, ("layer rows", "words of a layer")),

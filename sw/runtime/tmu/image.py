@@ -39,7 +39,9 @@ class Operands:
     def binding(self) -> Binding:
         """Raises ``WorkloadError`` where values do not fit the nest."""
         found = self.meaning
-        return bind(found.nest, found.arrays(self._own), found.sizes)
+        binding = bind(found.nest, found.arrays(self._own), found.sizes)
+        found.check(binding.arrays)
+        return binding
 
     @property
     def _own(self) -> Mapping[str, Array]:

@@ -274,6 +274,14 @@ def check_offsets(feature: str, offsets: np.ndarray, size: int, values: int) -> 
     name = f"offsets of {feature}"
     if len(offsets) != size + 1:
         raise WorkloadError(f"{name}: {len(offsets)} values: must be {size + 1} for {size} samples")
+    check_bag_offsets(name, offsets, values)
+
+
+def check_bag_offsets(name: str, offsets: np.ndarray, values: int) -> None:
+    """Raises ``WorkloadError`` unless offsets cut so many values into bags, as PyTorch wants them:
+    from 0 to ``values``, none below the one before."""
+    if not len(offsets):
+        raise WorkloadError(f"{name}: is empty: must have the end of the last bag")
     if offsets[0] != 0:
         raise WorkloadError(f"{name}[0] = {offsets[0]}: must be 0")
     refuse_first(
@@ -285,7 +293,7 @@ def check_offsets(feature: str, offsets: np.ndarray, size: int, values: int) -> 
     )
     if offsets[-1] != values:
         raise WorkloadError(
-            f"{name}[{size}] = {offsets[-1]}: must be {values}, the number of indices"
+            f"{name}[{len(offsets) - 1}] = {offsets[-1]}: must be {values}, the number of indices"
         )
 
 

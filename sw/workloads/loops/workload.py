@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from sw.workloads.embedding.data import check_bag_offsets
 from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Nest
 
@@ -17,7 +18,8 @@ class LoopWorkload:
     """``inputs``: arrays and scalars by name. Arrays that the nest writes may be left out, and
     start as zeros. ``sizes``: those that do not follow from the arrays. ``expression``: the text of
     which ``tensor_expression`` made the nest, if of one; ``shape``: of its result, if compressed.
-    ``temporaries``: arrays that the nest writes for itself alone."""
+    ``temporaries``: arrays that the nest writes for itself alone. ``bag_offsets``: how many
+    indices an array of offsets of PyTorch cuts into bags, by its name."""
 
     name: str
     nest: Nest
@@ -26,8 +28,12 @@ class LoopWorkload:
     expression: str = ""
     shape: tuple[int, ...] = ()
     temporaries: frozenset[str] = frozenset()
+    bag_offsets: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def binding(self) -> Binding:
         """Raises ``WorkloadError`` where the inputs do not fit."""
-        return bind(self.nest, self.inputs, self.sizes)
+        found = bind(self.nest, self.inputs, self.sizes)
+        for name, indices in self.bag_offsets.items():
+            check_bag_offsets(name, found.arrays[name], indices)
+        return found

@@ -49,7 +49,13 @@ def _workload(graph: Exported) -> LoopWorkload:
     nest = Nest(parameters.name(nest_name), (), arrays, parameters.body, place)
     verify(nest)
     inputs: dict[str, np.ndarray] = parameters.data
-    return LoopWorkload(graph.name, nest, inputs, temporaries=frozenset(parameters.temporaries))
+    return LoopWorkload(
+        graph.name,
+        nest,
+        inputs,
+        temporaries=frozenset(parameters.temporaries),
+        bag_offsets=parameters.bag_offsets,
+    )
 
 
 class _Lowering:

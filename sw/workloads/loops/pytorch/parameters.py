@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
+from sw.workloads.embedding.data import check_bag_offsets
 from sw.workloads.loops.names import name_problem
 from sw.workloads.loops.nest import Array, Expression, Load, Statement, Variable
 from sw.workloads.loops.place import Place
@@ -49,6 +50,8 @@ class Parameters:
         arrays that ``body`` writes for what comes after it alone.
     uses
         how often operators and results take each parameter of the graph, by name.
+    bag_offsets
+        how many indices each array of offsets cuts into bags, by name.
     """
 
     def __init__(self, graph: Exported) -> None:
@@ -60,6 +63,7 @@ class Parameters:
         self.body: tuple[Statement, ...] = ()
         self.temporaries: set[str] = set()
         self.uses: Counter[str] = Counter()
+        self.bag_offsets: dict[str, int] = {}
         # What is stored by now, by its identity.
         self._stored: dict[int, tuple[Value, View]] = {}
 
@@ -132,19 +136,28 @@ class Parameters:
         """The view's array is among those of the nest, though nothing loads from it."""
         view.at([integer(0, place) for _ in view.shape])
 
-    def appended(self, view: View, value: int, place: Place) -> None:
-        """The view's array is one element longer."""
+    def offsets(self, view: View, indices: int, has_last: bool, place: Place) -> None:
+        """The view's array has the offsets of bags, and gets that of the last one's end, unless it
+        ``has_last``."""
         self.read(view, place)
         found = self.data[view.array]
-        if len(found) == view.shape[0]:
-            self.data[view.array] = np.append(found, found.dtype.type(value))
-            self.declare(view.array, view.type, (len(found) + 1,), place)
-        elif found[-1] != value:
+        known = self.bag_offsets.setdefault(view.array, indices)
+        if known != indices:
             refuse(
                 place,
-                f"{view.array} ends bags of {found[-1]} look-ups elsewhere: must not end others of "
-                f"{value}",
+                f"{view.array} ends bags of {known} look-ups elsewhere: must not end others of "
+                f"{indices}",
             )
+        if not has_last and len(found) == view.shape[0]:
+            found = np.append(found, found.dtype.type(indices))
+            self.data[view.array] = found
+            self.declare(view.array, view.type, (len(found),), place)
+        elif has_last and len(found) != view.shape[0]:
+            refuse(place, f"{view.array} lacks the last bag's end elsewhere: must have it, too")
+        try:
+            check_bag_offsets(view.array, found, indices)
+        except WorkloadError as error:
+            refuse(place, str(error))
 
     def count_uses(self, values: Iterable[Any]) -> None:
         for each in values:

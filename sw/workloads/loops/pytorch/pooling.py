@@ -64,8 +64,8 @@ def embedding_bag(
     rectangular = fixed is not None and fixed.shape[1:] == (starts.step,)
     if not rectangular and not starts.array:
         refuse(place, "offsets are computed: must be an input or a parameter")
-    if not rectangular and not include_last_offset:
-        parameters.appended(starts, looked_up.shape[0], place)
+    if not rectangular:
+        parameters.offsets(starts, looked_up.shape[0], include_last_offset, place)
 
     def bounds(bag: Expression) -> tuple[Expression, Expression]:
         if rectangular:

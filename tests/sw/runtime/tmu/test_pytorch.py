@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.golden import loops
+from sw.program.program import Program
 from sw.runtime.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
@@ -56,6 +57,43 @@ def test_modules(made: torch.nn.Module, inputs: tuple[torch.Tensor, ...], opt: i
         result = device.run(device.compile(workload, opt=opt), workload.inputs)
         assert device.verify(result).bit_exact
         np.testing.assert_array_equal(result.outputs["result"], made(*inputs).numpy())
+
+
+WRONG = [
+    ([1, 2, 2, 5], "offsets[0] = 1: must be 0"),
+    ([0, 2, 2, 4], "offsets[3] = 4: must be 5, the number of indices"),
+    ([0, 3, 2, 5], "offsets[2] = 2: must be at least 3, as the one before"),
+]
+
+
+@pytest.mark.parametrize("options", ({"opt": 0}, {"opt": 4}, {"coupled": True}))
+def test_offsets_that_pytorch_refuses(options: dict[str, Any], tmp_path: Path) -> None:
+    """At a later run, too, and of a program from a file."""
+    with Device("tmu_l2", "model") as device:
+        workload = device.target.workload((module(bags, bag=bag("mean")), (INDICES, OFFSETS)))
+        made = device.compile(workload, **options)
+        made.save(tmp_path / "bags.npz")
+        saved = Program.load(tmp_path / "bags.npz", lambda target: device.target.schema)
+        for program in (made, saved):
+            for offsets, message in WRONG:
+                with refused(message):
+                    device.run(program, {**workload.inputs, "offsets": np.array(offsets, np.int32)})
+
+
+@pytest.mark.parametrize(
+    "command", (["compile", "tmu_l2"], ["run", "tmu_l2", "--backend", "model"])
+)
+def test_offsets_of_files_that_pytorch_refuses(
+    file: Path, tmp_path: Path, command: list[str]
+) -> None:
+    output = ["-o", tmp_path / "out.npz"] if command[0] == "compile" else []
+    for offsets, message in WRONG:
+        np.save(tmp_path / "o.npy", np.array(offsets, np.int32))
+        given = ["--tensor", f"offsets={tmp_path / 'o.npy'}"]
+        assert (
+            refusal(tmp_path, command[0], "tmu_l2", *command[1:], file, *given, *output)
+            == f"gnarl: {message}"
+        )
 
 
 def tables(self, i, o, j, x):

@@ -75,6 +75,47 @@ def test_bags(mode: str, last: bool) -> None:
     assert workload.inputs["offsets"].tolist() == [0, 2, 2, 5]
 
 
+WRONG_OFFSETS = [
+    (False, [1, 3], "[0] = 1: must be 0"),
+    (False, [-1, 3], "[0] = -1: must be 0"),
+    (False, [5], "[0] = 5: must be 0"),
+    (False, [0, 6], "[2] = 5: must be at least 6, as the one before"),
+    (False, [0, 3, 2], "[2] = 2: must be at least 3, as the one before"),
+    (True, [1, 5], "[0] = 1: must be 0"),
+    (True, [0, 3], "[1] = 3: must be 5, the number of indices"),
+    (True, [0, 2, 6], "[2] = 6: must be 5, the number of indices"),
+    (True, [0], "[0] = 0: must be 5, the number of indices"),
+    (True, [0, 4, 3, 5], "[2] = 3: must be at least 4, as the one before"),
+]
+
+
+def pooled(self, indices, offsets):
+    return self.bag(indices, offsets)
+
+
+@pytest.mark.parametrize(("last", "offsets", "message"), WRONG_OFFSETS)
+def test_offsets_that_pytorch_refuses(last: bool, offsets: list[int], message: str) -> None:
+    made = module(pooled, bag=bag("mean" if last else "sum", include_last_offset=last))
+    place = f"{FILE}:{pooled.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: aten.embedding_bag.padding_idx: offsets{message}"):
+        module_workload(made, (INDICES, torch.tensor(offsets)))
+
+
+@pytest.mark.parametrize(("last", "offsets"), [(False, [0]), (False, [0, 5, 5]), (True, [0, 0, 5])])
+def test_offsets_at_both_ends(last: bool, offsets: list[int]) -> None:
+    require_same(module(pooled, bag=bag(include_last_offset=last)), INDICES, torch.tensor(offsets))
+
+
+def test_offsets_of_a_parameter_are_checked_too() -> None:
+    def forward(self, indices):
+        return self.bag(indices, self.starts)
+
+    made = module(forward, bag=bag())
+    made.register_buffer("starts", torch.tensor([2, 3]))
+    with pytest.raises(WorkloadError, match=r"starts\[0\] = 2: must be 0$"):
+        module_workload(made, (INDICES,))
+
+
 @pytest.mark.parametrize("mode", ("mean", "max"))
 def test_bags_of_one_length(mode: str) -> None:
     def forward(self, indices):
