@@ -37,14 +37,31 @@ def check_order(statement: Statement) -> None:
                 f"expression, column {access.column}: {access} cannot be {walked} in loop order "
                 f"{loops}: mode {format.modes[level]} (index {inner}) is stored inside mode "
                 f"{format.modes[level - 1]} (index {outer}), but its loop is outside; "
-                f"a transposed copy would do: {_transposed(access, format, place)}"
+                f"a transposed copy would do{_transposed(access, statement, place)}"
             )
 
 
-def _transposed(access: Access, format: TensorFormat, place: Mapping[str, int]) -> str:
-    """The option for the same kinds of levels, in the order of the loops."""
+def _transposed(access: Access, statement: Statement, place: Mapping[str, int]) -> str:
+    """The option for the same kinds of levels, in the order of the loops; where that does not suit
+    all accesses of the tensor, for a tensor of its own."""
+    name, format = access.tensor, statement.formats[access.tensor]
+    right = _walkable(access, format, place)
+    same = (each for each in statement.operands if each.tensor == name)
+    other = next((each for each in same if _walkable(each, format, place) != right), None)
+    if other is None:
+        return f": {right.option(name)}"
+    while name in statement.formats or name in statement.order:
+        name += "2"
+    return (
+        f" under a name of its own, {name}({','.join(access.indices)}) with {right.option(name)}, "
+        f"as {other} needs another storage"
+    )
+
+
+def _walkable(access: Access, format: TensorFormat, place: Mapping[str, int]) -> TensorFormat:
+    """The same kinds of levels, in the order of the loops."""
     indices = stored_indices(access, format)
     order = sorted(range(len(format.levels)), key=lambda level: place[indices[level]])
     levels = tuple(format.levels[level] for level in order)
     modes = tuple(format.modes[level] for level in order)
-    return TensorFormat(levels, modes).option(access.tensor)
+    return TensorFormat(levels, modes)

@@ -13,7 +13,6 @@ from sw.workloads.loops.expression_parts import (
     coordinates_of,
     entries_of,
     segments_of,
-    size_of,
     values_of,
 )
 from sw.workloads.loops.index_expressions import add, integer, multiply, one_more, variable
@@ -147,7 +146,7 @@ class CompressedResult:
         index = variable(levels.path[number], place)
         if not number:
             return index
-        size = variable(size_of(levels.path[number]), place)
+        size = variable(levels.parts.size_of(levels.path[number]), place)
         return add(multiply(self._position(number - 1, positions), size, place), index, place)
 
     def _assign(self, name: str, value: ir.Expression) -> ir.Assign:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sw.workloads.loops import nest as ir
-from sw.workloads.loops.expression_parts import Parts, size_of
+from sw.workloads.loops.expression_parts import Parts
 from sw.workloads.loops.index_expressions import integer, variable
 from sw.workloads.loops.scalar_type import FLOAT32
 
@@ -19,6 +19,7 @@ class DenseResult:
 
     def arrays(self) -> list[ir.Array]:
         place, result = self._place, self._parts.result
+        size_of = self._parts.size_of
         shape = tuple(variable(size_of(index), place) for index in result.indices)
         return [ir.Array(result.tensor, FLOAT32, shape or (integer(1, place),), place)]
 

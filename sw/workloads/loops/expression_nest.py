@@ -20,7 +20,6 @@ from sw.workloads.loops.expression_parts import (
     coordinates_of,
     entries_of,
     segments_of,
-    size_of,
     values_of,
 )
 from sw.workloads.loops.index_expressions import add, integer, multiply, one_more, variable
@@ -84,7 +83,10 @@ class _Lowering:
             return (self._merged(depth, loop, state),)
         if loop.compressed:
             return (self._over_fiber(depth, loop, state),)
-        zero, upper = integer(0, self._place), variable(size_of(loop.index), self._place)
+        zero, upper = (
+            integer(0, self._place),
+            variable(self._parts.size_of(loop.index), self._place),
+        )
         body = self._body(depth, state)
         return (ir.For(loop.index, zero, upper, 1, body, self._place),)
 
@@ -98,7 +100,7 @@ class _Lowering:
         coordinate = variable(loop.index, place)
         if not level.number:
             return coordinate
-        size = variable(size_of(loop.index), place)
+        size = variable(self._parts.size_of(loop.index), place)
         row = multiply(state.positions[level.operand], size, place)
         return add(row, coordinate, place)
 
@@ -183,7 +185,7 @@ class _Lowering:
         found = []
         for number, index in enumerate(path):
             if self._parts.statement.formats[name].levels[number] == DENSE:
-                size = variable(size_of(index), place)
+                size = variable(self._parts.size_of(index), place)
                 count = size if count is None else multiply(count, size, place)
                 continue
             if count is not None:

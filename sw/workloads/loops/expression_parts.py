@@ -74,6 +74,10 @@ class Parts:
         formats = self.statement.formats
         return tuple(stored_indices(each, formats[each.tensor]) for each in self.operands)
 
+    def size_of(self, index: str) -> str:
+        """The size of an index; those that always have the same size share one."""
+        return size_of(self.statement.size_names[index])
+
     def kind(self, level: Level) -> str:
         tensor = self.operands[level.operand].tensor
         return self.statement.formats[tensor].levels[level.number]

@@ -161,7 +161,7 @@ class ResultLevels:
         positions: ir.Expression | None = None  # one
         for number, index in enumerate(self.path):
             if self.is_dense(number):
-                size = variable(size_of(index), place)
+                size = variable(self.parts.size_of(index), place)
                 positions = size if positions is None else multiply(positions, size, place)
                 continue
             segments = one_more(positions or integer(1, place), place)

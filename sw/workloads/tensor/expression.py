@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
 from hw.sam import block_types
@@ -71,6 +72,23 @@ class Statement:
     def operands(self) -> tuple[Access, ...]:
         """Every access on the right, left to right; a tensor that appears twice is listed twice."""
         return tuple(accesses(self.expression))
+
+    @cached_property
+    def size_names(self) -> Mapping[str, str]:
+        """The first index, in loop order, that always has the same size, for each index.
+
+        Accesses of one tensor give the indices in each of its modes one size: all three of
+        ``X(i,k)=B(i,j)*B(j,k)`` have that of i.
+        """
+        found = {index: index for index in self.order}
+        first: dict[str, Access] = {}
+        for access in (*self.operands, self.result):
+            known = first.setdefault(access.tensor, access)
+            for one, other in zip(known.indices, access.indices, strict=True):
+                same = {found[one], found[other]}
+                least = min(same, key=self.order.index)
+                found = {index: least if at in same else at for index, at in found.items()}
+        return found
 
 
 def terms(expression: Expression) -> Iterator[Expression]:

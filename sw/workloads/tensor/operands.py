@@ -109,18 +109,20 @@ def grown_shapes(
 ) -> dict[str, tuple[int, ...]]:
     """Shapes by name; those that may grow have the sizes that other operands give, or ``known``
     ones of indices."""
-    sizes = dict(known)
+    names = statement.size_names
+    sizes = {names[index]: size for index, size in known.items()}
     for may_grow in (False, True):
         for access in statement.operands:
             entry = operands.get(access.tensor)
             if entry is None or entry.grows != may_grow:
                 continue
             for index, size in zip(access.indices, entry.tensor.shape, strict=False):
-                given = sizes.get(index, 0)
-                sizes[index] = max(given, size) if may_grow else given or size
+                name = names[index]
+                given = sizes.get(name, 0)
+                sizes[name] = max(given, size) if may_grow else given or size
     shapes = {name: entry.tensor.shape for name, entry in operands.items()}
     for access in statement.operands:
         entry = operands.get(access.tensor)
         if entry is not None and entry.grows and len(access.indices) == entry.tensor.order:
-            shapes[access.tensor] = tuple(sizes[index] for index in access.indices)
+            shapes[access.tensor] = tuple(sizes[names[index]] for index in access.indices)
     return shapes

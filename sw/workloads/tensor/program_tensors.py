@@ -16,12 +16,12 @@ def statement_tensors(
     statement: Statement, format: str, sizes: Mapping[str, int] = {}
 ) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
     """The operands, and the result. A size is that of ``sizes``, or the index that it is the size
-    of.
+    of: the first of those that have the same one.
 
-    A result with an index that no operand has is an operand, too, for its size.
+    A result with an index whose size no operand has is an operand, too.
     """
     operands = {access.tensor: access for access in statement.operands}
-    known = {index for access in operands.values() for index in access.indices}
+    known = {index for access in statement.operands for index in access.indices}
     result = statement.result
     if not known.issuperset(result.indices):
         operands[result.tensor] = result
@@ -52,5 +52,7 @@ def _spec(
     stored = statement.formats[access.tensor]
     dense = all(level == DENSE for level in stored.levels)
     storage = Dense() if dense else Sparse(stored.levels, stored.modes)
-    shape = tuple(sizes.get(index, index) for index in access.indices)
+    names = statement.size_names
+    known = {names[index]: size for index, size in sizes.items()}
+    shape = tuple(known.get(names[index], names[index]) for index in access.indices)
     return TensorSpec(access.tensor, shape, format, storage)

@@ -49,10 +49,19 @@ def check_shapes(
                     f"{place}, but {sizes[index]} in {first[index]}; it must have one size"
                 )
             first.setdefault(index, place)
+    same: dict[str, int] = {}
+    for index, size in sizes.items():
+        name = statement.size_names[index]
+        if same.setdefault(name, size) != size:
+            raise WorkloadError(
+                f"expression: index {index} has size {size} in {first[index]}; it must have that "
+                f"of {name}, {same[name]}, as a tensor has both in one mode"
+            )
+    sizes = {index: same[name] for index, name in statement.size_names.items() if name in same}
     for index in result.indices:
         if index not in sizes and complete:
             raise WorkloadError(
                 f"expression, column {result.column}: index {index} of {result} is in no operand, "
                 f"so its size is not known; give the shape of {result.tensor}"
             )
-    return {index: sizes[index] for index in statement.order if index in sizes}
+    return sizes

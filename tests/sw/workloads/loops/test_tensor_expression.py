@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError
+from hw.lib.errors import CapacityError, WorkloadError
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.nest import Merge, Nest, statements
@@ -17,6 +17,7 @@ from sw.workloads.loops.result_levels import result_tensor
 from sw.workloads.loops.tensor_expression import expression_nest, expression_workload
 from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
+from tests.support.sam_repeated import make
 
 SIZES = {"i": 4, "j": 5, "k": 6}
 
@@ -248,3 +249,33 @@ def test_fibers_merge_only_where_both_are_compressed() -> None:
 def test_refusals(text: str, error: str) -> None:
     with refused(f"expression:1:{error}"):
         expression_nest(text)
+
+
+@pytest.mark.parametrize("format", ("dd", "ds", "ss"))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("X(i,k)=B(i,j)*B(j,k) -f=X:dd -s=reorder(i,j,k)", "ij,jk->ik"),
+        ("X(i,k)=B(i,j)*B(k,j) -f=X:dd -s=reorder(i,k,j)", "ij,kj->ik"),
+        ("X(j,k)=B(i,j)*B(i,k) -f=X:dd -s=reorder(i,j,k)", "ij,ik->jk"),
+        ("x(k)=B(i,j)*B(j,k) -f=x:d -s=reorder(i,j,k)", "ij,jk->k"),
+    ],
+)
+def test_products_of_a_tensor_with_itself(text: str, expected: str, format: str) -> None:
+    matrix = np.array([[0, 2, 0], [0, 0, 5], [4, 0, 1.0]])
+    got = run(f"{text} -f=B:{format}", {"B": matrix})
+    np.testing.assert_array_equal(got, np.einsum(expected, matrix, matrix))
+
+
+def test_random_statements_with_repeated_tensors() -> None:
+    ran = 0
+    for seed in range(150):
+        case = make(seed, kinds="dds")
+        try:
+            got = run(case.text, case.inputs)
+        except WorkloadError as error:
+            assert "\n" not in str(error)
+            continue
+        np.testing.assert_array_equal(got.reshape(case.expected.shape), case.expected, case.text)
+        ran += 1
+    assert ran >= 15
