@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,42 @@ def make(indices: int, operands: int, seed: int) -> Case:
     result = maker.access("X", tuple(kept))
     loops = [index for index in order if index in used]
     options = [*maker.formats, *([f"-s=reorder({','.join(loops)})"] if loops else [])]
-    return Case(f"{result}={expression} {' '.join(options)}", maker.tensors)
+    return Case(f"{result}={_written(expression, kept)} {' '.join(options)}", maker.tensors)
+
+
+@dataclass(frozen=True)
+class _Node:
+    """An operator or function and its operands, or an access with its indices."""
+
+    kind: str
+    parts: tuple[_Node, ...] = ()
+    indices: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        texts = [part.text for part in self.parts]
+        if not texts:
+            return self.kind
+        if self.kind in "+-*":
+            return self.kind.join(texts) if len(texts) > 1 else f"{self.kind}{texts[0]}"
+        return f"{self.kind.strip('()')}({','.join(texts)})"
+
+    @property
+    def every(self) -> list[_Node]:
+        return [self, *(each for part in self.parts for each in part.every)]
+
+
+def _written(node: _Node, kept: Collection[str]) -> str:
+    """With the sums over terms that have functions in them written out."""
+    if node.parts and node.kind in ("+", "-", "()"):
+        texts = tuple(_Node(_written(part, kept)) for part in node.parts)
+        return _Node(node.kind, texts).text
+    text, every = node.text, node.every
+    if all(each.kind in "+-*()" for each in every if each.parts):
+        return text
+    for index in sorted({index for each in every for index in each.indices} - {*kept}):
+        text = f"sum({index},{text})"
+    return text
 
 
 class _Maker:
@@ -63,40 +99,42 @@ class _Maker:
         self.tensors: dict[str, Tensor] = {}
         self.formats: list[str] = []
 
-    def expression(self, operands: int) -> str:
+    def expression(self, operands: int) -> _Node:
         rng = self._rng
         if operands == 1:
             return self._atom()
         left = rng.randint(1, operands - 1)
         operator = rng.choice(["*"] * 6 + ["+"] * 4 + ["-"] * 2 + ["max", "min", "call"])
         if operator == "call":
-            return f"{rng.choice(_CALLS)}({self.expression(operands)})"
+            function = rng.choice(_CALLS)
+            return _Node(function, (self.expression(operands),))
         one, other = self.expression(left), self.expression(operands - left)
         if operator in ("max", "min"):
-            return f"{operator}({one},{other})"
+            return _Node(operator, (one, other))
         if operator == "*":
-            one, other = (f"({part})" if _is_open(part) else part for part in (one, other))
+            one, other = (_bracketed(part) if part.kind in "+-" else part for part in (one, other))
         elif rng.random() < 0.5:
-            other = f"({other})"
-        return f"{one}{operator}{other}"
+            other = _bracketed(other)
+        return _Node(operator, (one, other))
 
-    def _atom(self) -> str:
+    def _atom(self) -> _Node:
         rng = self._rng
         kind = rng.randrange(16)
         if kind == 0:
-            return str(rng.choice([0.5, 2, 3]))
+            return _Node(str(rng.choice([0.5, 2, 3])))
         if kind == 1 and self.accesses:
             name = rng.choice(sorted(self.accesses))
-            atom = f"{name}({','.join(self.accesses[name])})" if self.accesses[name] else name
+            indices = self.accesses[name]
+            atom = _Node(f"{name}({','.join(indices)})" if indices else name, (), indices)
         else:
             atom = self._operand()
         if kind == 2:
-            return f"-{atom}"
+            return _Node("-", (atom,))
         if kind == 3:
-            return f"{rng.choice(_CALLS_EVERYWHERE)}({atom})"
+            return _Node(rng.choice(_CALLS_EVERYWHERE), (atom,))
         return atom
 
-    def _operand(self) -> str:
+    def _operand(self) -> _Node:
         rng = self._rng
         name = "BCDEFGH"[len(self.tensors)]
         count = min(len(self._order), rng.choice([0, 1, 1, 2, 2, 2, 3, 3]))
@@ -112,7 +150,7 @@ class _Maker:
             places = np.nonzero(kept)
             self.tensors[name] = Tensor(shape, np.stack(places, axis=1), values[places])
         self.accesses[name] = indices
-        return self.access(name, indices)
+        return _Node(self.access(name, indices), (), indices)
 
     def access(self, name: str, indices: tuple[str, ...]) -> str:
         if not indices:
@@ -123,11 +161,5 @@ class _Maker:
         return f"{name}({','.join(indices)})"
 
 
-def _is_open(text: str) -> bool:
-    """Whether a sum stands outside of all parentheses."""
-    depth = 0
-    for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0 and character in "+-":
-            return True
-    return False
+def _bracketed(node: _Node) -> _Node:
+    return _Node("()", (node,))

@@ -12,6 +12,7 @@ from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.dot_write import JOINERS
 from sw.compiler.sam.streams import trace
 from sw.workloads.tensor.storage import TensorFormat
+from sw.workloads.tensor.sums import SUM
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 _SUM, _PRODUCT, _ATOM = 0, 1, 2
@@ -20,11 +21,13 @@ _MINUS = "(-1.0)"
 
 @dataclass(frozen=True)
 class _Part:
-    """An expression, how tightly it binds, and whether there is a sum over an index in it."""
+    """An expression, how tightly it binds, and whether there is a sum over an index in it, or a
+    function, inside of which sums are written out."""
 
     text: str
     binds: int = _ATOM
     summed: bool = False
+    calls: bool = False
 
 
 def describe(graph: Graph, formats: Mapping[str, TensorFormat]) -> str:
@@ -100,7 +103,8 @@ class _Reader:
                     self._value(self._graph.drivers[block.name, port]) for port in block.inputs
                 ]
                 self._require_unsummed(block, values)
-                return _Part(f"{block['op']}({','.join(value.text for value in values)})")
+                arguments = ",".join(value.text for value in values)
+                return _Part(f"{block['op']}({arguments})", calls=True)
             case "reduce" | "spaccumulator":
                 value = self._value(self._graph.drivers[block.name, "val"])
                 if value.binds == _SUM or (block.type == "reduce" and block["op"] != "add"):
@@ -110,6 +114,9 @@ class _Reader:
                         f"graph: {block.type} {block.name}: the notation has no {op} of {of} over "
                         "an index; it sums each term by itself"
                     )
+                if value.calls:
+                    index = self._summed_index(block)
+                    return _Part(f"{SUM}({index},{value.text})", _ATOM, True, True)
                 return replace(value, summed=True)
         port = {
             "valdrop": "val",
@@ -122,18 +129,24 @@ class _Reader:
     def _infix(self, block: Block) -> _Part:
         left = self._value(self._graph.drivers[block.name, "val0"])
         right = self._value(self._graph.drivers[block.name, "val1"])
-        summed = left.summed or right.summed
+        summed, calls = left.summed or right.summed, left.calls or right.calls
         if block["op"] == "mul" and right.text == _MINUS:
             # A sign changes no scope: terms under it are still terms.
             text = left.text if left.binds == _ATOM else f"({left.text})"
-            return _Part(f"-{text}", _SUM if left.binds == _SUM else _ATOM, summed)
+            return _Part(f"-{text}", _SUM if left.binds == _SUM else _ATOM, summed, calls)
         binds = _SUM
         if block["op"] == "mul":
             self._require_unsummed(block, [left, right])
             binds = _PRODUCT
         before = f"({left.text})" if left.binds < binds else left.text
         after = f"({right.text})" if right.binds <= binds else right.text
-        return _Part(f"{before}{_SIGNS[block['op']]}{after}", binds, summed)
+        return _Part(f"{before}{_SIGNS[block['op']]}{after}", binds, summed, calls)
+
+    def _summed_index(self, block: Block) -> str:
+        """The index that a reduction or an accumulator sums over."""
+        edge = self._graph.drivers[block.name, "val"]
+        inside = block["order"] if block.type == "spaccumulator" else 0
+        return self._loops[edge.source, edge.output][-1 - inside].index
 
     def _require_unsummed(self, block: Block, values: list[_Part]) -> None:
         if any(value.summed for value in values):

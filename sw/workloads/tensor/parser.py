@@ -1,6 +1,8 @@
 """The notation of the TACO and SAM command lines: an expression, its formats and its loop order.
 
-``X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss:0,1 -f=C:ss:1,0 -s=reorder(i,k,j)``. Formats name the kind of
+``X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss:0,1 -f=C:ss:1,0 -s=reorder(i,k,j)``. Each term of the top sum
+is summed over its indices that the result lacks; ``sum(k,…)`` says so where a function might be
+taken to be that of the sum (see ``sums``). Formats name the kind of
 each level, outermost first (d dense, s compressed, b bitvector), then the mode that each level
 stores. Tensors without ``-f`` are dense, in the order of their modes. Without ``-s`` loops run in
 order of appearance, the result's indices first. ``-s=parallelize(i,4)`` deals the loop over i to
@@ -13,10 +15,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
-from hw.lib.errors import WorkloadError, quoted
-from hw.sam.block_types import DENSE, MAX_LANES
+from hw.lib.errors import quoted
+from hw.sam.block_types import DENSE
+from sw.workloads.tensor.columns import counted, fail
 from sw.workloads.tensor.expression import (
     FUNCTIONS,
     Access,
@@ -26,7 +28,9 @@ from sw.workloads.tensor.expression import (
     Statement,
     accesses,
 )
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from sw.workloads.tensor.options import parse_format, parse_parallelize, parse_reorder
+from sw.workloads.tensor.storage import TensorFormat
+from sw.workloads.tensor.sums import SUM, Sum, Written, without_sums
 from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 # Trees are built and walked by recursion.
@@ -34,7 +38,6 @@ MAX_OPERANDS = 300
 MAX_LENGTH = 20_000  # in characters
 MAX_DEPTH = 60  # of parentheses, calls and signs
 
-_LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
@@ -44,13 +47,12 @@ _OPTION = re.compile(  # blanks are allowed in brackets
     r"(?:^|(?<=\s))-(?P<kind>[a-z]+)="
     r"(?P<quote>[\"']?)(?P<value>(?:[^\"'\s()]|\([^()]*\))*)(?P=quote)"
 )
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def parse(text: str) -> Statement:
     """The statement that ``text`` writes. ``WorkloadError`` names the column, counted from 1."""
     if len(text) > MAX_LENGTH:
-        _fail(MAX_LENGTH + 1, f"{len(text):,} characters are too many; at most {MAX_LENGTH:,}")
+        fail(MAX_LENGTH + 1, f"{len(text):,} characters are too many; at most {MAX_LENGTH:,}")
     options = list(_OPTION.finditer(text))
     end = options[0].start() if options else len(text)
     ends = [*(option.start() for option in options[1:]), len(text)]
@@ -58,8 +60,9 @@ def parse(text: str) -> Statement:
         rest = text[option.end() : stop]
         if rest.strip():
             column = option.end() + 1 + len(rest) - len(rest.lstrip())
-            _fail(column, "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)")
-    result, expression = _Parser(text[:end]).statement()
+            fail(column, "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)")
+    result, written = _Parser(text[:end]).statement()
+    expression = without_sums(result, written)
     _check_names(result, expression)
     used = [result, *accesses(expression)]
     indices = tuple(dict.fromkeys(index for access in used for index in access.indices))
@@ -71,28 +74,24 @@ def parse(text: str) -> Statement:
         value, column = option["value"], option.start("value") + 1
         match option["kind"]:
             case "f":
-                tensor, levels = _parse_format(value, column, orders)
+                tensor, levels = parse_format(value, column, orders)
                 if tensor in formats:
-                    _fail(column, f"tensor {tensor} has a format already; give each tensor one -f")
+                    fail(column, f"tensor {tensor} has a format already; give each tensor one -f")
                 formats[tensor] = levels
             case "s" if value.startswith("parallelize("):
                 if lanes is not None:
-                    _fail(column, "an index is parallelized already; give one parallelize")
-                lanes = _parse_parallelize(value, column, indices)
+                    fail(column, "an index is parallelized already; give one parallelize")
+                lanes = parse_parallelize(value, column, indices)
             case "s":
                 if order is not None:
-                    _fail(column, "there is a loop order already; give one -s")
-                order = _parse_reorder(value, column, indices)
+                    fail(column, "there is a loop order already; give one -s")
+                order = parse_reorder(value, column, indices)
             case kind:
-                _fail(option.start() + 1, f"unknown option -{kind}; the options are -f and -s")
+                fail(option.start() + 1, f"unknown option -{kind}; the options are -f and -s")
     for tensor, count in orders.items():
         formats.setdefault(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
     ordered = {tensor: formats[tensor] for tensor in orders}
     return Statement(result, expression, ordered, order or indices, lanes)
-
-
-def _fail(column: int, problem: str) -> NoReturn:
-    raise WorkloadError(f"expression, column {column}: {problem}")
 
 
 def _check_names(result: Access, expression: Expression) -> None:
@@ -104,101 +103,26 @@ def _check_names(result: Access, expression: Expression) -> None:
         shown = str(access)
         for index in access.indices:
             if access.indices.count(index) > 1:
-                _fail(
+                fail(
                     access.column,
                     f"index {index} appears twice in {shown}; a diagonal cannot be read or "
                     "written, use an index for each mode",
                 )
         if access.tensor in indices:
-            _fail(access.column, f"{access.tensor} is an index and cannot also be a tensor")
+            fail(access.column, f"{access.tensor} is an index and cannot also be a tensor")
         if access is not result and access.tensor == result.tensor:
-            _fail(
+            fail(
                 access.column,
                 f"result {access.tensor} cannot also be an operand; give the result its own name",
             )
         known = first.setdefault(access.tensor, access)
         if len(known.indices) != len(access.indices):
-            _fail(
+            fail(
                 access.column,
-                f"tensor {access.tensor} has {_count(len(access.indices), 'index', 'indices')} "
+                f"tensor {access.tensor} has {counted(len(access.indices), 'index', 'indices')} "
                 f"here and {len(known.indices)} in column {known.column}; "
                 "a tensor has one order",
             )
-
-
-def _parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str, TensorFormat]:
-    """``B:ss:1,0`` with the position of its first character."""
-    tensor, *parts = value.split(":")
-    if tensor not in orders:
-        names = ", ".join(orders)
-        shown = f"tensor {tensor}" if tensor else "an empty name"
-        _fail(column, f"-f names {shown}, which is not in the expression; it has {names}")
-    if not 1 <= len(parts) <= 2:
-        _fail(column, f"-f={value} must be TENSOR:LEVELS or TENSOR:LEVELS:MODES, such as B:ss:1,0")
-    levels, count = parts[0], orders[tensor]
-    column += len(tensor) + 1
-    for place, level in enumerate(levels):
-        if level not in LEVEL_FORMATS:
-            _fail(column + place, f"level format {quoted(level)} must be one of {_LEVELS}")
-    if len(levels) != count:
-        _fail(
-            column,
-            f"format {levels or '(empty)'} has {_count(len(levels), 'level')}, but tensor {tensor} "
-            f"has {_count(count, 'index', 'indices')}; it must have one level for each",
-        )
-    modes = tuple(range(count))
-    if len(parts) == 2 and (count or parts[1]):
-        column += len(levels) + 1
-        texts = parts[1].split(",")
-        if sorted(texts) != sorted(map(str, modes)):
-            wanted = ", ".join(map(str, modes)) or "nothing"
-            _fail(column, f"mode order {parts[1] or '(empty)'} must name each of {wanted} once")
-        modes = tuple(map(int, texts))
-    return tensor, TensorFormat(tuple(LEVEL_FORMATS[level] for level in levels), modes)
-
-
-def _parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, ...]:
-    """``reorder(i,k,j)`` with the position of its first character."""
-    match = re.fullmatch(r"reorder\((.*)\)", value)
-    if match is None:
-        _fail(
-            column,
-            f"-s={value} must be reorder(…) with every index, outermost first, or parallelize(i,N)",
-        )
-    names: list[str] = []
-    column += match.start(1)
-    for part in match[1].split(",") if match[1].strip() else []:
-        name = part.strip()
-        at = column + len(part) - len(part.lstrip())
-        column += len(part) + 1
-        if not _NAME.fullmatch(name) or name not in indices:
-            known = ", ".join(indices) or "no index"
-            _fail(at, f"index {quoted(name)} is not in the expression; it has {known}")
-        if name in names:
-            _fail(at, f"index {name} appears twice in the loop order")
-        names.append(name)
-    missing = [index for index in indices if index not in names]
-    if missing:
-        _fail(column, f"index {missing[0]} is missing in the loop order; it must name every index")
-    return tuple(names)
-
-
-def _parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
-    """``parallelize(i,4)`` with the position of its first character."""
-    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*(\d{1,4})\s*\)", value)
-    if match is None or not 2 <= int(match[2]) <= MAX_LANES:
-        _fail(
-            column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"
-        )
-    if match[1] not in indices:
-        known = ", ".join(indices) or "no index"
-        place = column + match.start(1)
-        _fail(place, f"index {quoted(match[1])} is not in the expression; it has {known}")
-    return match[1], int(match[2])
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 @dataclass(frozen=True)
@@ -217,7 +141,7 @@ def _tokens(text: str) -> list[_Token]:
             continue
         match = _TOKEN.match(text, position)
         if match is None:
-            _fail(position + 1, f"unexpected character {quoted(text[position])}")
+            fail(position + 1, f"unexpected character {quoted(text[position])}")
         tokens.append(_Token(match.lastgroup or "", match[0], position + 1))
         position = match.end()
     tokens.append(_Token("end", "the end", len(text.rstrip()) + 1))
@@ -232,40 +156,40 @@ class _Parser:
         self._operands = 0
         self._depth = 0
 
-    def statement(self) -> tuple[Access, Expression]:
+    def statement(self) -> tuple[Access, Written]:
         token = self._rest[-1]
         if token.kind != "name":
-            _fail(token.column, f"expected a result such as X(i,j), found {_shown(token)}")
-        if token.text in FUNCTIONS:
-            _fail(token.column, f"{token.text} is a function and cannot be the result's name")
+            fail(token.column, f"expected a result such as X(i,j), found {_shown(token)}")
+        if token.text in (*FUNCTIONS, SUM):
+            fail(token.column, f"{token.text} is a function and cannot be the result's name")
         result = self._access(self._rest.pop())
         self._expect("=", ("=",))
         expression = self._sum()
         token = self._rest[-1]
         if token.kind != "end":
-            _fail(token.column, f"expected an operator or the end, found {_shown(token)}")
+            fail(token.column, f"expected an operator or the end, found {_shown(token)}")
         return result, expression
 
-    def _sum(self) -> Expression:
+    def _sum(self) -> Written:
         value = self._product()
         while self._rest[-1].text in ("+", "-"):
             function = "add" if self._pop().text == "+" else "sub"
             value = Call(function, (value, self._product()))
         return value
 
-    def _product(self) -> Expression:
+    def _product(self) -> Written:
         value = self._signed()
         while self._rest[-1].text in ("*", "/"):
             sign = self._pop()
             if sign.text == "/":
-                _fail(sign.column, "division is not supported; multiply by reciprocal(…)")
+                fail(sign.column, "division is not supported; multiply by reciprocal(…)")
             value = Call("mul", (value, self._signed()))
         return value
 
-    def _signed(self) -> Expression:
+    def _signed(self) -> Written:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            _fail(self._rest[-1].column, f"parts are nested deeper than {MAX_DEPTH}")
+            fail(self._rest[-1].column, f"parts are nested deeper than {MAX_DEPTH}")
         if self._rest[-1].text == "-":
             self._pop()
             value = self._signed()
@@ -278,29 +202,41 @@ class _Parser:
         self._depth -= 1
         return value
 
-    def _atom(self) -> Expression:
+    def _atom(self) -> Written:
         token = self._pop()
         self._operands += 1
         if self._operands > MAX_OPERANDS:
-            _fail(token.column, f"there are more than {MAX_OPERANDS} operands")
+            fail(token.column, f"there are more than {MAX_OPERANDS} operands")
         if token.kind == "number":
             number = float(token.text)
             if math.isinf(number):
-                _fail(token.column, "a number is too large; it must be finite in float64")
+                fail(token.column, "a number is too large; it must be finite in float64")
             if number == 0 and is_not_zero(token.text):
-                _fail(token.column, f"a number is too small; it {NOT_BELOW}")
+                fail(token.column, f"a number is too small; it {NOT_BELOW}")
             return Constant(number)
         if token.text == "(":
             value = self._sum()
             self._expect(")", ("+", "-", "*", ")"))
             return value
         if token.kind != "name":
-            _fail(token.column, f"expected an operand, found {_shown(token)}")
+            fail(token.column, f"expected an operand, found {_shown(token)}")
+        if token.text == SUM:
+            return self._over(token)
         if token.text in FUNCTIONS:
             return self._call(token)
         return self._access(token)
 
-    def _call(self, name: _Token) -> Expression:
+    def _over(self, name: _Token) -> Written:
+        self._expect("(", ("(",))
+        index = self._pop()
+        if index.kind != "name":
+            fail(index.column, f"expected an index, found {_shown(index)}")
+        self._expect(",", (",",))
+        part = self._sum()
+        self._expect(")", ("+", "-", "*", ")"))
+        return Sum(index.text, part, name.column)
+
+    def _call(self, name: _Token) -> Written:
         self._expect("(", ("(",))
         arguments = [self._sum()]
         while self._rest[-1].text == ",":
@@ -309,9 +245,9 @@ class _Parser:
         self._expect(")", (",", ")"))
         wanted = FUNCTIONS[name.text]
         if len(arguments) != wanted:
-            _fail(
+            fail(
                 name.column,
-                f"{name.text} has {_count(len(arguments), 'argument')} and must have {wanted}",
+                f"{name.text} has {counted(len(arguments), 'argument')} and must have {wanted}",
             )
         return Call(name.text, tuple(arguments))
 
@@ -323,7 +259,7 @@ class _Parser:
         while self._rest[-1].text != ")" or indices:
             token = self._pop()
             if token.kind != "name":
-                _fail(token.column, f"expected an index, found {_shown(token)}")
+                fail(token.column, f"expected an index, found {_shown(token)}")
             indices.append(token.text)
             if self._rest[-1].text != ",":
                 break
@@ -334,14 +270,14 @@ class _Parser:
     def _pop(self) -> _Token:
         token = self._rest[-1]
         if token.kind == "end":
-            _fail(token.column, "the expression ends too early")
+            fail(token.column, "the expression ends too early")
         return self._rest.pop()
 
     def _expect(self, text: str, allowed: Sequence[str]) -> None:
         token = self._rest[-1]
         if token.text != text:
             wanted = " or ".join(allowed)
-            _fail(token.column, f"expected {wanted}, found {_shown(token)}")
+            fail(token.column, f"expected {wanted}, found {_shown(token)}")
         self._rest.pop()
 
 

@@ -87,7 +87,7 @@ def test_long_sums_of_products_are_joined_in_pairs() -> None:
         "X(i,j)=relu(B(i,j))-2*C(i,j) -f=X:ss -f=B:ss -f=C:sd",
         "x(i)=max(b(i),c(i))*d(i) -f=x:s -f=b:s -f=c:b -f=d:d",
         "x(i)=max(b(i),1)-min(c(i),b(i)) -f=x:d -f=b:s -f=c:s",
-        "x(i)=relu(B(i,j)*c(j)) -f=x:s -f=B:ss -f=c:s",
+        "x(i)=sum(j,relu(B(i,j)*c(j))) -f=x:s -f=B:ss -f=c:s",
         "X(i,j)=B(i,j)*C(i,j)+D(i,j)*E(i,j) -f=X:ss -f=B:ss -f=C:sd -f=D:ds -f=E:bb",
         "X(i,j)=b(i)*c(j)+D(i,j) -f=X:ss -f=b:s -f=c:s -f=D:ss",
         "x(i)=b(i)*c(i)*d(i)*e(i) -f=x:b -f=b:b -f=c:b -f=d:b -f=e:s",

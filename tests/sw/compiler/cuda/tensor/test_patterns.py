@@ -131,7 +131,7 @@ def test_sizes_that_kernels_are_made_for() -> None:
         ),
         ("X(i,j)=B(i,k)*C(k,j)-D(i,k)*C(k,j) -f=B:ds", f": operator -: {LACKS}: {FORMS}"),
         ("X(i,j)=-B(i,k)*C(k,j) -f=B:ds", f": operator -: {LACKS}: {FORMS}"),
-        ("X(i,j)=relu(B(i,k)*C(k,j)) -f=B:ds", f": operator relu: {LACKS}: {FORMS}"),
+        ("X(i,j)=sum(k,relu(B(i,k)*C(k,j))) -f=B:ds", f": operator relu: {LACKS}: {FORMS}"),
         ("X(i,j)=2*B(i,k)*C(k,j) -f=B:ds", f": the number 2.0: {LACKS}: {FORMS}"),
         ("X(i,j)=(B(i,k)+D(i,k))*C(k,j)", f": a product of a sum: {LACKS}: {FORMS}"),
         ("X(i,j)=B(i,j)", f", column 8: term B(i,j): {LACKS}: {FORMS}"),

@@ -1,0 +1,88 @@
+"""Options of the notation of tensor expressions: formats, the order of loops, and lanes.
+
+Each function takes an option's value and the column of its first character, and raises
+``WorkloadError`` that names a column.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hw.lib.errors import quoted
+from hw.sam.block_types import MAX_LANES
+from sw.workloads.tensor.columns import counted, fail
+from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+
+_LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str, TensorFormat]:
+    """``B:ss:1,0`` with the position of its first character."""
+    tensor, *parts = value.split(":")
+    if tensor not in orders:
+        names = ", ".join(orders)
+        shown = f"tensor {tensor}" if tensor else "an empty name"
+        fail(column, f"-f names {shown}, which is not in the expression; it has {names}")
+    if not 1 <= len(parts) <= 2:
+        fail(column, f"-f={value} must be TENSOR:LEVELS or TENSOR:LEVELS:MODES, such as B:ss:1,0")
+    levels, count = parts[0], orders[tensor]
+    column += len(tensor) + 1
+    for place, level in enumerate(levels):
+        if level not in LEVEL_FORMATS:
+            fail(column + place, f"level format {quoted(level)} must be one of {_LEVELS}")
+    if len(levels) != count:
+        fail(
+            column,
+            f"format {levels or '(empty)'} has {counted(len(levels), 'level')}, but tensor "
+            f"{tensor} has {counted(count, 'index', 'indices')}; it must have one level for each",
+        )
+    modes = tuple(range(count))
+    if len(parts) == 2 and (count or parts[1]):
+        column += len(levels) + 1
+        texts = parts[1].split(",")
+        if sorted(texts) != sorted(map(str, modes)):
+            wanted = ", ".join(map(str, modes)) or "nothing"
+            fail(column, f"mode order {parts[1] or '(empty)'} must name each of {wanted} once")
+        modes = tuple(map(int, texts))
+    return tensor, TensorFormat(tuple(LEVEL_FORMATS[level] for level in levels), modes)
+
+
+def parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, ...]:
+    """``reorder(i,k,j)`` with the position of its first character."""
+    match = re.fullmatch(r"reorder\((.*)\)", value)
+    if match is None:
+        fail(
+            column,
+            f"-s={value} must be reorder(…) with every index, outermost first, or parallelize(i,N)",
+        )
+    names: list[str] = []
+    column += match.start(1)
+    for part in match[1].split(",") if match[1].strip() else []:
+        name = part.strip()
+        at = column + len(part) - len(part.lstrip())
+        column += len(part) + 1
+        if not _NAME.fullmatch(name) or name not in indices:
+            known = ", ".join(indices) or "no index"
+            fail(at, f"index {quoted(name)} is not in the expression; it has {known}")
+        if name in names:
+            fail(at, f"index {name} appears twice in the loop order")
+        names.append(name)
+    missing = [index for index in indices if index not in names]
+    if missing:
+        fail(column, f"index {missing[0]} is missing in the loop order; it must name every index")
+    return tuple(names)
+
+
+def parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
+    """``parallelize(i,4)`` with the position of its first character."""
+    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*(\d{1,4})\s*\)", value)
+    if match is None or not 2 <= int(match[2]) <= MAX_LANES:
+        fail(
+            column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"
+        )
+    if match[1] not in indices:
+        known = ", ".join(indices) or "no index"
+        place = column + match.start(1)
+        fail(place, f"index {quoted(match[1])} is not in the expression; it has {known}")
+    return match[1], int(match[2])

@@ -1,0 +1,216 @@
+"""Sums over indices that the result lacks: where they may stand, and which must be written out.
+
+A sum is over a whole term of the top sum. Where all uses of its index are inside of one function
+that is not linear, a reader may take it for the function of the sum, so that it must be written as
+``sum(k,…)``. Source of the other reading: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA
+2017, section 3, where a sum is over the smallest part that has all uses of its index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import NoReturn, TypeAlias
+
+from hw.lib.errors import short
+from sw.workloads.tensor.columns import fail
+from sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Constant, Expression, accesses
+
+SUM = "sum"
+"""What sums are called."""
+
+_ADDED, _SIGNED = ("add", "sub"), "neg"
+_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+
+
+@dataclass(frozen=True)
+class Sum:
+    """``sum(k,part)``, at its column."""
+
+    index: str
+    part: Written
+    column: int
+
+
+Written: TypeAlias = "Access | Constant | Call[Written] | Sum"
+"""An expression, with the sums that are written out."""
+
+
+def without_sums(result: Access, written: Written) -> Expression:
+    """The expression, whose every sum is over the term that it is in.
+
+    Raises ``WorkloadError`` naming the column of a sum that is not over a whole term, and of an
+    index that is summed inside of a function.
+    """
+    for term in _terms(written):
+        _check_term(result, term)
+    return _bare(written)
+
+
+def _terms(written: Written) -> Iterator[Written]:
+    """The parts of the top sum."""
+    if isinstance(written, Call) and written.function in (*_ADDED, _SIGNED):
+        for part in written.arguments:
+            yield from _terms(part)
+    else:
+        yield written
+
+
+def _bare(written: Written) -> Expression:
+    match written:
+        case Sum():
+            return _bare(written.part)
+        case Call(function, arguments):
+            return Call(function, tuple(map(_bare, arguments)))
+    return written
+
+
+def _check_term(result: Access, term: Written) -> None:
+    bare = _bare(term)
+    uses = [index for access in accesses(bare) for index in access.indices]
+    sums = list(_sums(term))
+    for place, each in enumerate(sums):
+        own = [index for access in accesses(_bare(each.part)) for index in access.indices]
+        if each.index in result.indices:
+            fail(each.column, f"index {each.index} is one of {result}; a sum is over another")
+        if each.index not in own:
+            fail(each.column, f"index {each.index} is not in what is summed")
+        if each.index in (other.index for other in sums[:place]):
+            fail(each.column, f"index {each.index} is summed already")
+        if own.count(each.index) < uses.count(each.index):
+            fail(
+                each.column,
+                f"index {each.index} is also used outside of the sum over it; "
+                "give it another name there",
+            )
+    inner: Expression = bare
+    while isinstance(inner, Call) and inner.function == _SIGNED:
+        (inner,) = inner.arguments
+    if sums and isinstance(inner, Call) and inner.function in _ADDED:
+        fail(sums[0].column, "a sum is of one term; write a sum of each term")
+    known = {*result.indices, *(each.index for each in sums)}
+    hidden: dict[str, Call[Expression]] = {}
+    for index in dict.fromkeys(uses):
+        if index not in known and (call := _hidden_in(bare, index)) is not None:
+            hidden[index] = call
+    if hidden:
+        _refuse_hidden(bare, hidden, [*known, *uses])
+
+
+def _sums(written: Written) -> Iterator[Sum]:
+    """Those of a term, from the outermost on."""
+    match written:
+        case Sum():
+            yield written
+            yield from _sums(written.part)
+        case Call("mul" | "neg", arguments):
+            for part in arguments:
+                yield from _sums(part)
+        case Call(function, arguments):
+            inside = next((each for part in arguments for each in _any_sums(part)), None)
+            if inside is not None:
+                what = "an addition" if function in _ADDED else function
+                fail(
+                    inside.column,
+                    f"a sum inside of {what} is not supported; it must be a term or a factor of "
+                    "one: compute it by a statement of its own",
+                )
+
+
+def _any_sums(written: Written) -> Iterator[Sum]:
+    match written:
+        case Sum():
+            yield written
+        case Call(_, arguments):
+            for part in arguments:
+                yield from _any_sums(part)
+
+
+def _hidden_in(expression: Expression, index: str) -> Call[Expression] | None:
+    """The innermost function that is not linear with all uses of an index in it, if there is
+    one."""
+    found = None
+    while isinstance(expression, Call):
+        if expression.function in FUNCTIONS:
+            found = expression
+        inside = [part for part in expression.arguments if _uses(part, index)]
+        if len(inside) > 1:
+            break
+        (expression,) = inside
+    return found
+
+
+def _uses(expression: Expression, index: str) -> bool:
+    return any(index in access.indices for access in accesses(expression))
+
+
+def _refuse_hidden(
+    term: Expression, hidden: dict[str, Call[Expression]], names: Collection[str]
+) -> NoReturn:
+    """Names both meanings and how each is written."""
+    index, call = next(iter(hidden.items()))
+    own = [each for each, around in hidden.items() if around is call]
+    access = next(access for access in accesses(term) if index in access.indices)
+    taken = {*names, *(each.tensor for each in accesses(term))}
+    free = (name for number in count() if (name := f"T{number or ''}") not in taken)
+    first, arguments = [], []
+    for argument in call.arguments:
+        if not any(_uses(argument, each) for each in own):
+            arguments.append(argument)
+            continue
+        indices = dict.fromkeys(i for each in accesses(argument) for i in each.indices)
+        total = Access(next(free), tuple(i for i in indices if i not in own))
+        first.append(f"{total}={text_of(argument)}")
+        arguments.append(total)
+    after = _replaced(term, call, Call(call.function, tuple(arguments)))
+    outside = [each for each in hidden if each not in own]
+    fail(
+        access.column,
+        f"index {index} of {short(access)} is summed inside of "
+        f"{call.function}, which is not linear: for a sum of {call.function} write "
+        f"{short(_summed(term, hidden))}; for {call.function} of a sum compute "
+        f"{short(' and '.join(first))} first, in a statement of its own, and write "
+        f"{short(_summed(after, outside))} here",
+    )
+
+
+def _replaced(expression: Expression, old: Call[Expression], new: Call[Expression]) -> Expression:
+    if expression is old:
+        return new
+    if isinstance(expression, Call):
+        arguments = tuple(_replaced(part, old, new) for part in expression.arguments)
+        return Call(expression.function, arguments)
+    return expression
+
+
+def _summed(expression: Expression, indices: Iterable[str]) -> str:
+    text = text_of(expression)
+    for index in indices:
+        text = f"{SUM}({index},{text})"
+    return text
+
+
+def text_of(expression: Expression) -> str:
+    """The expression in the notation."""
+    match expression:
+        case Access():
+            return str(expression)
+        case Constant():
+            return expression.tensor
+        case Call(function, arguments):
+            parts = list(map(text_of, arguments))
+    if function in FUNCTIONS:
+        return f"{function}({','.join(parts)})"
+    if function == _SIGNED:
+        return f"-{_bracketed(parts[0], arguments[0], (*_ADDED, 'mul'))}"
+    left, right = arguments
+    wider = (*_ADDED, _SIGNED)
+    before = _bracketed(parts[0], left, wider if function == "mul" else ())
+    behind = _bracketed(parts[1], right, (*wider, "mul") if function == "mul" else wider)
+    return f"{before}{_SIGNS[function]}{behind}"
+
+
+def _bracketed(text: str, expression: Expression, functions: Iterable[str]) -> str:
+    inside = isinstance(expression, Call) and expression.function in functions
+    return f"({text})" if inside else text

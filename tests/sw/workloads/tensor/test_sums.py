@@ -1,0 +1,172 @@
+"""Sums over indices that the result lacks: written out, implied, and refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from sw.compiler.cuda.tensor.patterns import match
+from sw.workloads.loops.tensor_expression import expression_nest
+from sw.workloads.tensor.expression import FUNCTIONS, accesses
+from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.sums import text_of
+from tests.support.errors import refused
+
+PRODUCT = (
+    "expression, column 13: index k of A(i,k) is summed inside of relu, which is not linear: for a "
+    "sum of relu write sum(k,relu(A(i,k)*B(k,j))); for relu of a sum compute "
+    "T(i,j)=A(i,k)*B(k,j) first, in a statement of its own, and write relu(T(i,j)) here"
+)
+
+
+@pytest.mark.parametrize("read", [parse, expression_nest, lambda text: match(parse(text))])
+def test_a_function_of_what_is_summed_is_refused_wherever_it_is_read(read) -> None:
+    with refused(PRODUCT):
+        read("X(i,j)=relu(A(i,k)*B(k,j)) -f=A:ss -f=B:ss")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_is_taken_for_one_that_is_not_linear(function: str) -> None:
+    arguments = "A(i,k)" if FUNCTIONS[function] == 1 else "A(i,k),b(i)"
+    after = arguments.replace("A(i,k)", "T(i)")
+    column = 7 + len(function)
+    with refused(
+        f"expression, column {column}: index k of A(i,k) is summed inside of {function}, which is "
+        f"not linear: for a sum of {function} write sum(k,{function}({arguments})); for "
+        f"{function} of a sum compute T(i)=A(i,k) first, in a statement of its own, and write "
+        f"{function}({after}) here"
+    ):
+        parse(f"x(i)={function}({arguments})")
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "first", "after"),
+    [
+        ("x=exp(b(i))", "sum(i,exp(b(i)))", "T=b(i)", "exp(T)"),
+        (
+            "x(i)=c(i)-exp(A(i,k))*d(i)",
+            "sum(k,exp(A(i,k))*d(i))",
+            "T(i)=A(i,k)",
+            "exp(T(i))*d(i)",
+        ),
+        (
+            "x(i)=b(i)*(c(i)+relu(-(A(i,k)-c(i))))",
+            "sum(k,b(i)*(c(i)+relu(-(A(i,k)-c(i)))))",
+            "T(i)=-(A(i,k)-c(i))",
+            "b(i)*(c(i)+relu(T(i)))",
+        ),
+        (
+            "x(i)=max(A(i,k)*2,T(i,k))",
+            "sum(k,max(A(i,k)*2.0,T(i,k)))",
+            "T1(i)=A(i,k)*2.0 and T2(i)=T(i,k)",
+            "max(T1(i),T2(i))",
+        ),
+        (
+            "x(i)=relu(tanh(A(i,k)))",
+            "sum(k,relu(tanh(A(i,k))))",
+            "T(i)=A(i,k)",
+            "relu(tanh(T(i)))",
+        ),
+        (
+            "x=relu(exp(a(i))*b(j))",
+            "sum(j,sum(i,relu(exp(a(i))*b(j))))",
+            "T=a(i)",
+            "sum(j,relu(exp(T)*b(j)))",
+        ),
+        (
+            "X(i,j)=relu(A(i,k)*B(k,l))*C(l,j)",
+            "sum(k,relu(A(i,k)*B(k,l))*C(l,j))",
+            "T(i,l)=A(i,k)*B(k,l)",
+            "relu(T(i,l))*C(l,j)",
+        ),
+    ],
+)
+def test_both_meanings_are_named_and_can_be_written(
+    text: str, total: str, first: str, after: str
+) -> None:
+    with pytest.raises(Exception) as caught:
+        parse(text)
+    assert f" write {total}; " in str(caught.value)
+    assert f" compute {first} first, " in str(caught.value)
+    assert str(caught.value).endswith(f" and write {after} here")
+    result = text.partition("=")[0]
+    for statement in (f"{result}={total}", f"{result}={after}", *first.split(" and ")):
+        parse(statement)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "exp(A(i,k))*B(k,j)",
+        "relu(A(i,k))*relu(B(k,j))",
+        "max(A(i,k),0.5)*B(k,j)-C(i,j)",
+        "relu(C(i,j))+A(i,k)*B(k,j)",
+        "2*(A(i,k)+C(i,j))*B(k,j)",
+    ],
+)
+def test_sums_of_products_with_functions_stay(expression: str) -> None:
+    assert text_of(parse(f"X(i,j)={expression}").expression).replace(".0", "") == expression
+
+
+@pytest.mark.parametrize(
+    ("written", "bare"),
+    [
+        ("sum(k,relu(A(i,k)))", "relu(A(i,k))"),
+        ("sum(k,A(i,k)*b(k))", "A(i,k)*b(k)"),
+        ("2*sum(k,relu(A(i,k)))*c(i)", "2*relu(A(i,k))*c(i)"),
+        ("-sum(k,sum(l,relu(A(i,k)*B(k,l))))", "-relu(A(i,k)*B(k,l))"),
+        ("c(i)-sum(k,exp(A(i,k)))+sum(k,c(i)*A(i,k))", "c(i)-exp(A(i,k))+c(i)*A(i,k)"),
+        ("sum(k,c(i)*(A(i,k)+relu(A(i,k))))", "c(i)*(A(i,k)+relu(A(i,k)))"),
+    ],
+)
+def test_sums_that_are_written_out(written: str, bare: str) -> None:
+    expression = parse(f"x(i)={written}").expression
+    assert text_of(expression).replace(".0", "") == bare
+    first = next(accesses(expression))
+    assert written[first.column - 6 :].startswith(str(first))
+
+
+@pytest.mark.parametrize(
+    ("expression", "column", "problem"),
+    [
+        (
+            "relu(sum(k,A(i,k)))",
+            11,
+            "a sum inside of relu is not supported; it must be a term or a factor of one: compute "
+            "it by a statement of its own",
+        ),
+        (
+            "b(i)*(c(i)+sum(k,relu(A(i,k))))",
+            17,
+            "a sum inside of an addition is not supported; it must be a term or a factor of one: "
+            "compute it by a statement of its own",
+        ),
+        ("sum(k,A(i,k)+b(k))", 6, "a sum is of one term; write a sum of each term"),
+        ("-sum(k,-(A(i,k)-b(k)))", 7, "a sum is of one term; write a sum of each term"),
+        ("sum(i,b(i))", 6, "index i is one of x(i); a sum is over another"),
+        ("sum(k,b(i))", 6, "index k is not in what is summed"),
+        (
+            "sum(k,A(i,k))*c(k)",
+            6,
+            "index k is also used outside of the sum over it; give it another name there",
+        ),
+        ("sum(k,sum(k,A(i,k)))", 12, "index k is summed already"),
+        ("sum(3,b(i))", 10, "expected an index, found '3'"),
+        ("sum(b(i))", 11, "expected ,, found '('"),
+        ("sum", 9, "expected (, found the end"),
+    ],
+)
+def test_sums_that_cannot_be(expression: str, column: int, problem: str) -> None:
+    with refused(f"expression, column {column}: {problem}"):
+        parse(f"x(i)={expression}")
+
+
+def test_no_tensor_is_called_sum() -> None:
+    with refused("expression, column 1: sum is a function and cannot be the result's name"):
+        parse("sum(i)=b(i)")
+
+
+def test_a_long_expression_is_shortened() -> None:
+    term = "*".join(["A(i,k)"] * 299)
+    with pytest.raises(Exception, match="is summed inside of relu") as caught:
+        parse(f"x(i)=relu({term})")
+    assert len(str(caught.value)) < 1000
