@@ -18,6 +18,7 @@ from sw.compiler.sam.dot_generations import modernise
 from sw.compiler.sam.dot_netlist import Netlist, Node
 from sw.compiler.sam.dot_syntax import DotGraph, parse_dot
 from sw.compiler.sam.dot_write import JOINERS
+from sw.compiler.sam.empty_fibers import remove_other_drops
 from sw.compiler.sam.passes import (
     attach_coordinates,
     mark_empty_fibers,
@@ -51,7 +52,8 @@ def read_dot(text: str, name: str) -> ReadGraph:
         modernise(netlist)
         blocks = _Builder(netlist, formats).blocks()
         try:
-            graph = mark_empty_fibers(attach_coordinates(remove_unused(blocks.graph())))
+            graph = remove_other_drops(remove_unused(blocks.graph()))
+            graph = mark_empty_fibers(attach_coordinates(graph))
             if not any("skip" in node.values for node in netlist.nodes.values()):
                 graph = mark_skips(graph)
             verify(graph)

@@ -6,10 +6,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable
 from functools import partial
 
-from hw.sam.block_types import COMPRESSED, DENSE
+from hw.sam.block_types import COMPRESSED
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.passes import Pass, Trace
 from sw.compiler.sam.dumps import graph_texts
+from sw.compiler.sam.empty_fibers import recorded
 from sw.compiler.sam.streams import Output, trace
 
 # Parameters that say what a block works for, not what it does.
@@ -130,35 +131,9 @@ def _nearest(graph: Graph, name: str, outputs: Collection[Output]) -> Output | N
 
 
 def mark_empty_fibers(graph: Graph) -> Graph:
-    """Writers keep the empty fibers whose coordinates the writer outside writes. O(blocks).
-
-    The outermost fiber is always kept. Where the writer outside drops coordinates, it is those of
-    empty fibers. Below two compressed levels or more, an empty fiber cannot be distinguished from
-    one around it, and none is kept; there a fiber is empty only if its coordinate has been dropped.
-    """
-    writers = {
-        (block["tensor"], block["level"]): block
-        for block in graph.blocks
-        if block.type == "fiberwrite"
-    }
-
-    def keeps(block: Block) -> bool:
-        outer = writers.get((block["tensor"], block["level"] - 1))
-        if outer is None or outer["format"] == DENSE:
-            return True
-        return block["level"] == 1 and not _is_dropped(graph, outer)
-
-    return _marked(graph, "fiberwrite", "keep_empty", keeps)
-
-
-def _is_dropped(graph: Graph, writer: Block) -> bool:
-    """Whether coordinates of empty fibers have been dropped from what ``writer`` writes."""
-    edge = graph.drivers[writer.name, "crd"]
-    while graph[edge.source].type == "crddrop":
-        if edge.output == "out_outer":
-            return True
-        edge = graph.drivers[edge.source, "inner"]
-    return False
+    """Writers record the fibers that say where the result's are empty, see ``recorded``."""
+    kept = recorded(graph)
+    return _marked(graph, "fiberwrite", "keep_empty", lambda block: kept[block.name])
 
 
 def mark_skips(graph: Graph, skip: bool = True) -> Graph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import DENSE
 from hw.sam.graph import Block, Graph
+from sw.compiler.sam.empty_fibers import drops_by, drops_of, with_inner
 from sw.compiler.sam.streams import Loops, StreamTable, before_drops, is_complete, names, trace
 
 
@@ -56,6 +57,19 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
         raise WorkloadError(
             f"graph: valwrite {values[0].name}: val lies in {len(inner)} loops; must lie in "
             f"{len(levels)}, as many as tensor {tensor} has levels"
+        )
+    for outer, within in with_inner(levels):
+        for drop in drops_of(graph, outer):
+            if not drops_by(graph, table, drop, within):
+                what = f"what {within.name} writes" if within else "nothing, as no level is within"
+                raise WorkloadError(
+                    f"graph: fiberwrite {outer.name}: crddrop {drop.name} has removed coordinates "
+                    f"from crd by another stream; must be by {what}"
+                )
+    if levels and _read_loops(graph, table, levels[-1], "crd")[-1].origin != inner[-1].origin:
+        raise WorkloadError(
+            f"graph: valwrite {values[0].name}: val has other coordinates than the crd of "
+            f"{levels[-1].name}; both must come from one valdrop, or none"
         )
     for block in levels:
         loops = _read_loops(graph, table, block, "crd")

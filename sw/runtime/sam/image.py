@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED, DENSE
+from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE
 from hw.sam.block_types import Array as BlockArray
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
@@ -24,6 +24,7 @@ from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
 from sw.runtime.sam.model.interpreter import interpret
 from sw.runtime.sam.model.streams import ModelRun
+from sw.runtime.sam.written import written_levels
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import entry_name
 from sw.workloads.tensor.operands import bind_operands
@@ -32,8 +33,6 @@ from sw.workloads.tensor.shapes import check_shapes
 from sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
-    DenseLevel,
-    Level,
     Storage,
     restore_entries,
     store,
@@ -189,15 +188,10 @@ def result(
     shape = tuple(operands.sizes[index] for index in access.indices)
     if 0 in shape:  # Accumulators give a row of zeros for no row, too.
         return np.zeros((0, len(shape)), np.int64), np.zeros(0, np.uint32)
-    writers = {block["level"]: block for block in graph.blocks if block.type == "fiberwrite"}
-    levels: list[Level] = []
-    positions = 1
-    for number, (kind, mode) in enumerate(zip(format.levels, format.modes, strict=True)):
-        level, positions = _read_level(writers[number].name, kind, shape[mode], positions, memory)
-        levels.append(level)
+    levels = written_levels(graph, access.tensor, format, shape, memory)
     writer = next(block for block in graph.blocks if block.type == "valwrite")
     words = memory[f"{writer.name}_vals"].words.reshape(-1)
-    return restore_entries(format, shape, tuple(levels), words)
+    return restore_entries(format, shape, levels, words)
 
 
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
@@ -245,18 +239,3 @@ def _words(values: np.ndarray, format: str, name: Callable[[int], str]) -> np.nd
 def _rows(words: np.ndarray) -> Rows:
     rows = words if words.ndim == 2 else words[:, np.newaxis]
     return Rows(np.arange(len(rows)), rows)
-
-
-def _read_level(
-    writer: str, kind: str, size: int, fibers: int, memory: Mapping[str, Rows]
-) -> tuple[Level, int]:
-    """A level that ``writer`` has written below so many positions, and its own positions."""
-    if kind == DENSE:
-        return DenseLevel(size), fibers * size
-    if kind == COMPRESSED:
-        ends = memory[f"{writer}_seg"].words.reshape(-1).astype(np.int64)[:fibers]
-        coordinates = memory[f"{writer}_crd"].words.reshape(-1).astype(np.int64)
-        segments = np.concatenate([[0], ends])
-        return CompressedLevel(size, segments, coordinates), len(coordinates)
-    words = memory[f"{writer}_bv"].words.reshape(-1)[: fibers * -(-size // BITVECTOR_BITS)]
-    return BitvectorLevel(size, words, BITVECTOR_BITS), int(np.bitwise_count(words).sum())

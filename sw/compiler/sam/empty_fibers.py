@@ -1,0 +1,235 @@
+"""Empty fibers of results: where they may be, which coordinates go with them, and who records them.
+
+A coordinate may be written whose fiber, a level further in, is empty. A stop does not distinguish
+that fiber from one around it: below an empty fiber every level has a stop, too. The writers of the
+levels above say which one it was, as long as each records a fiber for every stop that it takes.
+Where drops have removed the coordinates of empty fibers, the fibers that are left are those with
+coordinates. ``sw.runtime.sam.written`` reads what is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from hw.sam.block_types import DENSE
+from hw.sam.graph import Block, Edge, Graph
+from sw.compiler.sam.iteration import MAX_KNOWN
+from sw.compiler.sam.streams import Output, StreamTable, trace
+
+Presence = frozenset[frozenset[str]]
+"""What is known of lookups that may have no position: of each set, by name, one has."""
+
+_LOOKUPS = ("fiberlookup", "bitvectorlookup")
+_UNIONS = ("union", "bitvectorunion")
+_INTERSECTIONS = ("intersect", "bitvectorintersect")
+
+
+def writers_of(graph: Graph) -> dict[str, list[Block]]:
+    """The writers of each tensor's levels, outermost first."""
+    found: dict[str, list[Block]] = {}
+    for block in graph.blocks:
+        if block.type == "fiberwrite":
+            found.setdefault(block["tensor"], []).append(block)
+    return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in found.items()}
+
+
+def with_inner(levels: list[Block]) -> Iterator[tuple[Block, Block | None]]:
+    """Each writer of a tensor's levels, and that of the next level further in, if there is one."""
+    yield from zip_longest(levels, levels[1:])
+
+
+def drops_of(graph: Graph, writer: Block) -> Iterator[Block]:
+    """The drops that have removed coordinates from what ``writer`` writes, the last one first."""
+    edge = graph.drivers[writer.name, "crd"]
+    while graph[edge.source].type == "crddrop":
+        if edge.output == "out_outer":
+            yield graph[edge.source]
+        edge = graph.drivers[edge.source, edge.output.removeprefix("out_")]
+
+
+def drops_by(graph: Graph, table: StreamTable, drop: Block, inner: Block | None) -> bool:
+    """Whether a drop removes the coordinates of the fibers that are empty in what ``inner``
+    writes."""
+    if inner is None:
+        return False
+    written, seen = graph.drivers[inner.name, "crd"], graph.drivers[drop.name, "inner"]
+    (one, other) = (table.loops[edge.source, edge.output] for edge in (written, seen))
+    return one[-1].origin == other[-1].origin
+
+
+def is_dropped(graph: Graph, outer: Block) -> bool:
+    """Whether the coordinates of empty fibers are gone from what ``outer`` writes. That no others
+    are, ``verify`` has checked."""
+    return any(True for _ in drops_of(graph, outer))
+
+
+def remove_other_drops(graph: Graph) -> Graph:
+    """Without drops by another stream than what is written a level further in.
+
+    Tools drop the coordinates of a level by those of the next one before these have been dropped
+    themselves, or not at all; what is recorded tells empty fibers then. O(drops · blocks).
+    """
+    while True:
+        table = trace(graph)
+        drop = next(_other_drops(graph, table), None)
+        if drop is None:
+            return graph
+        graph = _without(graph, drop)
+
+
+def _other_drops(graph: Graph, table: StreamTable) -> Iterator[Block]:
+    for levels in writers_of(graph).values():
+        for outer, inner in with_inner(levels):
+            for drop in drops_of(graph, outer):
+                if not drops_by(graph, table, drop, inner):
+                    yield drop
+
+
+def _without(graph: Graph, drop: Block) -> Graph:
+    before = {f"out_{port}": graph.drivers[drop.name, port] for port in ("outer", "inner")}
+    edges = []
+    for edge in graph.edges:
+        if edge.target == drop.name:
+            continue
+        if edge.source == drop.name:
+            source = before[edge.output]
+            edge = Edge(source.source, source.output, edge.target, edge.input)
+        edges.append(edge)
+    blocks = tuple(block for block in graph.blocks if block.name != drop.name)
+    return Graph(blocks, tuple(edges))
+
+
+def recorded(graph: Graph) -> dict[str, bool]:
+    """Whether each writer of a level, by name, records every fiber, or only those with coordinates.
+
+    The outermost fiber is always recorded, and those below dense levels. Below others, fibers that
+    may be empty are, whose coordinates are not dropped, and then, too, what says which of the
+    stops further in belong to them. O(blocks²).
+    """
+    found: dict[str, bool] = {}
+    for levels in writers_of(graph).values():
+        found |= _recorded(graph, levels)
+    return found
+
+
+def _recorded(graph: Graph, levels: list[Block]) -> dict[str, bool]:
+    fibers, around = _Fibers(graph), frozenset[frozenset[str]]()
+    gaps, dropped, keeps = list[bool](), list[bool](), list[bool]()
+    for number, writer in enumerate(levels):
+        edge = graph.drivers[writer.name, "crd"]
+        output = edge.source, edge.output
+        gap = writer["format"] != DENSE and not fibers.never_empty(output, around)
+        around |= fibers.known(output)
+        outer = levels[number - 1] if number else None
+        gaps.append(gap)
+        dropped.append(outer is not None and is_dropped(graph, outer))
+        if outer is None or outer["format"] == DENSE:
+            keeps.append(True)
+        else:
+            keeps.append(not dropped[-1] and (gap or number == 1))
+    for number in reversed(range(2, len(levels))):
+        if keeps[number] and not dropped[number] and any(gaps[1:number]):
+            above = (n for n in reversed(range(number)) if levels[n]["format"] != DENSE)
+            keeps[next(above, 0)] = True
+    return {writer.name: kept for writer, kept in zip(levels, keeps, strict=True)}
+
+
+class _Fibers:
+    """What is known of fibers of coordinates, whatever the data. Below a position of a compressed
+    or bitvector level of an operand a fiber is not empty."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def known(self, output: Output) -> Presence:
+        """Of the lookups that make a stream, at each of its coordinates."""
+        block = self._graph[output[0]]
+        if block.type in _LOOKUPS:
+            return frozenset({frozenset({block.name})})
+        if block.type in ("crddrop", "valdrop", "bitvectorexpand"):
+            port = "bv" if block.type == "bitvectorexpand" else output[1].removeprefix("out_")
+            return self.known(self._source(block, port))
+        if block.type in (*_UNIONS, *_INTERSECTIONS):
+            one, other = (self.known(lane) for lane in self._lanes(block))
+            if block.type in _INTERSECTIONS:
+                return one | other
+            if len(one) * len(other) <= MAX_KNOWN:
+                return frozenset(left | right for left in one for right in other)
+        return frozenset()
+
+    def never_empty(self, output: Output, around: Presence) -> bool:
+        """Whether no fiber of a stream is empty below a coordinate of the loop around, with what
+        is known in the loops ``around``."""
+        block = self._graph[output[0]]
+        match block.type:
+            case "fiberlookup" | "bitvectorlookup" | "union" | "bitvectorunion":
+                parts = list(self._parts(output))
+                filled = [part for part in parts if self._is_filled(part)]
+                if self._one_is_there(filled, around):
+                    return True
+                lanes = self._lanes(block) if block.type in _UNIONS else []
+                return any(self.never_empty(lane, around) for lane in lanes)
+            case "bitvectorexpand":
+                return self.never_empty(self._source(block, "bv"), around)
+            case "crddrop" if output[1] == "out_inner":
+                return self.never_empty(self._source(block, "inner"), around)
+            case "spaccumulator":
+                place = int(output[1].removeprefix("out_crd"))
+                further = f"full{place + 1}"
+                inside = place < block["order"] - 1 and not block[further]
+                return bool(block[f"full{place}"] or inside)
+            case "serializer":
+                lanes = [self._source(block, port) for port in block.inputs]
+                return all(self.never_empty(lane, around) for lane in lanes)
+        return False
+
+    def _parts(self, output: Output) -> Iterator[Block]:
+        """The lookups that a union is of."""
+        block = self._graph[output[0]]
+        if block.type in _LOOKUPS:
+            yield block
+        elif block.type in _UNIONS:
+            for lane in self._lanes(block):
+                yield from self._parts(lane)
+        elif block.type == "bitvectorexpand":
+            yield from self._parts(self._source(block, "bv"))
+
+    def _is_filled(self, lookup: Block) -> bool:
+        """Whether no fiber is empty where there is a reference."""
+        if lookup.type == "fiberlookup" and lookup["format"] == DENSE:
+            return True
+        outer = self._outer(lookup)
+        return outer is not None and not self._is_dense(outer)
+
+    def _is_dense(self, block: Block) -> bool:
+        return block.type == "locate" or block.parameters.get("format") == DENSE
+
+    def _one_is_there(self, lookups: list[Block], around: Presence) -> bool:
+        """Whether one of ``lookups`` has a reference, wherever the loop around is."""
+        from_root, names = False, set[str]()
+        for lookup in lookups:
+            outer = self._outer(lookup)
+            while outer is not None and outer.type == "locate":
+                outer = self._outer(outer)
+            from_root |= outer is None
+            names |= set() if outer is None else {outer.name}
+        return from_root or any(one <= names for one in around)
+
+    def _outer(self, block: Block) -> Block | None:
+        """The lookup or locate that gives a block's references; None: the root."""
+        output = self._source(block, "ref")
+        while (block := self._graph[output[0]]).type not in (*_LOOKUPS, "locate"):
+            if block.type == "root":
+                return None
+            port = {"parallelizer": "i", "serializer": "i0", "repeat": "ref"}.get(block.type)
+            output = self._source(block, port or output[1].removeprefix("out_"))
+        return block
+
+    def _lanes(self, joiner: Block) -> list[Output]:
+        kind = "bv" if joiner.type.startswith("bitvector") else "crd"
+        return [self._source(joiner, f"{kind}{lane}") for lane in "01"]
+
+    def _source(self, block: Block, port: str) -> Output:
+        edge = self._graph.drivers[block.name, port]
+        return edge.source, edge.output
