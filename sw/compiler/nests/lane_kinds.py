@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from enum import Enum
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from sw.compiler.nests.dependences.orders import allows_vectors
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
-from sw.compiler.nests.values import is_defined_inside
 
 _ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_BINARY, arith.SelectOp)
 
@@ -37,15 +37,13 @@ def of_each_lane(variable: str) -> str:
 def lane_kinds(loop: scf.ForOp, apart: Collection[str]) -> dict[SSAValue, Kind] | None:
     """Of all values of the body, that of loops in it, too; ``None`` where it cannot be done.
 
-    ``apart``: variables of which each lane has its own. O(operations).
+    ``apart``: variables of which each lane has its own. O(operations + accesses squared).
     """
     induction = loop.body.block.args[0]
     operations = list(loop.body.walk())
     changed = {each.variable.data for each in operations if isinstance(each, SetOp)}
     written = {each.memref for each in operations if isinstance(each, memref.StoreOp)}
-    loaded: set[SSAValue] = set()
-    stored_late: set[SSAValue] = set()
-    places: dict[SSAValue, set[tuple[object, ...]]] = {}
+    late: set[Operation] = set()
     kinds: dict[SSAValue, Kind] = {induction: Kind.COUNTING}
 
     def kind(value: SSAValue) -> Kind:
@@ -79,17 +77,12 @@ def lane_kinds(loop: scf.ForOp, apart: Collection[str]) -> dict[SSAValue, Kind] 
                 indices = operation.indices
                 is_across = _is_across(indices, induction, kinds)
                 is_same = all(kind(each) == Kind.SAME for each in indices)
-                if operation.memref in written:
-                    places.setdefault(operation.memref, set()).add(_place(indices))
-                    if is_across and not _is_own(indices[-1], induction, loop):
-                        return None
                 if isinstance(operation, memref.StoreOp):
                     if not is_across or kind(operation.value) == Kind.COUNTING:
                         return None
                     if kind(operation.value) == Kind.CHAINED:
-                        stored_late.add(operation.memref)
+                        late.add(operation)
                     continue
-                loaded.add(operation.memref)
                 if not is_across and (not is_same or operation.memref in written):
                     return None
                 made = Kind.APART if is_across else Kind.SAME
@@ -110,8 +103,7 @@ def lane_kinds(loop: scf.ForOp, apart: Collection[str]) -> dict[SSAValue, Kind] 
                     if highest == Kind.APART:
                         return None
         kinds |= dict.fromkeys(operation.results, made)
-    is_apart = all(len(each) == 1 for each in places.values()) and not loaded & stored_late
-    return kinds if is_apart else None
+    return kinds if allows_vectors(loop, late=late) else None
 
 
 def _is_across(
@@ -122,14 +114,3 @@ def _is_across(
         return False
     is_counting = kinds.get(indices[-1], Kind.SAME) == Kind.COUNTING
     return is_counting and affine_of(indices[-1]).terms.get(induction) == 1
-
-
-def _is_own(index: SSAValue, induction: SSAValue, loop: scf.ForOp) -> bool:
-    """Whether no loop inside brings a lane to where another one has been, or will be."""
-    others = set(affine_of(index).terms) - {induction}
-    return not any(is_defined_inside(each, loop) for each in others)
-
-
-def _place(indices: Sequence[SSAValue]) -> tuple[object, ...]:
-    found = [affine_of(each) for each in indices]
-    return tuple((each.constant, frozenset(each.terms.items())) for each in found)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from sw.compiler.nests.dependences.orders import allows_vectors
 from sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
@@ -36,17 +37,21 @@ _ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_SUMS)
 
 def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleOp:
     """The innermost loop of each chain steps over ``lanes`` iterations at once, where its loads and
-    what its callback reads and writes are neighbours, and operations are elementwise. Integer
-    streams are those that do not depend on the loop: addresses, alike in all lanes.
+    what its callback reads and writes are neighbours, and operations are elementwise; and where no
+    iteration needs what one of fewer than ``lanes`` before it has stored, or overwrites what one
+    behind it needs. Integer streams are those that do not depend on the loop: addresses, alike in
+    all lanes.
 
     Lanes beyond the loop's end are masked, unless its bounds are constants that leave none. With
     ``reassociate``, each lane has its own sum of what the loop adds up; see
-    ``sw.workloads.loops.lane_sums`` for their order. O(operations).
+    ``sw.workloads.loops.lane_sums`` for their order. O(operations + accesses squared).
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
         is_innermost = not any(isinstance(each, LOOPS) for each in loop.body.block.ops)
-        if is_innermost and loop.step.value.data == 1 and loop.vector is None:
+        if not is_innermost or loop.step.value.data != 1 or loop.vector is not None:
+            continue
+        if allows_vectors(loop, lanes):
             _vectorize(loop, lanes, reassociate)
     return module
 

@@ -1,0 +1,61 @@
+"""What an iteration needs of another one is there, at all levels and in coupled code."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.lib.errors import WorkloadError
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.compile import LEVELS
+from tests.support.dependent_nests import BODIES, dependent_nest, dependent_values
+from tests.support.tmu_programs import check
+
+CONFIG = TmuConfig(lanes=4)
+
+QUICK = (
+    "reads -1",
+    "writes +1",
+    "less far than lanes",
+    "as far as lanes",
+    "reads the first",
+    "order two",
+    "two arrays, one behind the other",
+    "a sum stored, and then overwritten",
+    "lengths to offsets",
+    "offsets of a later loop",
+    "writes row +0, column +1",
+    "set by rows before sums",
+    "sums of a row that a variable names",
+)
+"""Of ``BODIES``: others take a minute."""
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_results_are_those_of_the_source(name: str):
+    _check(name, (1, max(LEVELS)), is_given=name.startswith("reads"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_given", [False, True])
+@pytest.mark.parametrize("name", BODIES)
+def test_results_at_all_levels(name: str, is_given: bool):
+    _check(name, LEVELS, is_given)
+
+
+def _check(name: str, levels: tuple[int, ...] | range, is_given: bool) -> None:
+    """``is_given``: results do not begin as zeros."""
+    nest, values = dependent_nest(name), dependent_values(1)
+    if not is_given:
+        values = {array: value for array, value in values.items() if array not in nest.results}
+    for reassociate in (True, False):
+        for opt in levels:
+            check(nest, values, CONFIG, opt, reassociate=reassociate)
+        check(nest, values, CONFIG, coupled=True, reassociate=reassociate)
+
+
+def test_a_nest_that_only_coupled_code_runs():
+    """All that it reads it writes."""
+    nest, values = dependent_nest("only what is written"), dependent_values(1)
+    with pytest.raises(WorkloadError, match="cannot be decoupled; --coupled runs it"):
+        check(nest, values, CONFIG)
+    check(nest, values, CONFIG, coupled=True)
