@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Operation
 
+from sw.compiler.nests.dependences.accesses import access_of, may_meet
 from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.hoist import hoist
+from sw.compiler.nests.operations import STORES, array_of
+from sw.compiler.nests.values import source_of
 from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.kept_vectors import KeptVectors, kept_vectors
 from sw.compiler.tmu.named_row import keep_named_row
+from sw.compiler.tmu.queued_fiber import counter_of
 
 
 def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
@@ -32,7 +36,7 @@ def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
         found, around = kept_vectors(callback), callback.parent_op()
         if found is None or found.array not in at_zero or not isinstance(around, ForOp):
             continue
-        if _is_of_one_iteration(found, around):
+        if _is_of_one_iteration(found, around) and _is_first(found, around, function):
             _keep_in_loop(found, around)
         elif len(found.rows) == 1 and found.is_alone(function):
             keep_named_row(found, function)
@@ -44,14 +48,47 @@ def _is_of_one_iteration(found: KeptVectors, around: ForOp) -> bool:
     """Whether the vectors are of one iteration of the loops around ``around`` alone: their other
     indices count these loops, all of them."""
     owners = [row.owner for row in found.rows]
-    counters = {owner.variable.data for owner in owners if isinstance(owner, GetOp)}
-    outer = 0
+    rows = [owner.variable.data for owner in owners if isinstance(owner, GetOp)]
+    counters: list[str | None] = []
     parent = around.parent_op()
     while isinstance(parent, ForOp):
-        outer += 1
+        counters.append(counter_of(parent))
         parent = parent.parent_op()
-    are_counted = len(counters) == outer == len(found.rows)
-    return are_counted and outer > 0 and found.is_alone(around)
+    are_counted = len(rows) == len(found.rows) == len(counters) and {*rows} == {*counters}
+    return are_counted and bool(rows) and found.is_alone(around)
+
+
+def _is_first(found: KeptVectors, around: ForOp, function: func.FuncOp) -> bool:
+    """Whether no other store of the array may come before that of the same words: it writes others,
+    or stands behind the loops, or behind ``around`` in them and in the same rows."""
+    operations = list(function.walk())
+    place = operations.index(around)
+    outermost = _outermost(around, function)
+    kept = access_of(found.updates[0].store)
+    own = {each.store for each in found.updates}
+    for number, store in enumerate(operations):
+        if not isinstance(store, STORES) or array_of(store) is not found.array or store in own:
+            continue
+        holder = _outermost(store, function)
+        is_behind = number > place
+        if is_behind and (holder is not outermost or _rows(store) == _rows(kept.operation)):
+            continue
+        if may_meet(access_of(store), kept, function):
+            return False
+    return True
+
+
+def _outermost(operation: Operation, function: func.FuncOp) -> Operation:
+    above = operation.parent_op()
+    return operation if above is None or above is function else _outermost(above, function)
+
+
+def _rows(store: Operation) -> list[str | None]:
+    """Variables that are all indices but the last one, ``None`` for others."""
+    assert isinstance(store, STORES)
+    *rows, _ = store.indices
+    owners = [source_of(each).owner for each in rows]
+    return [each.variable.data if isinstance(each, GetOp) else None for each in owners]
 
 
 def _keep_in_loop(found: KeptVectors, around: ForOp) -> None:
