@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from sw.compiler.nests.dependences.accesses import linear_of, range_of
+from sw.compiler.nests.dependences.distances import Words as Place
+from sw.compiler.nests.dependences.distances import distances
+from sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
 
 Term = SSAValue | tuple[str, int]
 """A value; of a variable its name, and how many sets of it come before."""
 
+Sum = tuple[int, frozenset[tuple[Term, int]]]
+"""A number, and terms with their factors."""
+
 
 @dataclass(frozen=True)
 class Words:
-    """Of ``array``: from ``offset`` on, behind the sum of ``terms`` times numbers; a scalar, or all
-    lanes of a vector ``type``."""
+    """Of ``array``, at ``indices``: a scalar, or all lanes of a vector ``type``."""
 
     array: SSAValue
-    terms: frozenset[tuple[Term, int]]
-    offset: int
+    indices: tuple[Sum, ...]
     type: Attribute
 
     @property
@@ -33,9 +38,15 @@ class Words:
         """Whether both may have a word in common."""
         if self.array is not other.array:
             return False
-        if self.terms != other.terms:
-            return True
-        return self.offset < other.offset + other.width and other.offset < self.offset + self.width
+        return bool(distances(self._place, other._place, None, _range, lambda _: False))
+
+    @property
+    def _place(self) -> Place:
+        return Place([Linear(number, dict(terms)) for number, terms in self.indices], self.width)
+
+
+def _range(term: Hashable) -> Range:
+    return range_of(term) if isinstance(term, SSAValue) else UNKNOWN_RANGE
 
 
 def words_of(block: Block) -> dict[Operation, Words]:
@@ -57,17 +68,16 @@ def words_of(block: Block) -> dict[Operation, Words]:
 
 
 def _words(access: Operation, variables: dict[SSAValue, Term]) -> Words:
-    array = array_of(access)
-    assert isinstance(array.type, MemRefType)
     indices = [each for each in access.operands if each.type == IndexType()]
-    total, stride = Affine(), 1
-    for index, size in reversed(list(zip(indices, array.type.shape.data, strict=True))):
-        total.add(affine_of(index), stride)
-        stride *= size.data
+    value = access.results[0] if isinstance(access, LOADS) else stored_value(access)
+    return Words(array_of(access), tuple(_sum(each, variables) for each in indices), value.type)
+
+
+def _sum(index: SSAValue, variables: dict[SSAValue, Term]) -> Sum:
+    total = linear_of(index)
     factors: dict[Term, int] = {}
     for value, factor in total.terms.items():
+        assert isinstance(value, SSAValue)
         term = variables.get(value, value)
         factors[term] = factors.get(term, 0) + factor
-    terms = frozenset((term, factor) for term, factor in factors.items() if factor)
-    value = access.results[0] if isinstance(access, LOADS) else stored_value(access)
-    return Words(array, terms, total.constant, value.type)
+    return total.constant, frozenset((term, each) for term, each in factors.items() if each)
