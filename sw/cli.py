@@ -359,7 +359,7 @@ def run(
     For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
 
     For sram it is a loop nest: a .c or .py file, with :FUNCTION behind it where there are several,
-    whose arrays are given by --tensor or made up; or a .sram file of commands.
+    whose arrays are given by --tensor or made up, results as zeros; or a .sram file of commands.
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from bench.lib.records import ROOT
 from sw.compiler.sram_compute.tdfg.plan import plan, refusals
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.nest import Load, Nest
+from sw.workloads.loops.sequence import nodes
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload
@@ -154,12 +155,14 @@ def python_nest(name: str) -> Nest:
 
 
 def workload(name: str, sizes: Mapping[str, int], seed: int) -> LoopWorkload:
-    """With random values; ``sizes``: those that are not 16, and scalars."""
+    """With random values, also of results that are read; ``sizes``: those that are not 16, and
+    scalars."""
     found = nest(name)
     extents = {each.name for each in found.sizes}
     scalars = {each: np.asarray(sizes[each]) for each in sizes if each not in extents}
     given = {each: sizes[each] for each in sizes if each in extents}
-    return LoopWorkload(name, found, *synthesised(found, scalars, seed, given))
+    read = {each.array for each in nodes(found.body) if isinstance(each, Load)}
+    return LoopWorkload(name, found, *synthesised(found, scalars, seed, given, read))
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ from rich.text import Text
 from sw.runtime.comparison import Comparison
 from sw.runtime.report import Report
 from sw.runtime.timeline import PALETTE, save_figure, set_title
+from sw.workloads.made_up import made_up_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,15 +82,20 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
             console.print(Text(text, "bold red"), soft_wrap=True)
         if report.note:
             console.print(f"{report.config}: {report.note}")
-        if report.vanished is not None:
-            console.print(report.warning(report.vanished), soft_wrap=True)
+        for warning in report.warnings():
+            console.print(Text(f"! {report.config}: {warning}", "yellow"), soft_wrap=True)
+    for text in dict.fromkeys(made_up_text(report.made_up) for report in reports):
+        if text:
+            console.print(f"Made up: {text}", soft_wrap=True, markup=False, highlight=False)
     console.print(f"Results are compared with the golden model of {reports[0].config}.\n")
 
 
 def _cells(report: Report, fewest: int) -> list[str | Text]:
     cycles, rate, busy = report.cycles, report.ops_per_cycle, report.utilisation
     overrides = "".join(f" {name}={value}" for name, value in report.overrides.items())
-    how = "✔ bit-exact" if report.verification.bit_exact else "✔ close"
+    how = f"{report.sign} {'bit-exact' if report.verification.bit_exact else 'close'}"
+    error = report.verification.max_rel_error
+    style = "yellow" if report.verification.lost else "green"
     return [
         Text(report.config + overrides, "bold"),
         report.backend,
@@ -96,8 +103,8 @@ def _cells(report: Report, fewest: int) -> list[str | Text]:
         "" if cycles is None else f"{cycles / fewest:.2f}",
         "" if rate is None else f"{rate:.2f}",
         "" if busy is None else f"{100 * busy:.1f} %",
-        Text(how, "green") if report.matches else Text("✘ different", "bold red"),
-        f"{report.verification.max_rel_error:.1e}",
+        Text(how, style) if report.matches else Text("✘ different", "bold red"),
+        "none" if math.isnan(error) else f"{error:.1e}",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,8 +14,10 @@ from rich.text import Text
 
 from sw.runtime.machine import Finished
 from sw.runtime.output_summary import OutputSummary, json_number, outputs_text, outputs_to_json
+from sw.runtime.tally import Counted
 from sw.runtime.vanished import Vanished
 from sw.runtime.verify import Verification
+from sw.workloads.made_up import MadeUp, made_up_text
 
 VERSION = 3
 """Of the JSON object's fields; rises when one changes its meaning or goes."""
@@ -34,9 +37,17 @@ JSON_FIELDS = {
     "matches": "whether every output is what it must be; the exit status says the same",
     "bit_exact": "whether every output has the golden model's bits",
     "difference": "the first wrong output, and where it comes from; null if there is none",
-    "max_rel_error": 'the largest relative error of an output against float64; or `"Infinity"`',
+    "max_rel_error": "the largest relative error of an output against float64; or "
+    '`"Infinity"`, where one of the two is not finite and the other is something else; or `"NaN"`, '
+    "where all outputs are the same infinities, or NaN, in float64, too",
+    "not_finite": "number of outputs that are infinite or NaN",
+    "lost": "number of outputs that are 0, infinite or NaN where float64's value is not 0, not "
+    "infinite, or not NaN",
     "vanished": "inputs that are not 0, but 0 in the machine's format; null if there are none, or "
     "an object: `count`, the `first` one's name and value, and the `format`",
+    "made_up": "list: names of inputs whose values nobody gave, so that they are random; of sizes, "
+    "which are 16 then (sram); and of results that a file's nest reads before it assigns to them, "
+    "which begin as zeros",
     "compile_s": "seconds to compile; 0 if a program was given",
     "lower_s": "seconds in which the host made the commands for the sizes and scalars of the run "
     "(sram); 0 for other targets",
@@ -115,6 +126,8 @@ class Report:
         what the program's launches left, by name, in order.
     vanished
         inputs that become 0, if any.
+    made_up
+        inputs whose values nobody gave.
     seconds
         how long each stage took, by its name: ``compile``, ``simulate`` and others.
     note
@@ -135,6 +148,7 @@ class Report:
     launches: Mapping[str, Finished]
     seconds: Mapping[str, float]
     vanished: Vanished | None = None
+    made_up: MadeUp = field(default_factory=dict)
     note: str = ""
 
     @property
@@ -183,7 +197,10 @@ class Report:
             "bit_exact": self.verification.bit_exact,
             "difference": self.verification.difference or None,
             "max_rel_error": json_number(self.verification.max_rel_error),
+            "not_finite": _count(self.verification.not_finite),
+            "lost": _count(self.verification.lost),
             "vanished": self.vanished and asdict(self.vanished),
+            "made_up": list(self.made_up),
             "compile_s": self.seconds.get("compile", 0.0),
             "lower_s": self.seconds.get("lower", 0.0),
             "simulate_s": self.seconds_simulated,
@@ -210,11 +227,11 @@ class Report:
         if self.note:
             title.append(f" ({self.note})")
         parts: list[RenderableType] = [Text(), title]
-        parts += [
-            Padding(line, INDENT, expand=False) for line in (self._summary(), self._verdict())
-        ]
-        if self.vanished is not None:
-            parts.append(Padding(self.warning(self.vanished), INDENT, expand=False))
+        lines = [self._summary(), self._verdict()]
+        lines += [Text(f"! {text}", "yellow") for text in self.warnings()]
+        if self.made_up:
+            lines.append(Text(f"Made up: {made_up_text(self.made_up)}"))
+        parts += [Padding(line, INDENT, expand=False) for line in lines]
         if self.figures.places:
             parts.append(titled("Places", Text("\n".join(self.figures.places))))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
@@ -237,18 +254,37 @@ class Report:
 
     def _verdict(self) -> Text:
         found = self.verification
-        error = f"error against float64 {found.max_rel_error:.1e}"
-        if self.matches:
-            how = "bit-exact" if found.bit_exact else "within its bound"
-            return Text(f"✔ {how}, {error}", "green")
-        return Text(f"✘ {found.difference}, {error}", "bold red")
+        error = self._error()
+        if not self.matches:
+            return Text(f"✘ {found.difference}, {error}", "bold red")
+        how = "bit-exact" if found.bit_exact else "within its bound"
+        return Text(f"{self.sign} {how}, {error}", "yellow" if found.lost else "green")
 
-    def warning(self, found: Vanished) -> Text:
-        """Of inputs that become 0."""
-        begins = "1 input that is not 0 becomes 0:"
-        if found.count > 1:
-            begins = f"{found.count:,} inputs that are not 0 become 0; the first is"
-        return Text(f"! {begins} {found.first}, in {found.format}", "yellow")
+    @property
+    def sign(self) -> str:
+        """What stands before results that are what they must be: no tick where some are lost."""
+        return "!" if self.verification.lost else "✔"
+
+    def _error(self) -> str:
+        error = self.verification.max_rel_error
+        if math.isnan(error):
+            return "no finite output to compare with float64"
+        others = self.verification.not_finite is not None and math.isfinite(error)
+        return f"error against float64{' of finite outputs' if others else ''} {error:.1e}"
+
+    def warnings(self) -> list[str]:
+        """Of outputs that are lost or not finite, and of inputs that become 0."""
+        found, texts = self.verification, []
+        if found.lost is not None:
+            texts.append(found.lost.text("lost"))
+        if found.not_finite is not None:
+            texts.append(found.not_finite.text("not finite"))
+        if self.vanished is not None:
+            begins = "1 input that is not 0 becomes 0:"
+            if self.vanished.count > 1:
+                begins = f"{self.vanished.count:,} inputs that are not 0 become 0; the first is"
+            texts.append(f"{begins} {self.vanished.first}, in {self.vanished.format}")
+        return texts
 
     def _launches(self) -> RenderableType:
         lines = [
@@ -260,6 +296,10 @@ class Report:
     def _times(self) -> RenderableType:
         stages = [f"{name} {duration(seconds)}" for name, seconds in self.seconds.items()]
         return titled("Time", Text(" · ".join(stages)))
+
+
+def _count(found: Counted | None) -> int:
+    return 0 if found is None else found.count
 
 
 def duration(seconds: float) -> str:

@@ -135,9 +135,9 @@ class Session:
     def run(self) -> Result[Any]:
         """Runs the program once."""
         target, program = self._device.target, self.program
-        self._given = target.inputs(
-            program, self._workload, self._values, self._tensors, self._seed, self._options
-        )
+        source = program, self._workload, self._values, self._tensors, self._seed
+        self._given = target.inputs(*source, self._options)
+        self._made_up = target.made_up(*source)
         if self._workload is None:
             self._given = target.sized_inputs(program, self._given, self._sizes)
         return self._device.run(self.program, self._given, **self._options)
@@ -163,6 +163,7 @@ class Session:
             launches={run.launch.name: run.finished for run in result.launches},
             vanished=vanished(target.given(program, self._given)),
             seconds=seconds,
+            made_up=self._made_up,
             note=target.note(device.backend),
         )
 

@@ -24,6 +24,7 @@ from sw.runtime.serial_address import SerialAddress
 from sw.runtime.stages import Stages
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import Verification, compare
+from sw.workloads.made_up import MadeUp, without
 
 if TYPE_CHECKING:
     from sw.runtime.configuration import NamedConfiguration
@@ -226,6 +227,22 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
                 f"{program.workload}: a program has no input values: --values FILE gives them"
             )
         return source.inputs
+
+    def made_up(
+        self,
+        program: Program,
+        workload: WorkloadT | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+    ) -> MadeUp:
+        """Of what ``inputs`` gives, what nobody gave, see ``sw.workloads.made_up``.
+
+        By default what the workload says in an attribute of that name, if it has one, but for
+        ``tensors``; nothing, where a file has values. Arguments are those of ``inputs``.
+        """
+        found: MadeUp = getattr(workload, "made_up", {}) if values is None else {}
+        return without(found, tensors)
 
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         """What ``inputs`` gave for a program file, with the command line's ``--size NAME=NUMBER``.

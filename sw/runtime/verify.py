@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from hw.lib.formats import FixedFormat, parse_format
 from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array, Labelled, TensorSpec
+from sw.runtime.tally import Counted, Tally
 from sw.workloads.refusals import first_true
 
 UNITS = 64
@@ -26,12 +28,20 @@ class Verification:
         the first output that is not what it must be, and how many; empty if all are.
     max_rel_error
         largest error of an output, relative to float64's value of the source workload. Infinite
-        where one of the two is not finite and the other is something else.
+        where one of the two is not finite and the other is something else. Outputs that both have
+        as the same infinity, or as NaN, have no error: NaN where there are no others.
+    not_finite
+        outputs that are infinite or NaN; ``None`` if there are none.
+    lost
+        outputs that are 0, infinite or NaN where float64's value is not 0, not infinite, or not
+        NaN; ``None`` if there are none.
     """
 
     bit_exact: bool
     difference: str
     max_rel_error: float
+    not_finite: Counted | None = None
+    lost: Counted | None = None
 
 
 def compare(
@@ -45,21 +55,20 @@ def compare(
     Bits must be equal. Elements that a sparse tensor leaves out are zero; there, and in dense
     results of the same statements, an explicit zero of either sign and an absent one are equal.
     """
-    wrong, count, first, error = 0, 0, "", 0.0
+    wrong, count, first, tally = 0, 0, "", Tally()
     for spec in specs:
         name = spec.name
         keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
+        element = partial(_element, spec, keys, found[name].shape)
         differs = _bits(got, spec) != _bits(wanted, spec)
         if (at := first_true(differs)) is not None:
-            place = _place(at if keys is None else keys[at], found[name].shape)
             first = first or (
-                f"{element_name(spec, place)}: {_shown(got[at], spec)}, "
-                f"must be {_shown(wanted[at], spec)}"
+                f"{element(at)}: {_shown(got[at], spec)}, must be {_shown(wanted[at], spec)}"
             )
         wrong += int(differs.sum())
         count += len(differs)
-        error = max(error, max_relative_error(got.astype(np.float64), exact))
-    return Verification(not wrong, difference(wrong, count, first), error)
+        tally.add(got.astype(np.float64), exact.astype(np.float64), element)
+    return verification(not wrong, difference(wrong, count, first), tally)
 
 
 def compare_closely(
@@ -75,11 +84,12 @@ def compare_closely(
     Each must be within ``UNITS`` units in the last place of the tensor's largest golden number, in
     the coarser of both formats; integers must be equal. Arguments are those of ``compare``.
     """
-    exact_bits, wrong, count, first, error = True, 0, 0, "", 0.0
+    exact_bits, wrong, count, first, tally = True, 0, 0, "", Tally()
     types = {spec.name: spec.type for spec in golden_specs}
     for spec in specs:
         name = spec.name
         keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
+        element = partial(_element, spec, keys, found[name].shape)
         values, right = got.astype(np.float64), wanted.astype(np.float64)
         same_type = spec.type == types[name]
         differs = got != wanted if same_type else values != right
@@ -90,15 +100,19 @@ def compare_closely(
         with np.errstate(invalid="ignore"):  # of equal infinities
             differs &= ~(np.abs(values - right) <= limit)
         if (at := first_true(differs)) is not None:
-            place = _place(at if keys is None else keys[at], found[name].shape)
             first = first or (
-                f"{element_name(spec, place)}: {float(values[at])!r}, must be "
+                f"{element(at)}: {float(values[at])!r}, must be "
                 f"{float(right[at])!r} within {limit:.1e}"
             )
         wrong += int(differs.sum())
         count += len(differs)
-        error = max(error, max_relative_error(values, exact))
-    return Verification(exact_bits, difference(wrong, count, first), error)
+        tally.add(values, exact.astype(np.float64), element)
+    return verification(exact_bits, difference(wrong, count, first), tally)
+
+
+def verification(bit_exact: bool, difference: str, tally: Tally) -> Verification:
+    """With what ``tally`` has counted."""
+    return Verification(bit_exact, difference, tally.max_rel_error, tally.not_finite, tally.lost)
 
 
 def _unit(type: str, largest: float) -> float:
@@ -114,15 +128,6 @@ def _unit(type: str, largest: float) -> float:
 def difference(wrong: int, count: int, first: str) -> str:
     """``Verification.difference`` for so many wrong outputs of ``count``, the ``first`` in text."""
     return f"{wrong:,} of {count:,} outputs differ; the first is {first}" if wrong else ""
-
-
-def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
-    """Largest ``|value - reference| / |reference|``; 0 where both are equal or both are NaN."""
-    with np.errstate(all="ignore"):
-        error = np.abs(values - reference) / np.abs(reference)
-    equal = (values == reference) | (np.isnan(values) & np.isnan(reference))
-    error = np.where(equal, 0.0, np.where(np.isnan(error), np.inf, error))
-    return float(error.max(initial=0.0))
 
 
 def element_name(spec: TensorSpec, place: Sequence[int]) -> str:
@@ -164,6 +169,11 @@ def _keys(array: Array, shape: tuple[int, ...]) -> np.ndarray:
     for size, column in zip(shape, array.coordinates.T, strict=True):
         keys = keys * size + column
     return keys
+
+
+def _element(spec: TensorSpec, keys: np.ndarray | None, shape: tuple[int, ...], at: int) -> str:
+    """The name of an element, by its number among those of ``_aligned``."""
+    return element_name(spec, _place(at if keys is None else keys[at], shape))
 
 
 def _place(key: int, shape: tuple[int, ...]) -> list[int]:

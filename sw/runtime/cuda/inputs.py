@@ -16,10 +16,12 @@ from sw.workloads.embedding.inputs import (
     Inputs,
     bind_model,
     model_inputs,
+    model_made_up,
     refuse_tensors,
     unbind_model,
 )
 from sw.workloads.embedding.model import Batch, EmbeddingModel
+from sw.workloads.made_up import MadeUp
 
 
 def embedding_of(program: Program) -> EmbeddingProgram:
@@ -40,6 +42,17 @@ def inputs(
     """See ``model_inputs``, with option ``batch``."""
     refuse_tensors(tensors)
     return model_inputs(embedding_of(program).model, values, options.get("batch"), seed)
+
+
+def made_up(
+    program: Program,
+    workload: EmbeddingModel | None,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    seed: int,
+) -> MadeUp:
+    """See ``Target.made_up``."""
+    return model_made_up(embedding_of(program).model, values, seed)
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:

@@ -14,6 +14,7 @@ from sw.runtime.report import Figures
 from sw.runtime.result import Result
 from sw.runtime.vanished import Given
 from sw.runtime.verify import Verification
+from sw.workloads.made_up import MadeUp
 
 
 class Kind(ABC, Generic[JobT]):
@@ -29,6 +30,16 @@ class Kind(ABC, Generic[JobT]):
         seed: int,
         options: Mapping[str, Any],
     ) -> Any: ...
+
+    @abstractmethod
+    def made_up(
+        self,
+        program: Program,
+        workload: Any,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+    ) -> MadeUp: ...
 
     @abstractmethod
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]: ...

@@ -9,7 +9,7 @@ from typing import Any
 from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
 from sw.runtime.cuda.figures import figures
-from sw.runtime.cuda.inputs import bind, embedding_of, inputs, unbind
+from sw.runtime.cuda.inputs import bind, embedding_of, inputs, made_up, unbind
 from sw.runtime.cuda.kind import Kind
 from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
 from sw.runtime.cuda.picture import draw_grid
@@ -23,6 +23,7 @@ class ModelKind(Kind[EmbeddingJob]):
     """See ``Kind``."""
 
     inputs = staticmethod(inputs)
+    made_up = staticmethod(made_up)
     bind = staticmethod(bind)
     given = staticmethod(given)
     figures = staticmethod(figures)

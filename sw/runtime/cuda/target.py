@@ -34,6 +34,7 @@ from sw.runtime.verify import Verification
 from sw.workloads.embedding.inputs import refuse_tensors
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import load_model, write_example
+from sw.workloads.made_up import MadeUp
 from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
 from sw.workloads.tensor.workload import TensorWorkload
 
@@ -95,6 +96,16 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
         options: Mapping[str, Any],
     ) -> Any:
         return _kind(program).inputs(program, workload, values, tensors, seed, options)
+
+    def made_up(
+        self,
+        program: Program,
+        workload: CudaWorkload | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+    ) -> MadeUp:
+        return _kind(program).made_up(program, workload, values, tensors, seed)
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         return _kind(program).bind(program, inputs)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
 from sw.program.tensor_spec import Array
-from sw.runtime.verify import Verification, difference, entry_name, max_relative_error
+from sw.runtime.tally import Tally
+from sw.runtime.verify import Verification, difference, entry_name, verification
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 
@@ -39,7 +41,7 @@ def verify(
     Where a feature's sums are exact in any order its bits must be the golden model's; elsewhere
     results must be within the bound of ``sw.golden.embedding.bound``.
     """
-    bit_exact, error, wrong, count, first = True, 0.0, 0, 0, ""
+    bit_exact, tally, wrong, count, first = True, Tally(), 0, 0, ""
     for feature, table, inputs in zip(model.features, tables, batch.features, strict=True):
         found = np.asarray(outputs[feature.name])
         arguments = (feature.elements(table), inputs, feature.pooling)
@@ -52,12 +54,17 @@ def verify(
             with np.errstate(invalid="ignore"):  # of equal infinities
                 off = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
             differs &= ~(off <= limit)
-        error = max(error, max_relative_error(found.astype(np.float64), pool_float64(*arguments)))
+        exact, element = pool_float64(*arguments), partial(_element, feature, found.shape)
+        tally.add(found.astype(np.float64).reshape(-1), exact.reshape(-1), element)
         wrong += int(differs.sum())
         count += differs.size
         if differs.any() and not first:
             first = _described(feature, found, wanted, limit, np.argwhere(differs)[0])
-    return Verification(bit_exact, difference(wrong, count, first), error)
+    return verification(bit_exact, difference(wrong, count, first), tally)
+
+
+def _element(feature: Feature, shape: tuple[int, ...], at: int) -> str:
+    return entry_name(feature.name, np.array(np.unravel_index(at, shape)))
 
 
 def _equal(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:

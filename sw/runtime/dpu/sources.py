@@ -18,8 +18,9 @@ from sw.program.program import Program
 from sw.workloads.dag.generate import random_dag
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.load import load
-from sw.workloads.dag.rebind import values_from_file
+from sw.workloads.dag.rebind import made_up_with, values_from_file
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.made_up import MadeUp
 
 
 def workload(source: Any, seed: int = 0) -> DagWorkload:
@@ -59,6 +60,18 @@ def inputs(
             f"{program.workload}: a program has no input values: --values FILE gives them"
         )
     return np.zeros(0)
+
+
+def made_up(
+    program: Program,
+    workload: DagWorkload | None,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    seed: int,
+) -> MadeUp:
+    """See ``Target.made_up``."""
+    own: MadeUp = {} if workload is None else workload.made_up
+    return own if values is None else made_up_with(values, labels(program.inputs[0]), own, seed)
 
 
 @cache

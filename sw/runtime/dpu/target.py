@@ -24,7 +24,7 @@ from sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
 from sw.runtime.dpu.model.interpreter import run
 from sw.runtime.dpu.options import OPTIONS
-from sw.runtime.dpu.sources import inputs, warm_up, workload
+from sw.runtime.dpu.sources import inputs, made_up, warm_up, workload
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
 from sw.runtime.target import Example
@@ -57,6 +57,7 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
     warm_up = staticmethod(warm_up)
     listing = staticmethod(listing)
     inputs = staticmethod(inputs)
+    made_up = staticmethod(made_up)
     bind = staticmethod(bind)
     given = staticmethod(given)
     operands = staticmethod(leaves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,9 +34,11 @@ from sw.runtime.sram_compute.options import OPTIONS
 from sw.runtime.stages import Stages, quiet
 from sw.runtime.target import Example
 from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.sequence import begun
 from sw.workloads.loops.sources import file_workload, load_arrays
-from sw.workloads.loops.synthesise import synthesised
+from sw.workloads.loops.synthesise import made_up, synthesised
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.made_up import ZEROS, MadeUp, without
 
 _NESTS = (".py", ".c")
 
@@ -114,8 +117,9 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         if not _is_nest(str(text)):
             return read(Path(text))
         found = file_workload(str(text), tensors)
-        values, extents = synthesised(found.nest, found.inputs, seed, *sizes)
-        return LoopWorkload(found.name, found.nest, values, extents)
+        arguments = found.nest, found.inputs, seed, *sizes
+        values, extents = synthesised(*arguments)
+        return replace(found, inputs=values, sizes=extents, made_up=made_up(*arguments))
 
     def compile(
         self,
@@ -171,6 +175,19 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         if isinstance(workload, LoopWorkload):
             return {**workload.inputs, **found, **(workload.sizes or {})}
         return found
+
+    def made_up(
+        self,
+        program: Program,
+        workload: LoopWorkload | CommandWorkload | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+    ) -> MadeUp:
+        fat = fat_program(program)
+        if workload is None and fat is not None:
+            return without(dict.fromkeys(begun(fat.nest), ZEROS), tensors)
+        return super().made_up(program, workload, values, tensors, seed)
 
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         fat = fat_program(program)

@@ -20,7 +20,12 @@ from sw.runtime import embedding_models
 from sw.runtime.vanished import Given
 from sw.runtime.verify import entry_name
 from sw.workloads.embedding.files import load_values
-from sw.workloads.embedding.inputs import bind_model, model_inputs, refuse_tensors
+from sw.workloads.embedding.inputs import (
+    bind_model,
+    model_inputs,
+    model_made_up,
+    refuse_tensors,
+)
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import is_model, load_model
 from sw.workloads.loops.embedding_model import ModelWorkload
@@ -34,6 +39,7 @@ from sw.workloads.loops.tensor_expression import (
     result_shape,
 )
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.made_up import MadeUp, without
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.operands import all_operands, bind_operands
 from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
@@ -115,7 +121,13 @@ def _dump(path: str | Path, tensors: Mapping[str, str]) -> DumpedWorkload:
 def _with(workload: LoopWorkload, tensors: Mapping[str, str]) -> LoopWorkload:
     """With arrays of files in place of its own."""
     given = load_arrays(tensors)
-    return replace(workload, inputs={**workload.inputs, **given}) if given else workload
+    if not given:
+        return workload
+    return replace(
+        workload,
+        inputs={**workload.inputs, **given},
+        made_up=without(workload.made_up, given),
+    )
 
 
 def _expression_workload(source: Any) -> LoopWorkload:
@@ -175,6 +187,20 @@ def inputs(
             f"{program.workload}: no values of {', '.join(missing)}: --tensor NAME=PATH gives them"
         )
     return found
+
+
+def made_up(
+    program: Program,
+    workload: TmuWorkload | None,
+    values: Path | None,
+    tensors: Mapping[str, str],
+    seed: int,
+) -> MadeUp:
+    """See ``Target.made_up``."""
+    model = model_of(program)
+    if model is not None:
+        return model_made_up(model, values, seed)
+    return without(workload.made_up, tensors) if isinstance(workload, LoopWorkload) else {}
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:

@@ -24,7 +24,16 @@ from sw.runtime.tmu.figures import figures
 from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
 from sw.runtime.tmu.model import machine
 from sw.runtime.tmu.options import OPTIONS
-from sw.runtime.tmu.sources import TmuWorkload, bind, given, inputs, source, valued, workload
+from sw.runtime.tmu.sources import (
+    TmuWorkload,
+    bind,
+    given,
+    inputs,
+    made_up,
+    source,
+    valued,
+    workload,
+)
 
 
 class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
@@ -49,6 +58,7 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
     workload = staticmethod(workload)
     valued = staticmethod(valued)
     inputs = staticmethod(inputs)
+    made_up = staticmethod(made_up)
     bind = staticmethod(bind)
     given = staticmethod(given)
     operands = staticmethod(operands)

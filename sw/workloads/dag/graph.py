@@ -34,6 +34,7 @@ from hw.lib.errors import WorkloadError, quoted, short
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.made_up import random_values
 from sw.workloads.refusals import FINITE
 from sw.workloads.text_file import plain
 
@@ -92,14 +93,21 @@ def from_networkx(
     if lines is not None:
         line = np.zeros(dag.size, np.int64)
         line[number[: len(graph)]] = [lines[node] for node in graph]
-    return DagWorkload(name, dag, values[dag.inputs], source, line)
+    made_up = {}
+    if _none_given(reader):
+        made_up = random_values(dag.names_of(dag.inputs).tolist(), seed)
+    return DagWorkload(name, dag, values[dag.inputs], source, line, made_up)
+
+
+def _none_given(reader: _Reader) -> bool:
+    return all(value is None for value in reader.values.values())
 
 
 def _values(reader: _Reader, seed: int) -> np.ndarray:
     """Values of the inputs, in the graph's order."""
+    if _none_given(reader):
+        return np.random.default_rng(seed).uniform(0.5, 1.5, len(reader.values))
     missing = [at for at, value in reader.values.items() if value is None]
-    if len(missing) == len(reader.values):
-        return np.random.default_rng(seed).uniform(0.5, 1.5, len(missing))
     if missing:
         raise WorkloadError(
             f"{reader.place(missing[0])}: input without a value: must have one, as others have"

@@ -13,8 +13,9 @@ from hw.lib.errors import WorkloadError, damaged_as, short
 from sw.workloads.dag.dag import Dag
 from sw.workloads.dag.graph_files import is_node_link
 from sw.workloads.dag.load import load
-from sw.workloads.dag.triangular_system import read_matrix
+from sw.workloads.dag.triangular_system import read_matrix, right_hand_side
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.made_up import MadeUp, without
 from sw.workloads.refusals import FINITE
 from sw.workloads.text_file import parse_json, read_text
 
@@ -42,11 +43,8 @@ def values_from_file(
 
     Raises ``WorkloadError`` naming the file and the first difference or bad value.
     """
-    if Path(path).suffix.lower() == ".json":
-        with damaged_as(WorkloadError, path):
-            data = parse_json(read_text(path), str(path))
-            if not is_node_link(data):
-                return _from_names(data, str(path), input_names, defaults)
+    if (data := _names_and_numbers(path)) is not None:
+        return _from_names(data, str(path), input_names, defaults)
     if Path(path).suffix.lower() == ".mtx":
         with damaged_as(WorkloadError, path):
             workload: DagWorkload = read_matrix(
@@ -56,6 +54,24 @@ def values_from_file(
         workload = load(path, seed)
     _require_same_structure(workload, dag, input_names, str(path))
     return workload.inputs
+
+
+def made_up_with(path: str | Path, input_names: np.ndarray, own: MadeUp, seed: int = 0) -> MadeUp:
+    """What nobody gave of ``values_from_file`` with such arguments; ``own``: of ``defaults``."""
+    if (data := _names_and_numbers(path)) is not None:
+        return without(own, data)
+    if Path(path).suffix.lower() == ".mtx":
+        return right_hand_side(input_names.tolist(), seed)
+    return load(path, seed).made_up
+
+
+def _names_and_numbers(path: str | Path) -> Any:
+    """What a JSON file has that is no graph; ``None`` of other files."""
+    if Path(path).suffix.lower() != ".json":
+        return None
+    with damaged_as(WorkloadError, path):
+        data = parse_json(read_text(path), str(path))
+    return None if is_node_link(data) else data
 
 
 def _from_names(

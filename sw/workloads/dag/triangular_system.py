@@ -12,8 +12,8 @@ otherwise).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.triangular_matrix import TriangularMatrix, parse_matrix
 from sw.workloads.dag.workload import DagWorkload
+from sw.workloads.made_up import MadeUp, random_values
 from sw.workloads.refusals import refuse_first, refuse_not_finite
 from sw.workloads.text_file import read_text
 
@@ -69,7 +70,13 @@ def read_matrix(path: str | Path, seed: int = 0, unit: bool | None = None) -> Tr
     """
     matrix = parse_matrix(read_text(path), str(path))
     rhs = np.random.default_rng(seed).uniform(-1, 1, matrix.size)
-    return system(matrix, rhs, str(path), unit)
+    found = system(matrix, rhs, str(path), unit)
+    return replace(found, made_up=right_hand_side(found.input_names.tolist(), seed))
+
+
+def right_hand_side(input_names: Iterable[str], seed: int) -> MadeUp:
+    """Of a system's inputs those that its file does not have."""
+    return random_values((name for name in input_names if name.startswith("b[")), seed)
 
 
 def system(

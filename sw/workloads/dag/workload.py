@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hw.lib.errors import short
 from sw.workloads.dag.dag import Dag
+from sw.workloads.made_up import MadeUp
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class DagWorkload:
     lines
         int64 [dag.size], the line of ``source`` that each node comes from, 0 where there is none;
         or ``None`` if no line is known.
+    made_up
+        inputs whose values the source does not have, see ``sw.workloads.made_up``.
     """
 
     name: str
@@ -32,6 +35,7 @@ class DagWorkload:
     inputs: np.ndarray
     source: str = ""
     lines: np.ndarray | None = None
+    made_up: MadeUp = field(default_factory=dict)
 
     def place(self, node: int) -> str:
         """Where a node comes from, for error texts: ``file:line: node name`` as far as known."""

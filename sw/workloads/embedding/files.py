@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -63,6 +64,12 @@ def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
     return values
 
 
+def names_in(path: Path, model: EmbeddingModel) -> list[str]:
+    """Names of the arrays in a file that ``load_values`` takes."""
+    with path.open("rb") as file:
+        return _archive(file, model).arrays
+
+
 def values_of(arrays: Mapping[str, np.ndarray], model: EmbeddingModel) -> EmbeddingValues:
     """Arrays by the names that ``load_values`` reads. Tables of the features' types are not copied.
 
@@ -97,14 +104,18 @@ def _element(name: str, array: np.ndarray, at: int) -> str:
 
 
 def _arrays(path: Path, model: EmbeddingModel) -> dict[str, np.ndarray]:
-    """All arrays of a file, compressed ones up to the size of the model's tables and more."""
+    with path.open("rb") as file:
+        archive = _archive(file, model)
+        _require_known([*archive.arrays, *archive.others], model)
+        return {name: archive.array(name) for name in archive.arrays}
+
+
+def _archive(file: BinaryIO, model: EmbeddingModel) -> Npz:
+    """Compressed arrays up to the size of the model's tables and more."""
     tables = sum(
         feature.rows * max(feature.dim * _WIDEST, feature.row_bytes) for feature in model.features
     )
-    with path.open("rb") as file:
-        archive = Npz(file, EXPANDED + tables)
-        _require_known([*archive.arrays, *archive.others], model)
-        return {name: archive.array(name) for name in archive.arrays}
+    return Npz(file, EXPANDED + tables)
 
 
 def _require_known(names: Iterable[str], model: EmbeddingModel) -> None:

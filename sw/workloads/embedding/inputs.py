@@ -16,8 +16,10 @@ from sw.workloads.embedding.data import (
     synthesise_batch,
     synthesise_tables,
 )
-from sw.workloads.embedding.files import load_values, values_of
+from sw.workloads.embedding.files import load_values, names_in, values_of
 from sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
+from sw.workloads.embedding.program_tensors import model_tensors
+from sw.workloads.made_up import MadeUp, random_values
 
 DEFAULT_BATCH = 64
 """Samples that are synthesised."""
@@ -52,6 +54,16 @@ def model_inputs(
         )
     names = [f"{feature.name}.table" for feature in model.features]
     return {**dict(zip(names, tables, strict=True)), **found.arrays}
+
+
+def model_made_up(model: EmbeddingModel, values: Path | None, seed: int) -> MadeUp:
+    """What of ``model_inputs`` is synthesised."""
+    specs = model_tensors(model)[0]
+    names = [spec.name for spec in specs]
+    if values is not None:
+        given = names_in(values, model)
+        names = [name for name in names if name not in given]
+    return random_values(names, seed)
 
 
 def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> dict[str, Array]:

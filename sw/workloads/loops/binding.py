@@ -70,9 +70,28 @@ def sizes_of(
 ) -> dict[str, int]:
     """Sizes that are given, or follow from some of a nest's arrays; the others are ``otherwise``.
     Raises ``WorkloadError`` where these disagree."""
+    return _all_sizes(nest, arrays, otherwise, given).sizes
+
+
+def open_sizes(
+    nest: Nest,
+    arrays: Mapping[str, np.ndarray],
+    otherwise: int,
+    given: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """Names of those others, see ``sizes_of``."""
+    return _all_sizes(nest, arrays, otherwise, given).by_default
+
+
+def _all_sizes(
+    nest: Nest,
+    arrays: Mapping[str, np.ndarray],
+    otherwise: int,
+    given: Mapping[str, int] | None,
+) -> _Sizes:
     found = _Sizes(nest, given or {})
     found.infer({name: array for name, array in arrays.items() if name in nest.arrays}, otherwise)
-    return found.sizes
+    return found
 
 
 def require_sizes(nest: Nest, names: Iterable[str]) -> None:
@@ -97,6 +116,9 @@ def dimension(size: Expression, sizes: Mapping[str, int]) -> int:
                 return first + second
             return first - second if operator == "-" else first * second
     raise TypeError(size)
+
+
+_DEFAULT = "by default"
 
 
 class _Sizes:
@@ -127,11 +149,15 @@ class _Sizes:
                 self._solve(array, size, length)
         for name in (size.name for size in self._nest.sizes):
             if name not in self.sizes and otherwise is not None:
-                self._set(name, otherwise, "by default")
+                self._set(name, otherwise, _DEFAULT)
             if name not in self.sizes:
                 raise WorkloadError(f"{name}: does not follow from the arrays: must be given")
         for array in arrays:
             self._require_shape(array, given[array.name].shape)
+
+    @property
+    def by_default(self) -> tuple[str, ...]:
+        return tuple(name for name, origin in self._origins.items() if origin == _DEFAULT)
 
     def zeros(self, array: Array) -> np.ndarray:
         shape = tuple(dimension(size, self.sizes) for size in array.shape)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -50,15 +50,22 @@ _TINY_VERTICES, _TINY_DEGREE, _TINY_DIM = 24, 4, 16
 _SAMPLES = 1024
 _TOKENS = 4096
 _LENGTH, _ROWS = 16_384, 128
+_MATRIX = frozenset(("offsets", "indices", "row", "column", "values"))
+"""What ``_with_vectors`` makes of a matrix alone."""
+
 _SHARES = {"p1": 0.01, "p10": 0.1, "p50": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """``arrays``, and ``sizes`` that may not follow from them, of all operations of a family."""
+    """``arrays``, and ``sizes`` that may not follow from them, of all operations of a family.
+
+    ``of_file``: arrays that a file has; all others are random.
+    """
 
     arrays: Arrays
     sizes: dict[str, int]
+    of_file: frozenset[str] = frozenset()
 
 
 class Family(ABC):
@@ -122,7 +129,7 @@ class Graphs(Family):
         if shape.endswith(".mtx"):
             if detail is not None:
                 raise WorkloadError(f"vertices {detail!r}: a file's must be left out")
-            return _with_vectors(_adjacency(shape), _GRAPH_DIM, seed)
+            return replace(_with_vectors(_adjacency(shape), _GRAPH_DIM, seed), of_file=_MATRIX)
         if shape == TINY:
             vertices, degree, dim = _TINY_VERTICES, float(_TINY_DEGREE), _TINY_DIM
         else:
@@ -196,7 +203,8 @@ class Matrices(Family):
             arrays[side] = matrix.indices.astype(np.int32)
             arrays[f"{side}_values"] = matrix.data
         rows, columns = left.shape
-        return Inputs(arrays, {"rows": rows, "columns": columns})
+        of_file = frozenset(arrays if shape.endswith(".mtx") else ())
+        return Inputs(arrays, {"rows": rows, "columns": columns}, of_file)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

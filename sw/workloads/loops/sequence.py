@@ -22,6 +22,7 @@ from sw.workloads.loops.nest import (
     Statement,
     Store,
     Variable,
+    statements,
 )
 from sw.workloads.loops.place import Place
 
@@ -118,6 +119,23 @@ def _part(nest: Nest, body: Body, others: Collection[str] = ()) -> Nest | None:
     if used & named.keys() - in_shapes.keys():
         return None
     return replace(found, sizes=tuple(named[each] for each in in_shapes))
+
+
+def begun(nest: Nest) -> tuple[str, ...]:
+    """Results that the nest reads before, in its text, it assigns to any of their elements: what
+    they begin with is an input. In the order of parameters. O(nodes)."""
+    assigned: set[str] = set()
+    found: set[str] = set()
+    for statement in statements(nest.body):
+        match statement:
+            case For() | Merge():
+                found |= _read(replace(statement, body=())) - assigned
+            case If(condition):
+                found |= _read(condition) - assigned
+            case _:
+                found |= _read(statement) - assigned
+                assigned |= _written(statement)
+    return tuple(name for name in nest.results if name in found)
 
 
 def _used(body: Any) -> set[str]:

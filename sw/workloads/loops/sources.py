@@ -31,7 +31,9 @@ from sw.workloads.loops.operations import (
     sparse_vectors,
     spmm,
 )
+from sw.workloads.loops.sequence import begun
 from sw.workloads.loops.workload import LoopWorkload
+from sw.workloads.made_up import ZEROS, random_values
 
 _READERS = {".py": python_source.read_file, ".c": c_source.read_file}
 
@@ -98,6 +100,9 @@ def named_workload(name: str, seed: int = 0) -> LoopWorkload:
         nest,
         {each: array for each, array in inputs.arrays.items() if each in nest.arrays},
         {each: size for each, size in inputs.sizes.items() if each in sizes},
+        made_up=random_values(
+            (each for each in nest.arrays if each in inputs.arrays.keys() - inputs.of_file), seed
+        ),
     )
 
 
@@ -116,7 +121,9 @@ def file_workload(text: str, tensors: Mapping[str, str]) -> LoopWorkload:
             "embedding_bag:rm1"
         )
     nest = _READERS[Path(file).suffix](file, function or None)
-    return LoopWorkload(nest.name, nest, load_arrays(tensors))
+    arrays = load_arrays(tensors)
+    zeros = {name: ZEROS for name in begun(nest) if name not in arrays}
+    return LoopWorkload(nest.name, nest, arrays, made_up=zeros)
 
 
 def load_arrays(paths: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from sw.workloads.loops.binding import dimension, sizes_of
-from sw.workloads.loops.nest import Load, Nest, Scalar
+from sw.workloads.loops.binding import dimension, open_sizes, sizes_of
+from sw.workloads.loops.nest import Nest, Scalar
 from sw.workloads.loops.scalar_type import ScalarType
-from sw.workloads.loops.sequence import nodes
+from sw.workloads.loops.sequence import begun
+from sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16
 """Of sizes that do not follow from the arrays that are given."""
@@ -23,15 +24,16 @@ def synthesised(
     given: Mapping[str, np.ndarray],
     seed: int,
     sizes: Mapping[str, int] | None = None,
+    results: Collection[str] = (),
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """``given``, and random values for the other scalars and arrays that are read; and all sizes,
-    some of which may be given as ``sizes``.
+    """``given``, and random values for other scalars and arrays, of those that the nest writes for
+    ``results`` alone, as they begin as zeros; and all sizes, some of which may be given as
+    ``sizes``.
 
     Floats are normal, integers small, counts among them. The same ``seed`` gives the same values.
     Raises ``WorkloadError`` where arrays and sizes disagree.
     """
     found_sizes = sizes_of(nest, given, DEFAULT_SIZE, sizes)
-    read = {each.array for each in nodes(nest.body) if isinstance(each, Load)}
     found = dict(given)
     random = np.random.default_rng(seed)
     for parameter in nest.parameters:
@@ -39,10 +41,25 @@ def synthesised(
             continue
         if isinstance(parameter, Scalar):
             found[parameter.name] = _values(random, parameter.type, ())
-        elif parameter.name in read or parameter.name not in nest.results:
+        elif parameter.name not in nest.results or parameter.name in results:
             shape = tuple(dimension(size, found_sizes) for size in parameter.shape)
             found[parameter.name] = _values(random, parameter.type, shape)
     return found, found_sizes
+
+
+def made_up(
+    nest: Nest,
+    given: Mapping[str, np.ndarray],
+    seed: int,
+    sizes: Mapping[str, int] | None = None,
+) -> dict[str, str]:
+    """What is not ``given`` of ``synthesised`` with these arguments, zeros that the nest reads
+    among it."""
+    others = [each.name for each in nest.parameters if each.name not in given]
+    found = random_values((name for name in others if name not in nest.results), seed)
+    found |= {name: ZEROS for name in begun(nest) if name in others}
+    names = open_sizes(nest, given, DEFAULT_SIZE, sizes)
+    return found | dict.fromkeys(names, str(DEFAULT_SIZE))
 
 
 def _values(random: np.random.Generator, type: ScalarType, shape: tuple[int, ...]) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from sw.workloads.embedding.data import check_bag_offsets
 from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Nest
+from sw.workloads.made_up import MadeUp
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,8 @@ class LoopWorkload:
     start as zeros. ``sizes``: those that do not follow from the arrays. ``expression``: the text of
     which ``tensor_expression`` made the nest, if of one; ``shape``: of its result, if compressed.
     ``temporaries``: arrays that the nest writes for itself alone. ``bag_offsets``: how many
-    indices an array of offsets of PyTorch cuts into bags, by its name."""
+    indices an array of offsets of PyTorch cuts into bags, by its name. ``made_up``: see
+    ``sw.workloads.made_up``."""
 
     name: str
     nest: Nest
@@ -29,6 +31,7 @@ class LoopWorkload:
     shape: tuple[int, ...] = ()
     temporaries: frozenset[str] = frozenset()
     bag_offsets: Mapping[str, int] = field(default_factory=dict)
+    made_up: MadeUp = field(default_factory=dict)
 
     @cached_property
     def binding(self) -> Binding:

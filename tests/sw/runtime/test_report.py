@@ -12,6 +12,7 @@ from rich.console import Console
 from sw.runtime.machine import Finished
 from sw.runtime.output_summary import OutputSummary
 from sw.runtime.report import JSON_FIELDS, Chart, Figures, Report, bar
+from sw.runtime.tally import Counted
 from sw.runtime.vanished import Vanished
 from sw.runtime.verify import Verification
 
@@ -96,6 +97,38 @@ def test_inputs_that_become_zero_are_on_the_page(count: int, line: str) -> None:
     }
 
 
+def test_inputs_that_were_made_up_are_on_the_page() -> None:
+    names = {f"b[{at}]": "random, seed 3" for at in range(1, 7)}
+    found = replace(REPORT, made_up={"x": "zeros", **names, "n": "16"})
+    line = "Made up: x (zeros); b[1], b[2], b[3], b[4] and 2 more (random, seed 3); n (16)"
+    assert f"\n  ✔ bit-exact, error against float64 2.5e-07\n  {line}\n" in page(found)
+    assert found.to_json()["made_up"] == ["x", *names, "n"]
+
+
+def test_lost_outputs_have_a_warning_in_place_of_the_tick() -> None:
+    lost = Counted(1, 2, "root = 0, in float64 4.4e-154")
+    report = replace(REPORT, verification=Verification(True, "", 1.0, lost=lost))
+    assert report.matches
+    line = "! 1 of 2 outputs lost; the first is root = 0, in float64 4.4e-154"
+    assert f"\n  ! bit-exact, error against float64 1.0e+00\n  {line}\n" in page(report)
+    assert "✔" not in page(report)
+    assert (report.to_json()["lost"], report.to_json()["bit_exact"]) == (1, True)
+    wrong = replace(REPORT, verification=Verification(False, "1 of 2 differ", 1.0, lost=lost))
+    assert f"\n  ✘ 1 of 2 differ, error against float64 1.0e+00\n  {line}\n" in page(wrong)
+
+
+def test_outputs_that_are_not_finite_are_counted_and_have_no_error() -> None:
+    first = "root = nan, in float64 nan"
+    found = Verification(True, "", float("nan"), Counted(2, 2, first))
+    report = replace(REPORT, verification=found)
+    line = f"! 2 of 2 outputs not finite; the first is {first}"
+    begin = "\n  ✔ bit-exact, no finite output to compare with float64\n"
+    assert f"{begin}  {line}\n" in page(report)
+    assert (report.to_json()["not_finite"], report.to_json()["max_rel_error"]) == (2, "NaN")
+    some = replace(REPORT, verification=Verification(True, "", 0.0, Counted(1, 2, first)))
+    assert "\n  ✔ bit-exact, error against float64 of finite outputs 0.0e+00\n" in page(some)
+
+
 @pytest.mark.parametrize("error", ["Infinity", "NaN"])
 def test_an_error_that_json_lacks_is_a_text(error: str) -> None:
     report = replace(REPORT, verification=Verification(True, "", float(error)))
@@ -154,7 +187,10 @@ def test_the_json_object() -> None:
         "bit_exact": True,
         "difference": None,
         "max_rel_error": 2.5e-7,
+        "not_finite": 0,
+        "lost": 0,
         "vanished": None,
+        "made_up": [],
         "compile_s": 3.25,
         "lower_s": 0.0,
         "simulate_s": 0.04,

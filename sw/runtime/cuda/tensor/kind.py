@@ -30,6 +30,7 @@ from sw.runtime.result import Result
 from sw.runtime.vanished import Given, elements
 from sw.runtime.verify import Verification, entry_name
 from sw.workloads.embedding.model import TABLE_TYPES
+from sw.workloads.made_up import MadeUp
 from sw.workloads.refusals import refuse_first
 from sw.workloads.tensor.operands import Operand, all_operands, bind_operands
 from sw.workloads.tensor.tensor import Tensor
@@ -78,6 +79,17 @@ class TensorKind(Kind[CudaJob]):
             )
         own = workload.inputs if workload is not None else None
         return all_operands(program.workload, _compiled(program).expression.statement, own, tensors)
+
+    def made_up(
+        self,
+        program: Program,
+        workload: TensorWorkload | None,
+        values: Path | None,
+        tensors: Mapping[str, str],
+        seed: int,
+    ) -> MadeUp:
+        """Nothing: operands are given."""
+        return {}
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """See ``bind_operands``."""

@@ -14,7 +14,7 @@ from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
-from sw.workloads.loops.sequence import in_sequence
+from sw.workloads.loops.sequence import begun, in_sequence
 from sw.workloads.loops.sources import OPERATIONS
 from sw.workloads.loops.verify import verify
 from tests.support.loop_interpreter import Stopped, interpret
@@ -50,6 +50,23 @@ IN_PLACE = """\
     for i in range(n):
         y[i] = max(y[i], 0.0)
 """
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (SUMS, ("y",)),
+        (SCALED, ()),
+        (SCALED.replace("y[i]", "z[i]"), ("z",)),
+        (SCALED + SCALED.replace("z[i] =", "y[i] = z[i] +"), ("y",)),
+        ("    for i in range(n):\n        y[i] = 0.0\n        y[i] += x[i]\n", ()),
+        ("    for i in range(n):\n        if z[i] > 0.0:\n            z[i] = 1.0\n", ("z",)),
+        ("    for i in range(n):\n        if x[i] > 0.0:\n            z[i] = 1.0\n", ()),
+        ("    for i in range(n - 1):\n        z[i + 1] = 0.0\n        y[i] = z[i]\n", ()),
+    ],
+)
+def test_results_that_a_nest_reads_before_it_assigns_to_them(text: str, names: tuple[str, ...]):
+    assert begun(read_source(HEAD + text, "f.py")) == names
 
 
 def test_loops_one_after_the_other():
