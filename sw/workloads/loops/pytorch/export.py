@@ -12,6 +12,8 @@ from typing import Any
 from hw.lib.errors import GnarlError, WorkloadError, one_line
 from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
+from sw.workloads.loops.pytorch.archive import read_archive
+from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
 
 SUFFIX = ".pt2"
 """Of what ``torch.export.save`` writes."""
@@ -56,15 +58,21 @@ def export(module: Any, inputs: Any) -> Exported:
 
 
 def load(path: str | Path) -> Exported:
-    """From a file that ``torch.export.save`` wrote; its inputs are those of its export.
+    """From a file that ``torch.export.save`` wrote; its inputs are those of its export. Nothing of
+    it is executed, see ``archive`` and ``saved_graph``.
 
     Raises ``WorkloadError`` naming the file.
     """
-    torch, file = require_torch(), Path(path)
+    require_torch()
+    file = Path(path)
     if not file.is_file():
         raise WorkloadError(f"{path}: {'not a' if file.exists() else 'no such'} file")
-    with _refusals(f"{path}: torch.export.load"):
-        return _exported(file.stem, torch.export.load(file))
+    with _refusals(f"{path}: cannot be read"):
+        try:
+            saved = saved_graph(read_archive(file))
+        except WorkloadError as error:
+            raise WorkloadError(f"{path}: {error}") from error
+        return _exported(file.stem, saved.program, saved)
 
 
 def is_module(value: Any) -> bool:
@@ -110,15 +118,21 @@ def _refusals(what: str) -> Iterator[None]:
         raise WorkloadError(f"{what}: {one_line(error)}") from error
 
 
-def _exported(name: str, program: Any) -> Exported:
+def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Exported:
     from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
     from torch.utils._pytree import tree_leaves
 
     program = program.run_decompositions({})
     given = iter(tree_leaves(program.example_inputs))
+    called = iter(saved.inputs if saved else ())
+    tensors = saved.tensors if saved else {}
     data, names = {}, {}
     for spec in program.graph_signature.input_specs:
-        key, names[spec.arg.name] = spec.arg.name, spec.target or spec.arg.name
+        key = spec.arg.name
+        if spec.target:
+            names[key] = tensors.get(spec.target, spec.target)
+        else:
+            names[key] = next(called, key)
         if spec.kind == InputKind.USER_INPUT:
             value = next(given)
             data[key] = spec.arg.value if isinstance(spec.arg, ConstantArgument) else value
@@ -129,10 +143,15 @@ def _exported(name: str, program: Any) -> Exported:
     for spec in program.graph_signature.output_specs:
         if spec.kind != OutputKind.USER_OUTPUT:
             raise WorkloadError(
-                f"{name}: changes {spec.target or spec.arg.name}: forward must change nothing"
+                f"{name}: changes {names.get(spec.target, tensors.get(spec.target, spec.target))}: "
+                "forward must change nothing"
             )
-    results = _results(program.call_spec.out_spec)
-    return Exported(name, list(program.graph.nodes), data, names, results)
+    if saved is None:
+        results = _results(program.call_spec.out_spec)
+        return Exported(name, list(program.graph.nodes), data, names, results)
+    for node in program.graph.nodes:
+        node.meta["stack_trace"] = saved.traces.get(node.meta.get("stack_trace"), "")
+    return Exported(name, list(program.graph.nodes), data, names, saved.results)
 
 
 def _results(structure: Any) -> list[str]:

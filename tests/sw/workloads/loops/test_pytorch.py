@@ -506,7 +506,7 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
     with refused(f"{tmp_path}: not a file"):
         file_workload(tmp_path)
     (tmp_path / "a.pt2").write_bytes(b"")
-    with pytest.raises(WorkloadError, match=r"a\.pt2: torch\.export\.load: "):
+    with pytest.raises(WorkloadError, match=r"a\.pt2: cannot be read: "):
         file_workload(tmp_path / "a.pt2")
 
 

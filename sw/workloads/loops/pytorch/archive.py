@@ -1,0 +1,159 @@
+"""What ``torch.export.save`` of PyTorch 2.8 and later has written, read as data.
+
+``torch.export.load`` runs code that such a file brings along: where a pickle has more than tensors
+it is loaded all the same, and custom objects and classes of trees are imported by name. Here
+pickles are loaded with ``weights_only``, other texts are JSON, and nothing is looked up by a name
+of the file.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import WorkloadError, one_line, quoted, short
+from sw.program.command_files import note_input
+from sw.workloads.text_file import parse_json
+
+_WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"
+_INPUTS = "data/sample_inputs/model.pt"
+_GRAPH = "models/model.json"
+
+DTYPES = {
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    7: "float32",
+    8: "float64",
+    9: "complex32",
+    10: "complex64",
+    11: "complex128",
+    12: "bool",
+    13: "bfloat16",
+    28: "uint16",
+    34: "uint32",
+    35: "uint64",
+}
+"""Types of elements by their numbers in such a file."""
+
+
+@dataclass(frozen=True)
+class SavedProgram:
+    """``graph``: JSON of a ``torch._export.serde.schema.ExportedProgram``. ``tensors``: parameters,
+    buffers and constants by name. ``inputs``: leaves of the arguments of the export, in order."""
+
+    graph: dict[str, Any]
+    tensors: dict[str, Any]
+    inputs: list[Any]
+
+
+def read_archive(path: Path) -> SavedProgram:
+    """Raises ``WorkloadError``, without the file's name, and what Python and PyTorch raise."""
+    note_input(path)
+    with zipfile.ZipFile(path) as file:
+        members = {}
+        for info in file.infolist():
+            name = info.filename.partition("/")[2]
+            if not name:
+                continue
+            if info.compress_type != zipfile.ZIP_STORED or name in members:
+                raise WorkloadError(f"{short(info.filename)}: must be stored once, uncompressed")
+            members[name] = info
+        if _GRAPH not in members:
+            raise WorkloadError(
+                f"has no {_GRAPH}: must be written by torch.export.save of PyTorch 2.8 or later"
+            )
+        return _Archive(file, members).program()
+
+
+class _Archive:
+    def __init__(self, file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> None:
+        self._file, self._members = file, members
+
+    def program(self) -> SavedProgram:
+        if "byteorder" in self._members and self._octets("byteorder") != b"little":
+            raise WorkloadError("byteorder: must be little")
+        tensors = self._tensors(_WEIGHTS, "weight")
+        for name, value in self._tensors(_CONSTANTS, "constant").items():
+            tensors.setdefault(name, value)
+        return SavedProgram(self._json(_GRAPH), tensors, self._inputs())
+
+    def _octets(self, name: str) -> bytes:
+        if name not in self._members:
+            raise WorkloadError(f"has no {name}: must have one")
+        return self._file.read(self._members[name])
+
+    def _json(self, name: str) -> Any:
+        return parse_json(self._octets(name).decode(), name)
+
+    def _inputs(self) -> list[Any]:
+        from torch.utils._pytree import tree_leaves
+
+        leaves: list[Any] = tree_leaves(self._unpickled(_INPUTS))
+        return [self._plain(value, _INPUTS) for value in leaves]
+
+    def _unpickled(self, name: str) -> Any:
+        import torch
+
+        octets = io.BytesIO(self._octets(name))
+        try:
+            return torch.load(octets, map_location="cpu", weights_only=True)
+        except Exception as error:  # of many types
+            text = one_line(error).partition("WeightsUnpickler error: ")
+            raise WorkloadError(
+                f"{name}: must be a pickle of tensors, numbers and their containers alone, as "
+                f"torch.load reads it with weights_only: {short(text[2] or text[0], 200)}"
+            ) from error
+
+    def _plain(self, value: Any, name: str) -> Any:
+        import torch
+
+        if value is None or type(value) in (bool, int, float):
+            return value
+        if type(value) in (torch.Tensor, torch.nn.Parameter) and value.device.type == "cpu":
+            return value.detach()
+        raise WorkloadError(f"{name}: a {type(value).__name__}: must be a tensor or a number")
+
+    def _tensors(self, folder: str, kind: str) -> dict[str, Any]:
+        if (old := f"{folder}model.pt") in self._members:
+            found = self._unpickled(old)
+            if not isinstance(found, dict):
+                raise WorkloadError(f"{old}: must have tensors by name")
+            return {str(name): self._plain(value, old) for name, value in found.items()}
+        config = f"{folder}model_{kind}s_config.json"
+        entries = self._json(config)["config"]
+        return {name: self._tensor(folder, name, entry, kind) for name, entry in entries.items()}
+
+    def _tensor(self, folder: str, name: str, entry: Mapping[str, Any], kind: str) -> Any:
+        import torch
+
+        file = entry["path_name"]
+        if not str(file).startswith(("weight_", "tensor_")):
+            raise WorkloadError(
+                f"{folder}{short(file)}: {kind} {quoted(name)} must be a tensor, in a file called "
+                "weight_… or tensor_…"
+            )
+        if entry["use_pickle"]:
+            return self._plain(self._unpickled(folder + file), folder + file)
+        meta = entry["tensor_meta"]
+        dtype = getattr(torch, DTYPES[meta["dtype"]])
+        sizes = [int(each["as_int"]) for each in meta["sizes"]]
+        strides = [int(each["as_int"]) for each in meta["strides"]]
+        offset = int(meta["storage_offset"]["as_int"])
+        octets = bytearray(self._octets(folder + file))
+        flat = torch.frombuffer(octets, dtype=dtype) if octets else torch.empty(0, dtype=dtype)
+        last = offset + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
+        if min([*sizes, *strides, offset, 0]) < 0 or (0 not in sizes and last >= len(flat)):
+            raise WorkloadError(
+                f"{folder}{short(file)}: {len(flat)} elements: too few for {kind} {quoted(name)}"
+            )
+        if 0 in sizes:
+            return torch.empty(sizes, dtype=dtype)
+        return torch.as_strided(flat, sizes, strides, offset).clone()
