@@ -196,10 +196,13 @@ BODIES: dict[str, str] = {
     "    for p in range(o[k], o[k + 1]):\n"
     "        for e in range(m):\n            u[k, e] += t[i[k], e] * y[p]\n"
     "    for e in range(m):\n        u[k, e] = 0.5 * u[k, e]",
-    "a variable called counter": "counter = 0\n"
-    + _table(
-        "n", "m", "counter = counter + 1 if counter < 7 else 0", "u[k, e] = t[k, e] + v[counter]"
-    ),
+    "a variable called counter": "counter = 0\nfor k in range(n):\n    for e in range(8):\n"
+    "        u[k, e] = t[k, e] * y[e]\n    counter = counter + i[k]\n    c[k] = counter",
+    "locals called as passes might": "counter = 0\nbegun = 1\nkept = 2\nahead = 3\nlate = 4\n"
+    "for k in range(n):\n    for e in range(8):\n        u[k, e] = t[k, e] * y[e]\n"
+    "    counter = counter + i[k]\n    begun = begun + 1 if k == 0 else begun + counter\n"
+    "    kept = kept + begun\n    ahead = ahead + kept\n    late = late + ahead\n"
+    "    c[k] = counter + 3 * begun + 5 * kept + 7 * ahead + 9 * late",
     "sums, then shifted": "for k in range(n):\n    for p in range(o[k], o[k + 1]):\n"
     "        for e in range(m):\n            u[k, e] += t[i[k], e] * y[p]\n"
     + _table("n", "m - 1", "u[k, e] = u[k, e + 1]"),

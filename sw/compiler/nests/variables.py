@@ -13,13 +13,13 @@ from sw.compiler.nests.scf import PLACE
 def to_variables(module: ModuleOp) -> ModuleOp:
     """Loads and stores of ``memref.alloca`` without dimensions become ``slc.get`` and ``slc.set``.
 
-    O(operations).
+    Their names have a dot, and so differ from those that passes make up. O(operations).
     """
     module = module.clone()
     for number, local in enumerate(
         [each for each in module.walk() if isinstance(each, memref.AllocaOp)]
     ):
-        name = f"{local.memref.name_hint or 'local'}_{number}"
+        name = f"{local.memref.name_hint or 'local'}.{number}"
         assert isinstance(local.memref.type, MemRefType)
         for use in list(local.memref.uses):
             operation = use.operation

@@ -48,7 +48,7 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
         pop = _pop_of(push)
         loop = _counted(push, pop)
         if loop is not None:
-            name = counters.setdefault(loop, f"counter_{len(counters)}")
+            name = counters.setdefault(loop, f"{len(counters)}_counter")
             _count(pop, name, constant_of(loop.lower) or 0)
             push.detach()
             push.erase()

@@ -31,7 +31,7 @@ def first_iterations(module: ModuleOp) -> ModuleOp:
         )
         is_equal = test.predicate.value.data == 0
         if is_equal and chooses and streams == {loop.induction, loop.lower}:
-            _replace(test, variables.setdefault(loop, f"begun_{len(variables)}"))
+            _replace(test, variables.setdefault(loop, f"{len(variables)}_begun"))
             callback.drop_unused()
     for loop, name in variables.items():
         loop.body.block.add_op(_set(name, 1))

@@ -26,6 +26,7 @@ QUICK = (
     "writes row +0, column +1",
     "set by rows before sums",
     "sums of a row that a variable names",
+    "locals called as passes might",
 )
 """Of ``BODIES``: others take a minute."""
 

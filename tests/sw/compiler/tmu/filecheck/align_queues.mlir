@@ -6,7 +6,7 @@
 // CHECK: "slc.push"(%row) <{aligned}>
 // CHECK: "slc.push"({{.*}}) : (!slc.stream<vector<4xf32>>)
 // CHECK: "slc.callback"() ({
-// CHECK: "slc.get"() <{variable = "counter_0"}>
+// CHECK: "slc.get"() <{variable = "0_counter"}>
 // CHECK: %[[ROW:.*]] = "slc.pop"() : () -> vector<4xi32>
 // CHECK-NEXT: vector.extract %[[ROW]][0]
 // CHECK-NOT: "slc.pop"() : () -> i32

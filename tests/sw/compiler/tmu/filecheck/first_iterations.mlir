@@ -2,15 +2,15 @@
 
 // CHECK: "slc.for"(%lower, %upper)
 // CHECK: "slc.callback"(%{{[0-9]+}}) ({
-// CHECK: %[[BEGUN:.*]] = "slc.get"() <{variable = "begun_0"}> : () -> i32
+// CHECK: %[[BEGUN:.*]] = "slc.get"() <{variable = "0_begun"}> : () -> i32
 // CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %[[BEGUN]]
 // CHECK: arith.select %[[AGAIN]], %{{.*}}, %x : vector<4xf32>
 // CHECK: arith.constant 1 : i32
-// CHECK-NEXT: "slc.set"(%{{.*}}) <{variable = "begun_0"}>
+// CHECK-NEXT: "slc.set"(%{{.*}}) <{variable = "0_begun"}>
 // CHECK: (!slc.stream<i32>, !slc.stream<i32>) -> ()
 // CHECK-NEXT: "slc.callback"() ({
 // CHECK-NEXT: arith.constant 0 : i32
-// CHECK-NEXT: "slc.set"(%{{.*}}) <{variable = "begun_0"}>
+// CHECK-NEXT: "slc.set"(%{{.*}}) <{variable = "0_begun"}>
 builtin.module {
   func.func @f(%offsets: memref<4xi32>, %table: memref<9x4xf32>, %out: memref<3x4xf32>) attributes {names = "offsets,table,out"} {
     %zero = arith.constant 0 : i32

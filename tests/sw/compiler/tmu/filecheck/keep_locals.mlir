@@ -1,12 +1,12 @@
 // A local is a variable, not a place in memory.
 
 // CHECK-NOT: memref.alloca
-// CHECK: "slc.set"(%zero) <{variable = "best_0"}>
+// CHECK: "slc.set"(%zero) <{variable = "best.0"}>
 // CHECK: scf.for
-// CHECK: [[OLD:%.*]] = "slc.get"() <{variable = "best_0"}>
+// CHECK: [[OLD:%.*]] = "slc.get"() <{variable = "best.0"}>
 // CHECK: [[NEW:%.*]] = arith.maximumf [[OLD]], %value
-// CHECK: "slc.set"([[NEW]]) <{variable = "best_0"}>
-// CHECK: [[LAST:%.*]] = "slc.get"() <{variable = "best_0"}>
+// CHECK: "slc.set"([[NEW]]) <{variable = "best.0"}>
+// CHECK: [[LAST:%.*]] = "slc.get"() <{variable = "best.0"}>
 // CHECK: memref.store [[LAST]], %out
 func.func @f(%x: memref<9xf32>, %out: memref<f32>) attributes {names = "x,out"} {
   %first = arith.constant 0 : i32
