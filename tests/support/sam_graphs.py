@@ -38,12 +38,22 @@ def without(graph: Graph, names: frozenset[str]) -> Graph:
     return Graph(tuple(block for block in graph.blocks if block.name not in names), tuple(edges))
 
 
-def unchained(graph: Graph) -> Graph:
+def undropped(text: str) -> Graph:
+    """The graph of a statement without any of its drops."""
+    graph = lower(parse(text))
+    return without(graph, frozenset(drops(graph)))
+
+
+def unchained(graph: Graph, beside: bool = True) -> Graph:
     """Each drop of coordinates looks at what its inner coordinates were before they were dropped
-    themselves, as the first generation of the tools does."""
+    themselves, as the first generation of the tools does. Writers read the coordinates that are
+    dropped ``beside`` it, or the inner ones of that drop."""
     edges = []
     for edge in graph.edges:
         source, output = edge.source, edge.output
+        while beside and graph[source].type == "crddrop" and output == "out_inner":
+            inner = graph.drivers[source, "inner"]
+            source, output = inner.source, inner.output
         if graph[edge.target].type == "crddrop" and edge.input == "inner":
             while graph[source].type == "crddrop":
                 before = graph.drivers[source, _PORTS["crddrop"][output]]
@@ -81,5 +91,6 @@ def variants(text: str) -> Iterator[tuple[str, str]]:
             yield name, write_dot(without(graph, frozenset(names)), statement)
     if sum(graph[name].type == "crddrop" for name in found) > 1:
         yield "unchained", write_dot(unchained(graph), statement)
+        yield "unchained, inner", write_dot(unchained(graph, beside=False), statement)
     if by_operands(graph) != graph:
         yield "by operands", write_dot(by_operands(graph), statement)

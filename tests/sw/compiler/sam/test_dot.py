@@ -37,6 +37,14 @@ MORE = {
     "dense lanes": f"{SUITE['mat_sddmm']} -s=parallelize(i,2)",
     "two sums": "x(i)=B(j,i)*c(j)+D(k,i) -f=x:d:0 -f=B:ss:0,1 -f=c:s:0 -f=D:sb:1,0 "
     "-s=reorder(j,i,k)",
+    "sum of functions": "x(i)=d(i)-sum(j,relu(B(i,j)*c(j))) -f=x:s:0 -f=d:s:0 -f=B:ss:0,1 -f=c:s:0 "
+    "-s=reorder(i,j)",
+    "sums of functions": "x=sum(i,sum(j,max(B(i,j),c(j))*relu(d(i)))) -f=B:ss:0,1 -f=c:s:0 "
+    "-f=d:s:0",
+    "accumulated functions": "X(i,j)=sum(k,relu(B(i,k)*C(k,j))) -f=X:ss:0,1 -f=B:ss:1,0 "
+    "-f=C:ss:0,1 -s=reorder(k,i,j)",
+    "outside of functions": "X(i,j)=relu(B(i,k))*C(k,j) -f=X:ss:0,1 -f=B:ss:0,1 -f=C:ss:0,1 "
+    "-s=reorder(i,k,j)",
     "full": "X(i,j)=B(i,k)*C(k,j) -f=X:dd:0,1 -f=B:ss:1,0 -f=C:ss:0,1 -s=reorder(k,i,j)",
 }
 TEXTS = {**SUITE, **MORE}

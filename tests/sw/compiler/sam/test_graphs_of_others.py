@@ -11,13 +11,14 @@ import pytest
 
 from bench.sam_parts.suite import dense
 from sw.compiler.sam.dot_read import read_dot
+from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.workload import SamWorkload
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor
-from tests.support.sam_graphs import variants
+from tests.support.sam_graphs import undropped, variants
 from tests.sw.compiler.sam.dialect import dialect
 from tests.sw.compiler.sam.machine import meaning
 from tests.sw.compiler.sam.test_dot import FILES, MORE, ordered
@@ -159,6 +160,16 @@ def test_graphs_without_drops(device: Device[Any]) -> None:
     names = {name: FORMATS[name] for name in ("sss", "sds")}
     for file in files(names):
         check(device, file, (0.3,), 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sss", "sbb", "dss", "accumulated"])
+def test_graphs_without_drops_on_rtl(name: str) -> None:
+    text = FORMATS[name]
+    file = File(name, write_dot(undropped(text), parse(text)), text)
+    small = ("array_words=1024", "accumulator_words=512")
+    with Device(load_configuration("sam_fp32", small), "rtl") as device:
+        check(device, file, (0.1, 0.3, 1.0), 5)
 
 
 @pytest.mark.slow
