@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import networkx as nx
+
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.workloads.tensor.expression import Access, Statement, stored_indices
 from sw.workloads.tensor.storage import TensorFormat
@@ -43,7 +45,7 @@ def check_order(statement: Statement) -> None:
 
 def _transposed(access: Access, statement: Statement, place: Mapping[str, int]) -> str:
     """The option for the same kinds of levels, in the order of the loops; where that does not suit
-    all accesses of the tensor, for a tensor of its own."""
+    all accesses of the tensor, for a tensor of its own, or an order of loops, if there is one."""
     name, format = access.tensor, statement.formats[access.tensor]
     right = _walkable(access, format, place)
     same = (each for each in statement.operands if each.tensor == name)
@@ -54,8 +56,22 @@ def _transposed(access: Access, statement: Statement, place: Mapping[str, int]) 
         name += "2"
     return (
         f" under a name of its own, {name}({','.join(access.indices)}) with {right.option(name)}, "
-        f"as {other} needs another storage"
+        f"as {other} needs another storage{_walkable_order(statement, place)}"
     )
+
+
+def _walkable_order(statement: Statement, place: Mapping[str, int]) -> str:
+    """An order of loops in which everything is walked as it is stored, as one more way out."""
+    order: nx.DiGraph = nx.DiGraph()
+    order.add_nodes_from(statement.order)
+    for access in (*statement.operands, statement.result):
+        indices = stored_indices(access, statement.formats[access.tensor])
+        order.add_edges_from(zip(indices, indices[1:], strict=False))
+    try:
+        found = list(nx.lexicographical_topological_sort(order, key=place.__getitem__))
+    except nx.NetworkXUnfeasible:
+        return ""
+    return f"; or loops in another order: -s=reorder({','.join(found)})"
 
 
 def _walkable(access: Access, format: TensorFormat, place: Mapping[str, int]) -> TensorFormat:

@@ -94,6 +94,19 @@ def test_a_storage_that_does_not_fit_all_accesses(device: Device[Any]) -> None:
     np.testing.assert_array_equal(got, SQUARE * SQUARE.T)
 
 
+def test_an_order_of_loops_that_fits_all_accesses(device: Device[Any]) -> None:
+    text = "X(i,k)=B(i,j)*B(j,k) -f=B:ss -f=X:ss"
+    with refused(
+        "expression, column 15: B(j,k) cannot be walked in loop order i,k,j: mode 1 (index k) is "
+        "stored inside mode 0 (index j), but its loop is outside; a transposed copy would do under "
+        "a name of its own, B2(j,k) with -f=B2:ss:1,0, as B(i,j) needs another storage; or loops "
+        "in another order: -s=reorder(i,j,k)"
+    ):
+        device.compile(text)
+    got = run(device, f"{text} -s=reorder(i,j,k)", {"B": SQUARE})
+    np.testing.assert_array_equal(got, SQUARE @ SQUARE)
+
+
 def test_a_storage_that_fits_all_accesses_is_named(device: Device[Any]) -> None:
     with refused(
         "expression, column 8: B(i,j) cannot be walked in loop order j,i: mode 1 (index j) is "

@@ -25,6 +25,7 @@ SAMPLE = ("mat_ds_compression",)
 MIXED = {
     "bitvectors": ("X(i,j)=B(i,j)*C(i,j)+D(i,j) -f=X:bb -f=B:bb -f=C:sb -f=D:bs -s=reorder(i,j)"),
     "functions": "x(i)=sigmoid(b(i))*c(i)+relu(d(i)) -f=x:s -f=b:s -f=c:s -f=d:s",
+    "one tensor thrice": "X(i,l)=B(i,j)*B(j,k)*B(k,l) -f=X:dd -f=B:ss -s=reorder(i,j,k,l)",
     "dense rows": "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:ds -s=reorder(i,k,j)",
 }
 
@@ -54,8 +55,9 @@ def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> lis
 def random_inputs(text: str, sizes: Mapping[str, int], seed: int) -> dict[str, Any]:
     random = np.random.default_rng([seed, *sizes.values()])
     found: dict[str, Any] = {}
-    for access in parse(text).operands:
-        shape = tuple(sizes[index] for index in access.indices)
+    statement = parse(text)
+    for access in statement.operands:
+        shape = tuple(sizes[statement.size_names[index]] for index in access.indices)
         kept = random.random(shape) < random.choice([0.0, 0.2, 0.7, 1.0])
         found[access.tensor] = np.where(kept, random.standard_normal(shape), 0.0)
     return found
