@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import re
+from dataclasses import dataclass
+
+import numpy as np
 import pytest
 
+from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.tensor.patterns import match
+from sw.golden.tensor import reference
 from sw.workloads.loops.tensor_expression import expression_nest
 from sw.workloads.tensor.expression import FUNCTIONS, accesses
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.sums import text_of
+from sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import refused
 
 PRODUCT = (
@@ -170,3 +178,86 @@ def test_a_long_expression_is_shortened() -> None:
     with pytest.raises(Exception, match="is summed inside of relu") as caught:
         parse(f"x(i)=relu({term})")
     assert len(str(caught.value)) < 1000
+
+
+def test_both_meanings_are_what_they_say() -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, shape).astype(float) for shape in ((3, 5), (5, 4)))
+
+    def computed(text: str, **arrays: np.ndarray) -> np.ndarray:
+        tensors = {name: Tensor.from_any(array) for name, array in arrays.items()}
+        coordinates, values = reference(parse(text), tensors)
+        found = np.zeros((3, 4))
+        found[tuple(coordinates.T)] = values
+        return found
+
+    products = a[:, :, np.newaxis] * b
+    got = computed("X(i,j)=sum(k,relu(A(i,k)*B(k,j)))", A=a, B=b)
+    np.testing.assert_array_equal(got, np.maximum(products, 0).sum(1))
+    first = computed("T(i,j)=A(i,k)*B(k,j)", A=a, B=b)
+    got = computed("X(i,j)=relu(T(i,j))", T=first)
+    np.testing.assert_array_equal(got, np.maximum(products.sum(1), 0))
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A part of an expression: an access, or a function or operator and its parts."""
+
+    text: str
+    indices: tuple[str, ...] = ()
+    function: str = ""
+    parts: tuple[_Node, ...] = ()
+
+    @property
+    def every(self) -> list[_Node]:
+        return [self, *(each for part in self.parts for each in part.every)]
+
+    def uses(self, index: str) -> int:
+        return sum(index in each.indices for each in self.every)
+
+
+def drawn(rng: random.Random, operands: int) -> _Node:
+    if operands == 1:
+        indices = tuple(rng.sample("ikl", rng.choice((1, 1, 2))))
+        return _Node(f"{'ABC'[len(indices)]}({','.join(indices)})", indices)
+    if rng.random() < 0.35:
+        part = drawn(rng, operands)
+        name = rng.choice(("relu", "exp", "reciprocal", "tanh"))
+        return _Node(f"{name}({part.text})", (), name, (part,))
+    left = rng.randint(1, operands - 1)
+    one, other = drawn(rng, left), drawn(rng, operands - left)
+    operator = rng.choice(("max", "*", "*", "*", "+", "-"))
+    if operator == "max":
+        return _Node(f"max({one.text},{other.text})", (), operator, (one, other))
+    return _Node(f"({one.text}){operator}({other.text})", (), operator, (one, other))
+
+
+def terms(node: _Node) -> list[_Node]:
+    if node.function in ("+", "-"):
+        return [term for part in node.parts for term in terms(part)]
+    return [node]
+
+
+def test_what_is_refused_is_what_lies_in_one_function() -> None:
+    rng, refusals = random.Random(7), 0
+    for _ in range(600):
+        node = drawn(rng, rng.randint(1, 5))
+        hidden = {
+            (index, call.function)
+            for term in terms(node)
+            for index in "kl"
+            for call in term.every
+            if call.function.isalpha() and call.uses(index) == term.uses(index) > 0
+        }
+        try:
+            parse(f"x(i)={node.text}")
+        except WorkloadError as error:
+            found = re.search(r"index (.) of \S+ is summed inside of (\w+), ", str(error))
+            assert found is not None, (node.text, str(error))
+            assert (found[1], found[2]) in hidden, (node.text, str(error))
+            both = re.search(r" write (.*); for \w+ of a sum .* and write (.*) here$", str(error))
+            assert both is not None
+            refusals += 1
+        else:
+            assert not hidden, node.text
+    assert 200 < refusals < 500
