@@ -167,7 +167,7 @@ def test_graphs_without_drops(device: Device[Any]) -> None:
 def test_graphs_without_drops_on_rtl(name: str) -> None:
     text = FORMATS[name]
     file = File(name, write_dot(undropped(text), parse(text)), text)
-    small = ("array_words=1024", "accumulator_words=512")
+    small = ("array_words=4096", "accumulator_words=512")
     with Device(load_configuration("sam_fp32", small), "rtl") as device:
         check(device, file, (0.1, 0.3, 1.0), 5)
 
