@@ -22,9 +22,11 @@ from sw.cli_options import (
     folder_option,
     input_file,
     json_option,
+    max_cycles_option,
     output_option,
     overrides_option,
     own_options,
+    require_limits,
     seed_option,
     sizes_option,
     tensors_option,
@@ -315,6 +317,7 @@ def disasm(
 )
 @values_option
 @seed_option
+@max_cycles_option
 @json_option
 @click.option(
     "-o",
@@ -342,6 +345,7 @@ def run(
     baud: int | None,
     values: Path | None,
     seed: int,
+    max_cycles: int | None,
     as_json: bool,
     output: Path | None,
     waves: Path | None,
@@ -391,6 +395,7 @@ def run(
         )
     if timeline is not None and not target.draws:
         raise click.UsageError(f"--timeline: not supported by target {target.name}.")
+    require_limits([target], max_cycles)
     source = _workload(configuration, workload)
     if output is not None:
         check_output_path(output)
@@ -403,6 +408,7 @@ def run(
         sizes=sizes,
         seed=seed,
         options=own_options(target, "run", own),
+        max_cycles=max_cycles,
         waves=waves,
         port=port,
         baud=baud,

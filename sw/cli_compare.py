@@ -14,9 +14,11 @@ from sw.cli_boundary import DIFFERENT
 from sw.cli_options import (
     TargetCommand,
     json_option,
+    max_cycles_option,
     output_option,
     overrides_option,
     refuse_foreign,
+    require_limits,
     seed_option,
     sizes_option,
     tensors_option,
@@ -43,6 +45,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 )
 @values_option
 @seed_option
+@max_cycles_option
 @json_option
 @output_option("--chart", help="Draw cycles and operations as bars to this PNG file.")
 def compare(
@@ -54,6 +57,7 @@ def compare(
     backends: tuple[str, ...],
     values: Path | None,
     seed: int,
+    max_cycles: int | None,
     as_json: bool,
     chart: Path | None,
     own: dict[str, Any],
@@ -63,7 +67,8 @@ def compare(
     WORKLOAD is what `gnarl run` takes, but for programs; every CONFIG's target must support it. The
     golden model is that of the first CONFIG. Where another adds in another order or rounds to
     another format, its results may be 64 units in the last place of the largest number off, and
-    must be those of its own golden model. Options of targets go to the CONFIGs that have them.
+    must be those of its own golden model. Options of targets go to the CONFIGs that have them, and
+    so does --max-cycles.
 
     Example: gnarl compare embedding_bag:tiny tmu_l2 tmu_l8 --chart tmu.png
 
@@ -88,6 +93,7 @@ def compare(
                 f"--backend {backend}: target {names} runs on {' or '.join(known)}."
             )
     refuse_foreign(targets, "compare", own)
+    require_limits(targets, max_cycles)
     comparison = run_all(
         configurations,
         workload,
@@ -97,6 +103,7 @@ def compare(
         sizes=sizes,
         seed=seed,
         options=own,
+        max_cycles=max_cycles,
         stages=ConsoleStages(stderr()),
     )
     if chart is not None:

@@ -98,6 +98,13 @@ def refuse_foreign(
                 )
 
 
+def require_limits(targets: Sequence[Target[Any, Any, Any]], max_cycles: int | None) -> None:
+    """Refuses ``--max-cycles`` where none of ``targets`` has it."""
+    if max_cycles is not None and not any(target.limits_cycles for target in targets):
+        names = dict.fromkeys(target.name for target in targets)
+        raise click.UsageError(f"--max-cycles: not supported by target {' or '.join(names)}.")
+
+
 def _options(options: Sequence[TargetOption], command: str) -> list[TargetOption]:
     """What is run has to be compiled first: ``run`` and ``compare`` have both kinds of options."""
     wanted = {"run", "compile"} if command in ("run", "compare") else {command}
@@ -189,6 +196,13 @@ values_option = click.option(
     type=input_file,
     help="New input values: JSON of names and numbers, or a workload of the same structure; for "
     "models an .npz file of FEATURE.indices, .offsets, .weights and .table.",
+)
+max_cycles_option = click.option(
+    "--max-cycles",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="End a run that takes more cycles with an error (dpu, sam, tmu, sram).  [default: more "
+    "than any right program of its kind takes]",
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of the page."

@@ -13,7 +13,9 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.memory_map import (
     ADDRESS_BITS,
     CONTROL,
+    LIMIT_BITS,
     MAGIC,
+    NO_LIMIT,
     STATUS,
     VERSION,
     MemoryMap,
@@ -84,6 +86,9 @@ class HostPort(wiring.Component):
     start, stop, clear
         out: pulses of one cycle. ``busy``, ``done`` and ``cause`` must show what a pulse did from
         the next cycle on, so that a host that asks for the status after a start sees it busy.
+    limit
+        out: cycles that runs may have, as the host has written it last; ``NO_LIMIT`` behind a
+        clear.
     busy, done, cause, detail, cycles
         in: the state that the registers show. While ``busy`` is 0 the memories are the host's.
     counters
@@ -100,6 +105,7 @@ class HostPort(wiring.Component):
             "start": Out(1),
             "stop": Out(1),
             "clear": Out(1),
+            "limit": Out(LIMIT_BITS, init=NO_LIMIT),
             "busy": In(1),
             "done": In(1),
             "cause": In(8),
@@ -161,6 +167,7 @@ class HostPort(wiring.Component):
             self.stop.eq(pulses.stop),
             self.clear.eq(pulses.clear),
         ]
+        self._keep_limit(m, request, write)
 
         answers = [
             self._serve_registers(m, request, read),
@@ -175,6 +182,14 @@ class HostPort(wiring.Component):
         ]
         m.d.comb += [responses.w_en.eq(under_way[-1]), responses.w_data.eq(answer)]
         return m
+
+    def _keep_limit(self, m: Module, request: Any, write: Any) -> None:
+        with m.If(write & (request.address == Register.LIMIT_LO)):
+            m.d.sync += self.limit[:32].eq(request.data)
+        with m.If(write & (request.address == Register.LIMIT_HI)):
+            m.d.sync += self.limit[32:].eq(request.data)
+        with m.If(self.clear):
+            m.d.sync += self.limit.eq(NO_LIMIT)
 
     def _serve_registers(self, m: Module, request: Any, read: Any) -> Any:
         """The word of a register two cycles later, 0 where none was read."""

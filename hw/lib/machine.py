@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value, ValueLike
+from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder
 from hw.lib.host import HostPort, HostSignature, WindowSignature
-from hw.lib.memory_map import MemoryMap
+from hw.lib.memory_map import LIMIT_BITS, NO_LIMIT, CommonCause, MemoryMap
 from hw.lib.run_control import RunControl
 
 
@@ -24,8 +24,8 @@ class Core(wiring.Component):
 
     Parameters: ``memory_map``.
 
-    Members: ``start``, ``stop``, ``clear``, ``busy``, ``done``, ``cause``, ``detail``, ``cycles``,
-    ``counters`` and ``windows``: as ``HostPort`` has them, seen from the other side.
+    Members: ``start``, ``stop``, ``clear``, ``limit``, ``busy``, ``done``, ``cause``, ``detail``,
+    ``cycles``, ``counters`` and ``windows``: as ``HostPort`` has them, seen from the other side.
     """
 
     def __init__(self, memory_map: MemoryMap) -> None:
@@ -37,9 +37,10 @@ class Core(wiring.Component):
                 "start": In(1),
                 "stop": In(1),
                 "clear": In(1),
+                "limit": In(LIMIT_BITS, init=NO_LIMIT),
                 "busy": Out(1),
                 "done": Out(1),
-                "cause": Out(memory_map.causes),
+                "cause": Out(8),
                 "detail": Out(32),
                 "cycles": Out(64),
                 "counters": Out(counters),
@@ -57,6 +58,7 @@ class Core(wiring.Component):
     ) -> RunControl:
         """Puts run control, ``faults`` and ``events`` into ``m``, behind the host's registers.
 
+        A run ends with the first fault, or at the host's limit, which is an error, too.
         The counters of the memory map are those of ``events``, whose ``happens`` counts during a
         run, and behind them ``values``. ``cycle_bits`` hold the cycles of any run.
         """
@@ -68,15 +70,16 @@ class Core(wiring.Component):
             control.stop.eq(self.stop),
             control.clear.eq(self.clear),
             control.fault.eq(faults.fault),
-            control.error.eq(faults.cause != 0),
+            control.limit.eq(self.limit),
+            control.error.eq((faults.cause != 0) | control.expired),
             faults.watch.eq(control.busy),
             faults.clear.eq(self.clear),
             events.watch.eq(control.busy),
             events.clear.eq(control.begin | self.clear),
             self.busy.eq(control.busy),
             self.done.eq(control.done),
-            self.cause.eq(faults.cause),
-            self.detail.eq(faults.detail),
+            self.cause.eq(Mux(control.expired, CommonCause.CYCLE_LIMIT, faults.cause)),
+            self.detail.eq(Mux(control.expired, 0, faults.detail)),
             self.cycles.eq(control.cycles),
         ]
         counts = [*(events.o[event] for event in range(len(events.happens))), *values]
@@ -122,7 +125,7 @@ class Machine(wiring.Component):
         m.submodules.core = core = self._core
         m.submodules.port = port = self._port
         wiring.connect(m, port.host, wiring.flipped(self.host))
-        for name in ("start", "stop", "clear"):
+        for name in ("start", "stop", "clear", "limit"):
             m.d.comb += getattr(core, name).eq(getattr(port, name))
         for name in ("busy", "done", "cause", "detail", "cycles"):
             m.d.comb += getattr(port, name).eq(getattr(core, name))

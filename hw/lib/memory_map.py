@@ -18,7 +18,7 @@ from hw.lib.errors import ConfigError
 MAGIC = 0x474E524C
 """What ``Register.MAGIC`` reads: "GNRL"."""
 
-VERSION = 1
+VERSION = 2
 """Version of these registers, windows and streams."""
 
 ADDRESS_BITS = 31
@@ -28,7 +28,9 @@ class Register(enum.IntEnum):
     """Word addresses of the registers that every accelerator has.
 
     Reading ``CYCLES_LO``, or the low word of a counter, keeps the high word as it is at that
-    moment; the next read of any high word gives the kept one.
+    moment; the next read of any high word gives the kept one. ``LIMIT_LO`` and ``LIMIT_HI`` take
+    ``LIMIT_BITS`` bits: cycles that the next runs may have, ``NO_LIMIT`` after a reset and after a
+    clear. They read as 0.
     """
 
     MAGIC = 0
@@ -39,14 +41,33 @@ class Register(enum.IntEnum):
     DETAIL = 5
     CYCLES_LO = 6
     CYCLES_HI = 7
-    COUNTERS = 8
+    LIMIT_LO = 8
+    LIMIT_HI = 9
+    COUNTERS = 10
+
+
+LIMIT_BITS = 48
+
+NO_LIMIT = (1 << LIMIT_BITS) - 1
+"""Cycles that no run has."""
+
+
+class CommonCause(enum.IntEnum):
+    """Causes of errors that every accelerator has besides its own.
+
+    ``CYCLE_LIMIT``: the run did not end within the cycles of ``LIMIT_LO`` and ``LIMIT_HI``; the
+    detail is 0.
+    """
+
+    CYCLE_LIMIT = 255
 
 
 CONTROL = data.StructLayout({"start": 1, "stop": 1, "clear": 1})
 """Bits of ``Register.CONTROL``: each 1 that is written gives a pulse. Reads as 0."""
 
 STATUS = data.StructLayout({"busy": 1, "done": 1, "reserved": unsigned(6), "cause": unsigned(8)})
-"""Bits of ``Register.STATUS``; the cause of an error is the target's own number, 0 for none."""
+"""Bits of ``Register.STATUS``; the cause of an error is the target's own number or one of
+``CommonCause``, 0 for none."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +136,8 @@ class MemoryMap:
     """Names and addresses of an accelerator's counters and windows, and its causes of errors.
 
     Every window gets the lowest base above the one before that is a multiple of its size. Raises
-    ``ConfigError`` where the windows need more than 2**31 words.
+    ``ConfigError`` where the windows need more than 2**31 words. ``causes`` are the accelerator's
+    own.
     """
 
     def __init__(
@@ -144,6 +166,10 @@ class MemoryMap:
     def window(self, name: str) -> Window:
         """The window called ``name``; ``KeyError`` if there is none."""
         return {window.name: window for window in self.windows}[name]
+
+    def cause_name(self, number: int) -> str | None:
+        """What a cause of an error is called; ``None`` if there is no such cause."""
+        return {cause.value: cause.name for cause in (*CommonCause, *self.causes)}.get(number)
 
     @staticmethod
     def counter_address(index: int) -> int:

@@ -45,6 +45,8 @@ from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
 NOTES = 8
 """Numbers that a trap notes, at most."""
 
+ITERATIONS = NOTES - 1
+
 
 @dataclass(frozen=True)
 class Trap:
@@ -65,11 +67,14 @@ class Placement:
 class LoopCode:
     """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [NOTES].
 
-    ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included. With a
-    ``placement`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the first n
-    lines are noted from which arrays that the nest does not write are read, lines that are the
-    array's last one left out. In the end, ``notes`` has the operations on float32 that were done,
-    how many of them were products, and how many lines there are.
+    ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included. In the
+    end, ``notes[ITERATIONS]`` has the iterations of all loops, and one for each loop that was
+    begun.
+
+    With a ``placement`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the
+    first n lines are noted from which arrays that the nest does not write are read, lines that are
+    the array's last one left out. Then ``notes`` begins with the operations on float32 that were
+    done, how many of them were products, and how many lines there are.
 
     source, names
         its text, and what that refers to.
@@ -101,6 +106,7 @@ class LoopCode:
         more = "" if placement is None else ", lines"
         self._line(f"def run({', '.join(map(_name, parameters))}, notes{more}):")
         with self._indented():
+            self._line("iterations = 0")
             if placement is not None:
                 self._line("operations = products = count = 0")
                 for name in self._noted:
@@ -113,6 +119,7 @@ class LoopCode:
                 self._line("notes[0] = operations")
                 self._line("notes[1] = products")
                 self._line("notes[2] = count")
+            self._line(f"notes[{ITERATIONS}] = iterations")
             self._line("return -1")
         self.source = "\n".join(self._lines) + "\n"
 
@@ -187,6 +194,7 @@ class LoopCode:
             case For(variable, lower, upper, step, body):
                 first, last = self._expression(lower), self._expression(upper)
                 self._check_order(statement, first, last)
+                self._line(f"iterations += max(0, {last} - {first} + {step - 1}) // {step} + 1")
                 self._line(f"for {_name(variable)} in range({first}, {last}, {step}):")
                 with self._indented():
                     self._block(body)
@@ -234,6 +242,8 @@ class LoopCode:
         ]
         for fiber, (lower, upper) in zip(loop.fibers, bounds, strict=True):
             self._check_fiber(fiber, lower, upper)
+        lengths = (f"max(0, {upper} - {lower})" for lower, upper in bounds)
+        self._line(f"iterations += {' + '.join(lengths)} + 1")
         at = [self._value(lower) for lower, _ in bounds]
         left, right = (f"{at[number]} < {bounds[number][1]}" for number in range(2))
         joined = "and" if loop.kind == MergeKind.INTERSECT else "or"

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from hw.lib.errors import WorkloadError
-from sw.golden.loop_code import NOTES, LoopCode, Placement
+from sw.golden.loop_code import ITERATIONS, NOTES, LoopCode, Placement
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.verify import verify
@@ -33,6 +33,15 @@ class Work:
     operations: int
     products: int
     lines: np.ndarray
+
+
+@dataclass(frozen=True)
+class Counted:
+    """``results``: the arrays that a nest writes, by name. ``iterations`` of all its loops, and one
+    for each loop that was begun."""
+
+    results: dict[str, np.ndarray]
+    iterations: int
 
 
 class GoldenLoops:
@@ -51,11 +60,15 @@ class GoldenLoops:
         Raises ``WorkloadError``, "file:line:column: …", for the first access outside an array,
         division by zero or other error of the IR.
         """
-        return self._results(self._exact, binding)
+        return self.counted(binding).results
+
+    def counted(self, binding: Binding) -> Counted:
+        """As ``run``, and how much there was to do."""
+        return self._counted(self._exact, binding)
 
     def reference(self, binding: Binding) -> dict[str, np.ndarray]:
         """As ``run``, with float64 in place of float32."""
-        return self._results(self._wide, binding)
+        return self._counted(self._wide, binding).results
 
     @cached_property
     def _exact(self) -> _Function:
@@ -76,11 +89,11 @@ class GoldenLoops:
                 return Work(operations, products, lines)
             lines = np.zeros(count, np.int64)
 
-    def _results(self, function: _Function, binding: Binding) -> dict[str, np.ndarray]:
+    def _counted(self, function: _Function, binding: Binding) -> Counted:
         arguments = self._arguments(function, binding)
-        function.run(*arguments)
+        notes = function.run(*arguments)
         arrays = dict(zip(binding.arrays, arguments[-len(binding.arrays) :], strict=True))
-        return {name: arrays[name] for name in self._nest.results}
+        return Counted({name: arrays[name] for name in self._nest.results}, notes[ITERATIONS])
 
     def _arguments(self, function: _Function, binding: Binding) -> list[Any]:
         """Sizes, scalars and arrays; those that the nest writes are copies."""

@@ -59,6 +59,7 @@ def run_all(
     sizes: Mapping[str, int] = {},
     seed: int = 0,
     options: Mapping[str, Any] = {},
+    max_cycles: int | None = None,
     stages: Stages = quiet,
 ) -> Comparison:
     """Runs a workload on every configuration, after compiling it for all of them.
@@ -72,6 +73,8 @@ def run_all(
         default.
     options
         of targets: each takes its own.
+    max_cycles
+        of targets that limit them.
 
     Other arguments are those of ``sw.runtime.session.run_once``. Raises ``GnarlError`` that begins
     with the name of the configuration that does not run the workload.
@@ -94,6 +97,7 @@ def run_all(
                     sizes=sizes,
                     seed=seed,
                     options=options,
+                    max_cycles=max_cycles if target.limits_cycles else None,
                 )
                 runs.append(_Run(configuration, device, session, timed))
         return Comparison(_reports(runs))

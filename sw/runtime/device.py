@@ -102,11 +102,16 @@ class Device:
                 workload, self.configuration.config, seed=seed, trace=trace, **options
             )
 
-    def run(self, program: Program, inputs: Any, **options: Any) -> Result[Any]:
+    def run(
+        self, program: Program, inputs: Any, *, max_cycles: int | None = None, **options: Any
+    ) -> Result[Any]:
         """Runs all launches of a program.
 
         inputs
             arrays by name, or any other form that the target takes.
+        max_cycles
+            a launch that takes more is an error; by default what no right program takes, which the
+            target knows from the program and its inputs. Not for CUDA.
         options
             the target's own for runs.
 
@@ -117,6 +122,8 @@ class Device:
         """
         self.configuration.require(program)
         self._last = None
+        if max_cycles is not None and max_cycles < 1:
+            raise WorkloadError(f"max_cycles = {max_cycles}: must be at least 1")
         config = self.configuration.config
         program = self.target.lowered(program, inputs, config, self._stages)
         tensors = self.target.bind(program, inputs)
@@ -126,7 +133,7 @@ class Device:
         for launch in program.launches:
             given = {spec.name: known[spec.name] for spec in launch.inputs}
             sizes = bind(launch.inputs, given, sizes)
-            run = self._launch(program, launch, given, options)
+            run = self._launch(program, launch, given, max_cycles, options)
             known |= run.finished.outputs
             runs.append(run)
         outputs = {spec.name: known[spec.name] for spec in program.outputs}
@@ -180,9 +187,11 @@ class Device:
         program: Program,
         launch: Launch,
         tensors: Mapping[str, Array],
+        max_cycles: int | None,
         options: Mapping[str, Any],
     ) -> LaunchRun[Any]:
         job = self.target.job(program, launch, tensors, **options)
+        job = self.target.limited(job, max_cycles)
         self.target.check(job)
         machine = self._machine(program, launch)
         place, stage = program.workload, "simulate"

@@ -5,7 +5,8 @@
     with Simulator(verilog, "dpu_d3_b64") as port:
         driver = HostDriver(port, memory_map(config), config.digest)
         driver.write_window("instructions", rows)
-        status = driver.run(max_cycles=10_000)
+        driver.limit(10_000)
+        status = driver.run()
         words = driver.read_window("data", row=4, rows=2)
         driver.cycles(), driver.counters()
 """
@@ -20,7 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
-from hw.lib.memory_map import CONTROL, MAGIC, STATUS, VERSION, MemoryMap, Register, Window
+from hw.lib.memory_map import (
+    CONTROL,
+    MAGIC,
+    NO_LIMIT,
+    STATUS,
+    VERSION,
+    MemoryMap,
+    Register,
+    Window,
+)
 
 Words = npt.NDArray[np.uint32]
 
@@ -106,6 +116,15 @@ class HostDriver:
                 f"must begin with {digest[:8]}"
             )
 
+    def limit(self, cycles: int) -> None:
+        """Runs of more cycles end with the error ``CommonCause.CYCLE_LIMIT``, until ``clear``.
+
+        ``cycles``: at least 0; from ``NO_LIMIT`` on there is none.
+        """
+        kept = min(cycles, NO_LIMIT)
+        words = np.array([kept & 0xFFFF_FFFF, kept >> 32], np.uint32)
+        self._port.write_words(Register.LIMIT_LO, words)
+
     def start(self) -> None:
         """Begins a run; ignored while an error is pending."""
         self._control("start")
@@ -123,7 +142,7 @@ class HostDriver:
         fields = STATUS.from_bits(word)
         return Status(bool(fields.busy), bool(fields.done), fields.cause, detail)
 
-    def wait(self, max_cycles: int) -> Status:
+    def wait(self, max_cycles: int = NO_LIMIT) -> Status:
         """The status once the accelerator isn't busy; ``HostTimeoutError`` if that takes longer."""
         idle = self._port.wait_idle(max_cycles)
         status = self.status()
@@ -133,12 +152,12 @@ class HostDriver:
             )
         return status
 
-    def run(self, max_cycles: int) -> Status:
+    def run(self, max_cycles: int = NO_LIMIT) -> Status:
         """Starts, and waits for the end. Raises ``AcceleratorError``, ``HostTimeoutError``."""
         self.start()
         return self.finish(max_cycles)
 
-    def finish(self, max_cycles: int) -> Status:
+    def finish(self, max_cycles: int = NO_LIMIT) -> Status:
         """Waits for the end of a run. Raises ``AcceleratorError``, ``HostTimeoutError``."""
         status = self.wait(max_cycles)
         if status.cause or not status.done:
@@ -227,7 +246,6 @@ class HostDriver:
     def _describe(self, status: Status) -> str:
         """E.g. ``busy`` or ``error 4 (WRITE_TO_FULL_BANK), detail 17``."""
         if status.cause:
-            names = {cause.value: cause.name for cause in self._map.causes}
-            name = names.get(status.cause, "no known cause")
+            name = self._map.cause_name(status.cause) or "no known cause"
             return f"error {status.cause} ({name}), detail {status.detail}"
         return "busy" if status.busy else "done" if status.done else "idle, never done"

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from hw.lib.errors import GnarlError, ProgramError
+from hw.lib.memory_map import NO_LIMIT, CommonCause
 from sw.program.program import Launch
 from sw.program.rows import MachineRun, Rows, row_spans
-from sw.runtime.host import HostDriver, HostError, Port
+from sw.runtime.cycle_limit import CycleLimitError
+from sw.runtime.host import AcceleratorError, HostDriver, HostError, Port
 from sw.runtime.machine import Finished
 
 if TYPE_CHECKING:
     from sw.runtime.host_target import HostTarget
 
 OperandsT = TypeVar("OperandsT")
+
+_MORE_CYCLES = 1000
 
 _BLOCK_WORDS = 4096
 """Words of a window, about, whose contents are known by one digest."""
@@ -33,11 +37,14 @@ class HostJob(Generic[OperandsT]):
         the launch's inputs, as its target has them.
     image
         what to write to memories before the start, by window.
+    max_cycles
+        a run of more is an error.
     """
 
     launch: Launch
     operands: OperandsT
     image: Mapping[str, Rows]
+    max_cycles: int = NO_LIMIT
 
 
 class HostMachine(Generic[OperandsT]):
@@ -80,18 +87,23 @@ class HostMachine(Generic[OperandsT]):
 
     def start(self) -> None:
         self._forget(self._target.volatile_rows(self._job.launch))
+        self.driver.limit(self._job.max_cycles)
         self.driver.start()
 
     def wait(self) -> None:
         try:
-            self.driver.finish(self._target.cycle_limit(self._job.launch))
+            self.driver.finish()
         except BaseException as error:
             # Stopped, or interrupted from the keyboard: what it has written is unknown.
             self._digests.clear()
             self.driver.stop()
+            is_stopped = isinstance(error, AcceleratorError)
+            cycles = self.driver.cycles() if is_stopped else self._job.max_cycles
             self.driver.clear()
+            if _is_limit(error):
+                raise CycleLimitError(self._job.max_cycles) from error
             if isinstance(error, HostError):
-                raise ProgramError(f"{error}; {self._on_model()}") from error
+                raise ProgramError(f"{error}; {self._on_model(cycles)}") from error
             raise
 
     def read(self) -> Finished:
@@ -122,10 +134,13 @@ class HostMachine(Generic[OperandsT]):
     def _block_rows(self, window: str) -> int:
         return max(1, _BLOCK_WORDS // self._map.window(window).words)
 
-    def _on_model(self) -> str:
-        """What the model makes of a job that the hardware stops at."""
+    def _on_model(self, cycles: int) -> str:
+        """What the model makes of a job that the hardware stops at, in not many more cycles."""
+        job = replace(self._job, max_cycles=2 * cycles + _MORE_CYCLES)
         try:
-            self._target.model(self._config, self._job, lambda counters: {})
+            self._target.model(self._config, job, lambda counters: {})
+        except CycleLimitError:
+            return "the model goes on"
         except GnarlError as error:
             return f"model {error}"
         return "the model runs to the end"
@@ -157,6 +172,10 @@ class ModelMachine(Generic[OperandsT]):
 
     def close(self) -> None:
         pass
+
+
+def _is_limit(error: BaseException) -> bool:
+    return isinstance(error, AcceleratorError) and error.status.cause == CommonCause.CYCLE_LIMIT
 
 
 def _blocks(numbers: np.ndarray, size: int) -> list[tuple[int, int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, cast
@@ -13,7 +14,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from hw.lib.errors import ConfigError, GnarlError, WorkloadError
-from hw.lib.memory_map import MemoryMap
+from hw.lib.memory_map import NO_LIMIT, MemoryMap
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
@@ -41,6 +42,7 @@ class HostTarget(
     """
 
     backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
+    limits_cycles: ClassVar[bool] = True
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @abstractmethod
@@ -55,7 +57,9 @@ class HostTarget(
     def model(self, config: ConfigT, job: HostJob[OperandsT], wanted: Wanted) -> MachineRun:
         """Runs ``job.image`` on an interpreter of the binary; ``wanted`` rows at the end.
 
-        Raises ``GnarlError`` where the hardware would stop with an error.
+        Raises ``GnarlError`` where the hardware would stop with an error; ``CycleLimitError`` where
+        ``job.max_cycles`` are not enough, for what the model knows of cycles. Its work and its
+        memory are bounded by them, too.
         """
 
     def generator_sources(self) -> Sequence[Path]:
@@ -88,9 +92,12 @@ class HostTarget(
     ) -> Mapping[str, Array]:
         """The outputs in those rows."""
 
-    def cycle_limit(self, launch: Launch) -> int:
-        """Cycles after which a run that has not ended never will. By default, the machine knows."""
-        return 1 << 48
+    def cycle_limit(self, job: HostJob[OperandsT]) -> int:
+        """Cycles after which a run that has not ended never will; by default it always ends."""
+        return NO_LIMIT
+
+    def limited(self, job: HostJob[OperandsT], max_cycles: int | None) -> HostJob[OperandsT]:
+        return replace(job, max_cycles=max_cycles or min(self.cycle_limit(job), NO_LIMIT))
 
     def written_rows(self, launch: Launch, counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
         """Rows that the launch writes to, by window: int [n], ascending."""

@@ -35,6 +35,7 @@ def run_once(
     sizes: Mapping[str, int] = {},
     seed: int = 0,
     options: Mapping[str, Any] = {},
+    max_cycles: int | None = None,
     waves: Path | None = None,
     port: str | None = None,
     baud: int | None = None,
@@ -55,6 +56,8 @@ def run_once(
         of loop nests, by name: those that no array has.
     options
         the target's own, of compilers and runs.
+    max_cycles
+        see ``Device.run``.
     port, baud
         of the board, for backend ``fpga``.
     waves, timeline, output
@@ -78,6 +81,7 @@ def run_once(
             sizes=sizes,
             seed=seed,
             options=options,
+            max_cycles=max_cycles,
         )
         if output is not None:
             check_output_path(output, session.program.outputs)
@@ -110,9 +114,10 @@ class Session:
         sizes: Mapping[str, int] = {},
         seed: int = 0,
         options: Mapping[str, Any] = {},
+        max_cycles: int | None = None,
     ) -> None:
         self._device, self._values, self._tensors, self._seed = device, values, tensors, seed
-        self._sizes = sizes
+        self._sizes, self._max_cycles = sizes, max_cycles
         target = device.target
         compile_options, self._options = (
             _options_of(target, command, options) for command in ("compile", "run")
@@ -140,7 +145,9 @@ class Session:
         self._made_up = target.made_up(*source)
         if self._workload is None:
             self._given = target.sized_inputs(program, self._given, self._sizes)
-        return self._device.run(self.program, self._given, **self._options)
+        return self._device.run(
+            self.program, self._given, max_cycles=self._max_cycles, **self._options
+        )
 
     def report(
         self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]

@@ -83,6 +83,8 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         what can run its programs; the first is the default, see ``default_backend``.
     options
         further options of its compiler and runs, on the command line and in Python.
+    limits_cycles
+        whether runs of more than so many cycles can be ended, see ``limited``.
     demo
         configuration that ``gnarl demo`` runs the examples on; empty: none.
     own_workload
@@ -96,6 +98,7 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     configurations: ClassVar[Path] = CONFIGURATIONS
     backends: ClassVar[tuple[str, ...]]
     options: Sequence[TargetOption] = ()
+    limits_cycles: ClassVar[bool] = False
     demo: ClassVar[str] = ""
     own_workload: ClassVar[str] = ""
     filled_in: ClassVar[tuple[str, ...]] = ()
@@ -291,6 +294,16 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> JobT:
         """What a machine is given for a launch. Raises ``WorkloadError``, ``CapacityError``."""
+
+    def limited(self, job: JobT, max_cycles: int | None) -> JobT:
+        """The job, which ends with an error if it takes more than ``max_cycles``, at least 1; by
+        default more than any right program of its kind takes.
+
+        Raises ``WorkloadError`` where cycles are not limited.
+        """
+        if max_cycles is not None:
+            raise WorkloadError(f"--max-cycles {max_cycles}: not supported by target {self.name}")
+        return job
 
     def check(self, job: JobT) -> None:
         """Raises ``GnarlError`` for what is sure to stop a job, before any machine is built."""

@@ -13,8 +13,9 @@ from amaranth.lib.wiring import Out
 from hw.lib.errors import ProgramError
 from hw.lib.host import HostPort, HostSignature
 from hw.lib.memory import SharedMemory
-from hw.lib.memory_map import MemoryMap, Window
+from hw.lib.memory_map import CommonCause, MemoryMap, Window
 from sw.program.rows import MachineRun, Rows, Wanted
+from sw.runtime.cycle_limit import require_cycles
 
 DIGEST = "89abcdef" + 56 * "0"
 
@@ -49,13 +50,15 @@ def expected(table: np.ndarray) -> np.ndarray:
     return table + np.uint32(1)
 
 
-def model(table: np.ndarray, wanted: Wanted) -> MachineRun:
+def model(table: np.ndarray, wanted: Wanted, max_cycles: int) -> MachineRun:
     """A run: what it leaves in ``table``, uint32 [rows, words], of the rows that are wanted.
 
     Raises ``ProgramError`` where the hardware stops.
     """
-    if (table[:, 0] == 2**32 - 1).any():
-        row = int(np.argmax(table[:, 0] == 2**32 - 1))
+    is_full = table[:, 0] == 2**32 - 1
+    row = int(np.argmax(is_full)) if is_full.any() else ROWS - 1
+    require_cycles(2 * (row + 1), max_cycles)
+    if is_full.any():
         raise ProgramError(f"row {row}: OVERFLOW")
     counters = {"starts": 1, "rows": ROWS}
     found = {name: Rows(rows, expected(table)[rows]) for name, rows in wanted(counters).items()}
@@ -97,7 +100,9 @@ class Adder(wiring.Component):
 
         with m.If(port.busy):
             m.d.sync += [port.cycles.eq(port.cycles + 1), write_back.eq(~write_back)]
-            with m.If(overflow):
+            with m.If(port.cycles == port.limit):
+                m.d.sync += [port.busy.eq(0), port.cause.eq(CommonCause.CYCLE_LIMIT)]
+            with m.Elif(overflow):
                 m.d.sync += [port.busy.eq(0), port.cause.eq(Cause.OVERFLOW), port.detail.eq(row)]
             with m.Elif(write_back):
                 m.d.comb += table.core.write_enable.eq(~0)

@@ -71,7 +71,7 @@ class AdderTarget(HostTarget[AdderConfig, Table, Mapping[str, Array]]):
         return {"sums": memory["table"].words}
 
     def model(self, config: AdderConfig, job: HostJob[Any], wanted: Wanted) -> MachineRun:
-        return adder.model(job.image["table"].words, wanted)
+        return adder.model(job.image["table"].words, wanted, job.max_cycles)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Any]:
         return {"sums": adder.expected(np.asarray(tensors["table"], np.uint32))}

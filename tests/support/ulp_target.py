@@ -88,7 +88,7 @@ class UlpTarget(HostTarget[UlpConfig, Moves, Operands]):
         return adder.memory_map()
 
     def model(self, config: UlpConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
-        return adder.model(job.image["table"].words, wanted)
+        return adder.model(job.image["table"].words, wanted, job.max_cycles)
 
     def examples(self, folder: Path) -> list[Example]:
         path = folder / "moves.txt"

@@ -13,7 +13,8 @@ from hw.dpu.isa import Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError
-from sw.program.program import Launch, Program
+from sw.program.program import Program
+from sw.runtime.host_machine import HostJob
 from sw.runtime.machine import LaunchRun
 from sw.runtime.report import Chart, Figures
 from sw.runtime.result import Result
@@ -36,11 +37,11 @@ _BOUNDS = {
 }
 
 
-def cycle_limit(launch: Launch) -> int:
+def cycle_limit(job: HostJob[Any]) -> int:
     """Cycles after which a run that has not ended never will."""
-    config = DpuConfig.from_dict(launch.config)
+    config = DpuConfig.from_dict(job.launch.config)
     shortest = min(instruction_bytes(config, opcode) for opcode in opcodes(config))
-    return config.run_cycles(len(launch.sections["instructions"]) // shortest)
+    return config.run_cycles(len(job.launch.sections["instructions"]) // shortest)
 
 
 def activity(run: LaunchRun[Any]) -> Activity:

@@ -19,10 +19,11 @@ from sw.golden.words import typed
 from sw.program.program import Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
+from sw.runtime.cycle_limit import require_cycles
 from sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
 from sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
-from sw.runtime.dpu.model.interpreter import run
+from sw.runtime.dpu.model.interpreter import ModelError, run
 from sw.runtime.dpu.options import OPTIONS
 from sw.runtime.dpu.sources import inputs, made_up, warm_up, workload
 from sw.runtime.host_machine import HostJob
@@ -87,11 +88,16 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
         return compile(workload, config, seed=seed, trace=trace, **options)
 
     def model(self, config: DpuConfig, job: HostJob[np.ndarray], wanted: Wanted) -> MachineRun:
-        """Raises as ``sw.runtime.dpu.model.interpreter.run`` does."""
+        """Raises as ``sw.runtime.dpu.model.interpreter.run`` does, and ``CycleLimitError``."""
         words = np.ascontiguousarray(job.image["instructions"].words, "<u4")
         data = np.zeros((config.data_rows, config.banks), np.uint32)
         data[job.image["data"].numbers] = job.image["data"].words
-        done = run(config, words.view(np.uint8).reshape(-1), data)
+        try:
+            done = run(config, words.view(np.uint8).reshape(-1), data)
+        except ModelError as error:
+            require_cycles(error.cycle, job.max_cycles)
+            raise
+        require_cycles(done.cycles, job.max_cycles)
         rows_wanted = wanted(done.counters)
         memory = {name: Rows(rows, done.data[rows]) for name, rows in rows_wanted.items()}
         return MachineRun(memory, done.cycles, done.counters)

@@ -38,6 +38,7 @@ __all__ = [
     "READ",
     "WRITE",
     "DeadlockError",
+    "EndlessError",
     "ExecuteError",
     "ExecuteRun",
     "FaultError",
@@ -103,6 +104,10 @@ class FaultError(ExecuteError):
         super().__init__(pc, f"fault {fault.name}", run)
 
 
+class EndlessError(ExecuteError):
+    """The run is not over after as many instructions as it may have."""
+
+
 class DeadlockError(ExecuteError):
     """The unit waits for ever for words or for a token, or the access unit does at an event."""
 
@@ -124,7 +129,8 @@ def run(
 
     Raises ``FaultError`` where the unit faults, which has written ``memory`` up to there;
     ``DeadlockError`` where it takes what is never queued, and where the access unit is stuck;
-    ``ExecuteError`` where it leaves words or tokens at ``HALT``, and after ``limit`` instructions.
+    ``ExecuteError`` where it leaves words or tokens at ``HALT``; ``EndlessError`` after ``limit``
+    instructions other than ``JUMP_TOKEN``, which may take no cycle of its own.
     """
     given = Output() if queued is None else queued
     table = decode(fields_of_words(instructions), lanes)
@@ -174,7 +180,7 @@ def _check(
     if ending.why == FAULTED:
         raise FaultError(pc, Fault(ending.fault), done)
     if ending.why == STOPPED:
-        raise ExecuteError(pc, f"not at HALT after {limit} instructions", done)
+        raise EndlessError(pc, f"not at HALT after {limit} instructions", done)
     if given.stuck:
         raise DeadlockError(pc, f"deadlock: {given.stuck}", done)
     if ending.why == NO_TOKEN:

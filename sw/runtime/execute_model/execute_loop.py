@@ -103,7 +103,8 @@ _REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
 
 
 _DEPTH, _PC, _TAKEN_WORDS, _TAKEN_TOKENS, _DONE = range(5)
-"""Of ``State.at``: loops that run, the next instruction, and counts."""
+"""Of ``State.at``: loops that run, the next instruction, and counts; ``_DONE`` leaves out
+``JUMP_TOKEN``."""
 
 
 class State(NamedTuple):
@@ -166,7 +167,8 @@ def follow(
     or until the ``trace`` (``sw.execute_timing.trace``) is full, and goes on from there when called
     again. One of length 0 is none.
 
-    Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done.
+    Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done. Stops
+    after ``limit`` instructions other than ``JUMP_TOKEN``.
     """
     rows, masks, loops, at = state
     used, filled = np.empty(1024, np.int64), 0
@@ -234,7 +236,7 @@ def follow(
             trace[filled, INSTRUCTION], trace[filled, REQUEST] = pc * FLAGS + flags, request
             filled += 1
         executed[pc] += 1
-        done += 1
+        done += opcode != _JUMP_TOKEN
         word += fields[TAKES]
         if opcode == _HALT:
             return Ending(HALTED, pc, _NONE, word, token, used, filled)

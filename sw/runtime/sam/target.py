@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from hw.lib.errors import GnarlError, ProgramError
 from hw.sam.config import SamConfig
-from hw.sam.memory_map import memory_map
+from hw.sam.memory_map import WATCHDOG_CYCLES, memory_map
 from hw.sam.top import build
 from sw.compiler.passes import Trace
 from sw.compiler.sam.compile import PASSES, compile, resolve
@@ -21,6 +21,7 @@ from sw.golden.words import typed
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
+from sw.runtime.cycle_limit import require_cycles
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
 from sw.runtime.sam.figures import activity, dot, figures
@@ -34,8 +35,12 @@ from sw.runtime.sam.image import (
     result_rows,
 )
 from sw.runtime.sam.model.interpreter import machine_run
+from sw.runtime.sam.model.timing import timing
 from sw.runtime.sam.sources import inputs, source, workload
 from sw.runtime.target import Example
+
+_STEPS_A_TOKEN = 64
+"""More than a search takes: twice for each bit of a reference."""
 
 
 class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
@@ -99,7 +104,19 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
             raise ProgramError(f"{job.launch.name}: model {error}") from error
 
     def model(self, config: SamConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
-        return machine_run(config, *job.operands.model, wanted)
+        """Raises ``CycleLimitError`` for more cycles than the model counts."""
+        graph, run = job.operands.model
+        require_cycles(run.cycles, job.max_cycles)
+        return machine_run(config, graph, run, wanted)
+
+    def cycle_limit(self, job: HostJob[Operands]) -> int:
+        """As if all tokens of the model's run moved one after the other, each after a search in
+        memory for what skips to it."""
+        config = SamConfig.from_dict(job.launch.config)
+        graph, run = job.operands.model
+        tokens = sum(len(stream) for stream in run.streams.values())
+        latency = config.memory_latency + max(timing(graph, config).latencies.values(), default=0)
+        return WATCHDOG_CYCLES + config.memory_latency + tokens * _STEPS_A_TOKEN * (latency + 1)
 
     def volatile_rows(self, launch: Launch) -> dict[str, Any]:
         """No rows: arrays that writers fill are never loaded."""

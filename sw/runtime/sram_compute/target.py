@@ -27,6 +27,8 @@ from sw.program.tensor_spec import Array
 from sw.program.tensor_spec import bind as bind_arrays
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
+from sw.runtime.nest_cycles import most_cycles
+from sw.runtime.sram_compute.command_cycles import most_command_cycles
 from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.model.system import System
@@ -224,19 +226,27 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     ) -> HostJob[Tensors]:
         """Checks the values for the core: no access of the nest is outside its arrays, which the
         hardware does not notice. Raises ``WorkloadError``."""
-        found = meaning(program)
-        if found is not None and len(launch.sections["instructions"]):
-            _golden(found.nest).run(found.binding(found.nest, tensors))
-        return super().job(program, launch, tensors, **options)
+        config, found = SramConfig.from_dict(launch.config), meaning(program)
+        has_core = bool(len(launch.sections["instructions"]))
+        iterations = 0
+        if found is not None and has_core:
+            iterations = _golden(found.nest).counted(found.binding(found.nest, tensors)).iterations
+        most = most_command_cycles(config, launch, of_nest=found is not None)
+        if found is not None:
+            most += most_cycles(found.nest, iterations, config.latency, config.line_cycles)
+        return replace(super().job(program, launch, tensors, **options), max_cycles=most)
+
+    def cycle_limit(self, job: HostJob[Tensors]) -> int:
+        return job.max_cycles
 
     def model(self, config: SramConfig, job: HostJob[Tensors], wanted: Wanted) -> MachineRun:
-        """Raises ``StoppedError`` where the hardware stops."""
+        """Raises ``StoppedError`` where the hardware stops, ``CycleLimitError``."""
         system = System(config)
         memory, program = job.image["memory"], job.image["program"]
         system.memory[memory.numbers] = memory.words
         if (instructions := job.image.get("instructions")) is not None:
             system.instructions[instructions.numbers] = instructions.words
-        run = system.run(int(program.words[0, 0]))
+        run = system.run(int(program.words[0, 0]), job.max_cycles)
         rows = wanted(run.counters)
         found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
         return MachineRun(found, run.cycles, run.counters)

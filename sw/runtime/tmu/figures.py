@@ -135,7 +135,7 @@ def _words_written(launch: Launch, operands: Operands) -> int:
         before = operands.binding.arrays
         return sum(
             int(np.count_nonzero(after.view(np.uint32) != before[name].view(np.uint32)))
-            for name, after in operands.results.items()
+            for name, after in operands.counted.results.items()
         )
     name = statement.result.tensor
     tensor = operands.golden[name]

@@ -12,7 +12,7 @@ from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import EVENT_STEPS
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.sections import ACCESS_SECTIONS, bases_of, meaning, words_of
-from sw.golden.loops import GoldenLoops
+from sw.golden.loops import Counted, GoldenLoops
 from sw.program.program import Launch
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
@@ -48,14 +48,14 @@ class Operands:
         return {spec.name: self.tensors[spec.name] for spec in self.launch.inputs}
 
     @cached_property
-    def results(self) -> dict[str, np.ndarray]:
-        """Arrays that the nest writes; raises ``WorkloadError`` for indices outside arrays."""
-        return golden_of(self.launch).run(self.binding)
+    def counted(self) -> Counted:
+        """What the nest does; raises ``WorkloadError`` for indices outside arrays."""
+        return golden_of(self.launch).counted(self.binding)
 
     @cached_property
     def golden(self) -> dict[str, Array]:
-        """The launch's outputs; raises as ``results``."""
-        return self.meaning.tensors(self.results)
+        """The launch's outputs; raises as ``counted``."""
+        return self.meaning.tensors(self.counted.results)
 
     @cached_property
     def reference(self) -> dict[str, Array]:

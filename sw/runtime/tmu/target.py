@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hw.lib.lines.line_size import LINE_BYTES
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import memory_map
 from hw.tmu.top import build
@@ -19,6 +20,7 @@ from sw.program.rows import MachineRun, Wanted
 from sw.program.tensor_spec import Array
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
+from sw.runtime.nest_cycles import most_cycles
 from sw.runtime.target import Example
 from sw.runtime.tmu.figures import figures
 from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
@@ -92,7 +94,13 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
 
     def model(self, config: TmuConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
         """Raises as ``sw.runtime.tmu.model.machine.run`` does."""
-        return machine.run(config, job.image, wanted)
+        return machine.run(config, job.image, wanted, job.max_cycles)
+
+    def cycle_limit(self, job: HostJob[Operands]) -> int:
+        """By what the nest does with the run's values."""
+        config = TmuConfig.from_dict(job.launch.config)
+        nest, iterations = job.operands.meaning.nest, job.operands.counted.iterations
+        return most_cycles(nest, iterations, config.latency, LINE_BYTES // config.bandwidth)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         found: dict[str, Array] = {**tensors}

@@ -7,7 +7,7 @@ import enum
 import numpy as np
 
 from hw.lib.host import HostPort
-from hw.lib.memory_map import MAGIC, VERSION, MemoryMap, Register, Window
+from hw.lib.memory_map import MAGIC, NO_LIMIT, VERSION, MemoryMap, Register, Window
 from tests.support.amaranth_port import AmaranthPort
 
 DIGEST = 0x89ABCDEF
@@ -80,6 +80,28 @@ def test_counters_have_two_words_each():
     assert port.read_words(Register.COUNTERS, 5).tolist() == [1, 3, 2, 4, 0]
 
 
+def limits(*writes: tuple[int, int]) -> list[int]:
+    """What ``limit`` becomes while the host writes words to addresses."""
+    component = HostPort(MemoryMap([], [], Cause), DIGEST)
+    port = AmaranthPort(component, watched=(component.limit,))
+    for address, word in writes:
+        write(port, address, word)
+    assert port.read_words(Register.LIMIT_LO, 2).tolist() == [0, 0]
+    seen = [limit for (limit,) in port.log]
+    return [limit for before, limit in zip([None, *seen], seen, strict=False) if limit != before]
+
+
+def test_the_limit_has_48_bits_and_is_none_at_first():
+    written = ((Register.LIMIT_LO, 2**32 - 2), (Register.LIMIT_HI, 0xABCD0003))
+    assert limits(*written) == [NO_LIMIT, NO_LIMIT - 1, 3 << 32 | 2**32 - 2]
+
+
+def test_only_a_clear_takes_the_limit_away():
+    written = ((Register.LIMIT_HI, 0), (Register.CONTROL, 3))
+    assert limits(*written) == [NO_LIMIT, 2**32 - 1]
+    assert limits(*written, (Register.CONTROL, 4)) == [NO_LIMIT, 2**32 - 1, NO_LIMIT]
+
+
 def test_a_response_comes_five_cycles_after_its_request():
     _, port = bare()
     port.read_words(Register.MAGIC, 1)
@@ -106,4 +128,4 @@ def test_a_window_of_one_word_has_one_address():
     component = HostPort(MemoryMap([Window("w", 1, 1)], [], Cause), DIGEST)
     port = AmaranthPort(component)
     port.set(component.windows.w.read_data, 5)
-    assert port.read_words(7, 3).tolist() == [0, 5, 0]
+    assert port.read_words(9, 3).tolist() == [0, 5, 0]

@@ -24,7 +24,7 @@ def placed(*windows: Window, counters: tuple[str, ...] = ()) -> list[tuple[str, 
 
 def test_a_window_begins_at_a_multiple_of_its_size():
     assert placed(Window("a", 4, 2), Window("b", 16, 4), Window("c", 1, 1)) == [
-        ("a", 8, 8),
+        ("a", 16, 8),
         ("b", 64, 64),
         ("c", 128, 1),
     ]
@@ -32,8 +32,13 @@ def test_a_window_begins_at_a_multiple_of_its_size():
 
 def test_counters_lie_between_registers_and_windows():
     memory_map = MemoryMap([Window("a", 2, 2)], ["x", "y", "z"], Cause)
-    assert [memory_map.counter_address(index) for index in range(3)] == [8, 10, 12]
+    assert [memory_map.counter_address(index) for index in range(3)] == [10, 12, 14]
     assert memory_map.window("a").base == 16
+
+
+def test_causes_have_names():
+    names = [MemoryMap([], [], Cause).cause_name(number) for number in (0, 255, 254)]
+    assert names == ["NONE", "CYCLE_LIMIT", None]
 
 
 def test_rows_and_words_are_padded_to_powers_of_two():

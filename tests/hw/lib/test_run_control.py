@@ -1,26 +1,31 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
 
+from hw.lib.memory_map import NO_LIMIT
 from hw.lib.run_control import RunControl
 
 INPUTS = ("start", "stop", "clear", "error", "fault", "finished", "works")
 OUTPUTS = ("begin", "busy", "done", "cycles")
 
 
-def run(*inputs: str) -> list[tuple[int, ...]]:
-    """``OUTPUTS`` in each cycle, for the inputs that are set in it, as words."""
-    control = RunControl()
+def run(
+    *inputs: str, limit: int = NO_LIMIT, cycle_bits: int = 64, outputs: Sequence[str] = OUTPUTS
+) -> list[tuple[int, ...]]:
+    """``outputs`` in each cycle, for the inputs that are set in it, as words."""
+    control = RunControl(cycle_bits)
     found = []
 
     async def bench(ctx: Any) -> None:
+        ctx.set(control.limit, limit)
         for words in inputs:
             for name in INPUTS:
                 ctx.set(getattr(control, name), name in words.split())
-            found.append(tuple(ctx.get(getattr(control, name)) for name in OUTPUTS))
+            found.append(tuple(ctx.get(getattr(control, name)) for name in outputs))
             await ctx.tick()
 
     simulator = Simulator(control)
@@ -68,3 +73,55 @@ def test_a_start_that_does_not_count(word):
 
 def test_a_start_in_a_run_does_not_count():
     assert run("start", "works", "start works", "")[-2:] == [(0, 1, 0, 1), (0, 1, 0, 2)]
+
+
+def ends(limit: int, *inputs: str, cycle_bits: int = 64) -> list[tuple[int, ...]]:
+    """Whether a run is busy, done, and at its limit, and its cycles, at each of ``inputs``."""
+    names = ("busy", "done", "expired", "cycles")
+    return run("start", *inputs, limit=limit, cycle_bits=cycle_bits, outputs=names)[1:]
+
+
+@pytest.mark.parametrize("cycle_bits", [2, 3, 20, 48, 64])
+def test_a_run_of_as_many_cycles_as_its_limit_ends_well(cycle_bits):
+    found = ends(3, "works", "", "works", "works finished", "", cycle_bits=cycle_bits)
+    assert found[-1] == (0, 1, 0, 3)
+
+
+@pytest.mark.parametrize("cycle_bits", [2, 3, 20, 48, 64])
+@pytest.mark.parametrize("last", ["works", "works finished"])
+def test_a_run_of_one_more_ends_at_its_limit(cycle_bits, last):
+    counted = 4 % (1 << cycle_bits)
+    found = ends(3, *["works"] * 3, "", last, "", cycle_bits=cycle_bits)
+    assert found[-3:] == [(1, 0, 0, 3), (1, 0, 0, 3), (0, 0, 1, counted)]
+
+
+def test_what_ends_without_a_cycle_that_counts_is_within_the_limit():
+    assert ends(2, "works", "works", "finished", "")[-1] == (0, 1, 0, 2)
+
+
+@pytest.mark.parametrize("how", ["stop", "fault"])
+def test_a_stop_and_a_fault_come_before_the_limit(how):
+    assert ends(1, "works", f"works {how}", "")[-1] == (0, 0, 0, 2)
+
+
+def test_the_limit_holds_until_clear():
+    found = ends(1, "works", "works", "works", "error start", "works", "clear", "", "start", "")
+    assert [each[2] for each in found] == [0, 0, 1, 1, 1, 1, 0, 0, 0]
+    assert found[-1] == (1, 0, 0, 0)
+
+
+def test_each_run_has_the_whole_limit():
+    once = ("works", "works", "works finished", "start")
+    found = ends(3, *once, *once, "")
+    assert [each[:3] for each in found[3::4]] == [(0, 1, 0), (0, 1, 0)]
+
+
+@pytest.mark.parametrize("limit", [1 << 3, (1 << 3) + 1, 1 << 32, 1 << 47, NO_LIMIT])
+def test_more_than_cycles_can_count_is_no_limit(limit):
+    assert ends(limit, *["works"] * 9, cycle_bits=3)[-1][:3] == (1, 0, 0)
+
+
+@pytest.mark.parametrize("limit", [8, 9, 63, 64])
+def test_long_runs(limit):
+    found = ends(limit, *["works"] * (limit + 2))
+    assert [each[2] for each in found] == [0] * (limit + 1) + [1]

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from hw.lib.memory_map import MAGIC, VERSION, Register
+from hw.lib.memory_map import MAGIC, NO_LIMIT, VERSION, Register
 from sw.runtime.host import AcceleratorError, HostDriver, HostError, HostTimeoutError, Status
 from tests.support.adder import DIGEST, NARROW_BITS, ROWS, WORDS, memory_map
 
@@ -55,8 +55,8 @@ def test_another_thing_at_the_port_is_refused(port):
 
 
 def test_another_version_is_refused(port):
-    port.words[Register.VERSION] = 2
-    with refused("host port of version 2: must be version 1"):
+    port.words[Register.VERSION] = 1
+    with refused("host port of version 1: must be version 2"):
         HostDriver(port, memory_map(), DIGEST)
 
 
@@ -84,9 +84,18 @@ def test_status_has_its_fields(port, driver):
 
 
 def test_cycles_and_counters_have_64_bits(port, driver):
-    port.words[Register.CYCLES_LO : Register.COUNTERS + 4] = [1, 2, 3, 4, 5, 6]
+    port.words[Register.CYCLES_LO : Register.LIMIT_LO] = [1, 2]
+    port.words[Register.COUNTERS : Register.COUNTERS + 4] = [3, 4, 5, 6]
     assert driver.cycles() == 2 << 32 | 1
     assert driver.counters() == {"starts": 4 << 32 | 3, "rows": 6 << 32 | 5}
+
+
+@pytest.mark.parametrize("limit", [0, 1, 1 << 32, NO_LIMIT - 1, NO_LIMIT, 1 << 64])
+def test_a_limit_is_written_with_both_words(port, driver, limit):
+    driver.limit(limit)
+    assert port.writes == [(Register.LIMIT_LO, 2)]
+    low, high = port.words[Register.LIMIT_LO : Register.COUNTERS].tolist()
+    assert high << 32 | low == min(limit, NO_LIMIT)
 
 
 def test_a_run_that_ends_well_gives_its_status(port, driver):

@@ -14,9 +14,10 @@ import pytest
 from hw.lib.errors import GnarlError, ProgramError
 from sw.compiler.passes import Trace
 from sw.program.program import Launch
-from sw.program.rows import Rows
+from sw.program.rows import MachineRun, Rows, Wanted
 from sw.runtime import host_machine
 from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.device import Device
 from sw.runtime.host_machine import HostJob, HostMachine
 from sw.runtime.simulator import Simulator
@@ -32,16 +33,12 @@ TABLE_WORDS = adder.ROWS * adder.WORDS
 
 
 class WatchedAdder(AdderTarget):
-    """The adder, of which it is known what runs write, and how long they may take."""
+    """The adder, of which it is known what runs write."""
 
     volatile: Mapping[str, np.ndarray] | None = {"table": np.arange(adder.ROWS)}
-    limit = 1000
 
     def volatile_rows(self, launch: Launch) -> Mapping[str, np.ndarray] | None:
         return self.volatile
-
-    def cycle_limit(self, launch: Launch) -> int:
-        return self.limit
 
 
 @pytest.fixture(scope="module")
@@ -181,20 +178,41 @@ def test_an_error_forgets_all(machine: HostMachine[Any], port: CountingPort) -> 
     assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
 
 
+@pytest.mark.parametrize("cycles", [1, 3, adder.CYCLES - 1])
 def test_a_run_that_takes_too_long_is_stopped_and_forgets_all(
-    machine: HostMachine[Any], port: CountingPort, target: WatchedAdder
+    machine: HostMachine[Any], port: CountingPort, cycles: int
 ) -> None:
     run(machine, port, job(TABLE, NARROW))
-    target.limit = 3
-    machine.load(job(TABLE, NARROW))
-    machine.start()
-    with pytest.raises(
-        ProgramError,
-        match=r"^still busy after 3 cycles of waiting: status busy; the model runs to the end$",
-    ):
-        machine.wait()
-    target.limit = 1000
+    text = f"did not end within {cycles} cycles: --max-cycles N allows more"
+    fails(machine, replace(job(TABLE, NARROW), max_cycles=cycles), text)
     assert run(machine, port, job(TABLE, NARROW)) == {"table": 72, "narrow": 16}
+
+
+def test_a_run_may_take_all_of_its_cycles(machine: HostMachine[Any], port: CountingPort) -> None:
+    run(machine, port, replace(job(TABLE), max_cycles=adder.CYCLES))
+
+
+@pytest.mark.parametrize("cycles", [15, 16])
+def test_an_error_at_the_limit(machine: HostMachine[Any], cycles: int) -> None:
+    limited = replace(job(FULL), max_cycles=cycles)
+    text = f"did not end within {cycles} cycles: --max-cycles N allows more"
+    fails(machine, limited, OVERFLOW if cycles == 16 else text)
+
+
+class EndlessAdder(WatchedAdder):
+    """Whose model runs on as long as it may."""
+
+    def model(self, config: AdderConfig, job: HostJob[Any], wanted: Wanted) -> MachineRun:
+        assert job.max_cycles < 10_000
+        raise CycleLimitError(job.max_cycles)
+
+
+def test_the_model_is_asked_about_as_many_cycles_as_the_hardware_ran(
+    simulator: Simulator,
+) -> None:
+    endless = HostMachine(EndlessAdder(), AdderConfig(), simulator)
+    text = "stopped after 16 cycles: error 3 (OVERFLOW), detail 7; the model goes on"
+    fails(endless, job(FULL), text)
 
 
 def test_an_interrupt_stops_the_run_and_forgets_all(

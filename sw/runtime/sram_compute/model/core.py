@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
 from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
 from sw.execute_timing.core import CoreTime
 from sw.execute_timing.fields import fields_of_words
 from sw.execute_timing.lines import empty_lines
+from sw.runtime.cycle_limit import CycleLimitError, require_cycles
 from sw.runtime.execute_model import execute
 from sw.runtime.sram_compute.model.check import StoppedError
 from sw.runtime.sram_compute.model.cycle_counts import Interval
@@ -20,6 +20,8 @@ from sw.runtime.sram_compute.model.memory_times import Channel
 class CoreRuns:
     """Those of one run of the system, on main ``memory`` behind its ``channel``.
 
+    ``max_cycles``: of the system's run.
+
     busy
         the cycles of each.
     instructions, lines_read, lines_written
@@ -27,8 +29,14 @@ class CoreRuns:
     """
 
     def __init__(
-        self, config: SramConfig, program: np.ndarray, memory: np.ndarray, channel: Channel
+        self,
+        config: SramConfig,
+        program: np.ndarray,
+        memory: np.ndarray,
+        channel: Channel,
+        max_cycles: int,
     ) -> None:
+        self._max_cycles = max_cycles
         self._config = config
         self._program = program
         self._words = memory.reshape(-1)
@@ -39,8 +47,8 @@ class CoreRuns:
     def run(self, first: int, start: int, place: int) -> int:
         """The program at instruction ``first``, from which its addresses are counted, around the
         end, which the command at ``place`` starts in cycle ``start``; the cycle in which it is
-        over. Raises ``StoppedError`` where the core stops, ``ProgramError`` where it seems not to
-        end."""
+        over. Raises ``StoppedError`` where the core stops, ``CycleLimitError`` where it does not
+        end in time."""
         config = self._config
         program = np.roll(self._program, -first, axis=0)
         lines = empty_lines(
@@ -54,17 +62,18 @@ class CoreRuns:
         fields = fields_of_words(program)
         time = CoreTime(fields, config.core_lanes, config.core_loads, lines, start)
         try:
-            for part in execute.traced(program, self._words, config.core_lanes):
+            # An instruction takes a cycle at least.
+            most = max(0, self._max_cycles - start)
+            for part in execute.traced(program, self._words, config.core_lanes, most):
                 time.done(part)
+                require_cycles(time.issued, self._max_cycles)
                 self.instructions += len(part)
         except execute.FaultError as error:
             raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
         except execute.DeadlockError as error:
             raise StoppedError(ErrorCause.DEADLOCK, place) from error
-        except execute.ExecuteError as error:
-            most = execute.MOST_INSTRUCTIONS
-            problem = f"core: not at HALT after {most} instructions"
-            raise ProgramError(f"unit {place}: {problem}") from error
+        except execute.EndlessError as error:
+            raise CycleLimitError(self._max_cycles) from error
         assert time.end is not None
         self.lines_read += time.lines_read
         self.lines_written += time.lines_written

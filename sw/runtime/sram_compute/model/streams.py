@@ -15,6 +15,7 @@ from hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from hw.sram_compute.word_network import word_cycles
+from sw.runtime.cycle_limit import require_cycles
 from sw.runtime.sram_compute.model.check import StoppedError
 from sw.runtime.sram_compute.model.copy_waits import Accesses, CopyWaits, Round
 from sw.runtime.sram_compute.model.engines import Engines, Fields
@@ -45,11 +46,13 @@ class Streaming:
     def is_complete(self, near: Fields) -> bool:
         return all(slot in self.operations for slot in range(near["last"] + 1))
 
-    def run(self, near: Fields, start: int, waits: CopyWaits) -> int:
-        """Begins in a cycle; the first in which all is through. Raises ``StoppedError``."""
+    def run(self, near: Fields, start: int, waits: CopyWaits, max_cycles: int) -> int:
+        """Begins in a cycle; the first in which all is through. Raises ``StoppedError``, and
+        ``CycleLimitError`` where that is not before ``max_cycles``."""
         times, idle = Times(), start + 1
         for place, begins_z in self._places(near):
             operation = self.operations[place.slot]
+            require_cycles(idle, max_cycles)
             idle += 2 * begins_z
             offered = idle + 2
             if not place.runs(operation["when"]):

@@ -9,6 +9,7 @@ import numpy as np
 
 from hw.lib.errors import ProgramError
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.lib.memory_map import NO_LIMIT
 from hw.sram_compute.command_unit import END_CYCLES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNIT_WORDS, UNITS, Opcode
@@ -17,6 +18,7 @@ from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.program import Command, decode, opcode_of
 from hw.sram_compute.row_network import SEND_CYCLES
+from sw.runtime.cycle_limit import require_cycles
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
 from sw.runtime.sram_compute.model.array import ComputeArray
@@ -76,10 +78,11 @@ class System:
         self.engines = Engines(config, self.arrays)
         self._programs = _programs(config)
 
-    def run(self, first_line: int) -> Run:
+    def run(self, first_line: int, max_cycles: int = NO_LIMIT) -> Run:
         """Runs the program that begins in a line. Raises ``StoppedError`` where the hardware stops,
-        ``ProgramError`` for what it has no meaning for."""
-        run = Run(self, first_line)
+        ``CycleLimitError`` where it is not over after so many cycles, and ``ProgramError`` for what
+        it has no meaning for."""
+        run = Run(self, first_line, max_cycles)
         while not run.is_over:
             run.step()
         return run
@@ -96,7 +99,8 @@ class Run:
         once it ``is_over``: as the hardware counts.
     """
 
-    def __init__(self, system: System, first_line: int) -> None:
+    def __init__(self, system: System, first_line: int, max_cycles: int = NO_LIMIT) -> None:
+        self._max_cycles = max_cycles
         self._system = system
         self._config = system.config
         self._channel = Channel(system.config)
@@ -112,7 +116,9 @@ class Run:
         self._transfers: list[tuple[int, int]] = []
         self._near: tuple[list[tuple[int, int]], ...] = ([], [])  # others, and those of sums
         self._streaming = Streaming(system.config, system.engines)
-        self._core = CoreRuns(system.config, system.instructions, system.memory, self._channel)
+        self._core = CoreRuns(
+            system.config, system.instructions, system.memory, self._channel, max_cycles
+        )
         self._counts = dict.fromkeys(
             (
                 "commands",
@@ -132,6 +138,7 @@ class Run:
 
     def step(self) -> None:
         """Does the next command."""
+        require_cycles(self._cycle, self._max_cycles)
         units = self._system.memory.reshape(-1, UNIT_WORDS)
         if self._place >= len(units):
             raise StoppedError(ErrorCause.ADDRESS, self._place)
@@ -323,7 +330,7 @@ class Run:
             self._copy(fields, self._quiet(cycle))
         else:
             start = self._quiet(cycle)
-            through = self._streaming.run(fields, start, self._waits)
+            through = self._streaming.run(fields, start, self._waits, self._max_cycles)
             self._near[fields["is_final"]].append((start + 1, through - 1))
             self._cycle = through + 1
 
@@ -339,6 +346,7 @@ class Run:
         self._cycle = start + 1
 
     def _end(self, cycles: int) -> None:
+        require_cycles(cycles, self._max_cycles)
         banks = self._system.banks
         moves = [each for bank in banks for each in bank.times.shifts]
         programs = [each for bank in banks for each in bank.times.programs]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
+from hw.lib.memory_map import NO_LIMIT
 from hw.tmu.access_isa import (
     MAX_STREAMS,
     UNBOUNDED,
@@ -20,10 +21,14 @@ from hw.tmu.access_isa import (
     StreamKind,
 )
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model.line_requests import LineRequests
 
 _WORD = 0xFFFF_FFFF
+
+_TOKENS, _DATA = -1, -2
+"""Behind the layers: the queues."""
 
 
 class StreamError(GnarlError):
@@ -56,17 +61,32 @@ class _Iteration:
     lanes: int
 
 
-def run(program: AccessProgram, memory: npt.NDArray[np.uint32], lanes: int) -> Output:
+def run(
+    program: AccessProgram,
+    memory: npt.NDArray[np.uint32],
+    lanes: int,
+    max_cycles: int = NO_LIMIT,
+) -> Output:
     """Runs ``program`` on ``memory`` (uint32 [words]), which ``STORE`` events write.
 
     Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease;
     behind an event at which it is stuck they are not found, as far ahead as a unit may be.
+    ``CycleLimitError`` where a layer has more than ``max_cycles`` steps, or more is put into one of
+    the queues: the unit does one of each in a cycle.
     """
-    return _Traversal(program, memory, lanes).run()
+    return _Traversal(program, memory, lanes, max_cycles).run()
 
 
 class _Traversal:
-    def __init__(self, program: AccessProgram, memory: npt.NDArray[np.uint32], lanes: int) -> None:
+    def __init__(
+        self,
+        program: AccessProgram,
+        memory: npt.NDArray[np.uint32],
+        lanes: int,
+        max_cycles: int,
+    ) -> None:
+        self._max_cycles = max_cycles
+        self._spent = [0] * (len(program.layers) + 2)
         self._program = program
         self._memory = memory
         self._lanes = lanes
@@ -105,9 +125,16 @@ class _Traversal:
         self._current[place] = None
         self._happens(place, Event.END)
 
+    def _spend(self, part: int) -> None:
+        """A cycle of a layer, or of ``_TOKENS`` or ``_DATA``, to which it puts."""
+        self._spent[part] += 1
+        if self._spent[part] > self._max_cycles:
+            raise CycleLimitError(self._max_cycles)
+
     def _happens(self, place: int, event: Event) -> None:
         for step in self._program.layers[place].events.get(event, ()):
             if step.kind == EventKind.TOKEN:
+                self._spend(_TOKENS)
                 self._output.tokens.append(step.token)
                 continue
             at = self._current[step.layer] if step.layer < len(self._current) else None
@@ -115,6 +142,7 @@ class _Traversal:
                 raise _Stuck(
                     f"{event.name} of layer {place}: layer {step.layer} is not in an iteration"
                 )
+            self._spend(_DATA)
             if step.kind == EventKind.WORD:
                 self._output.words.append(at.values[step.lane][step.stream])
             elif step.kind == EventKind.MASK:
@@ -137,6 +165,7 @@ class _Traversal:
         width = 1 if layer.mode == Mode.SINGLE else self._lanes
         lower, upper = self._bounds(place, 0, unit)
         for first in range(lower, upper, unit.stride * width):
+            self._spend(place)
             values: list[tuple[int, ...]] = []
             addresses: dict[int, list[int]] = {}
             for lane in range(width):
@@ -165,6 +194,7 @@ class _Traversal:
         heads = [next(fiber, None) for fiber in fibers]
         wants_all = layer.mode == Mode.CONJUNCTIVE
         while any(heads) and not (wants_all and None in heads):
+            self._spend(place)
             coordinates = [head[1] for head in heads if head is not None]
             if wants_all and min(coordinates) < max(coordinates):
                 goes_on = [coordinate < max(coordinates) for coordinate in coordinates]

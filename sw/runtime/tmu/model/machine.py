@@ -6,28 +6,39 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hw.lib.memory_map import NO_LIMIT
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import ACCESS_SECTIONS
 from sw.program.rows import MachineRun, Rows, Wanted
+from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.execute_model import execute
+from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model import access
 
 
-def run(config: TmuConfig, image: Mapping[str, Rows], wanted: Wanted) -> MachineRun:
+def run(
+    config: TmuConfig, image: Mapping[str, Rows], wanted: Wanted, max_cycles: int = NO_LIMIT
+) -> MachineRun:
     """Gives no cycles, and of the counters those that do not depend on time; a vector that is put
     into the data queue counts as its words.
 
-    Raises ``GnarlError`` where the hardware would stop with an error.
+    Raises ``GnarlError`` where the hardware would stop with an error; ``CycleLimitError`` where
+    one of the units takes more than ``max_cycles`` even if it never waits.
     """
     memory = np.zeros(config.memory_words, np.uint32)
     lines = memory.reshape(config.memory_lines, -1)
     lines[image["memory"].numbers] = image["memory"].words
     program = AccessProgram.decoded({name: image[name].words for name in ACCESS_SECTIONS}, config)
-    queued = access.run(program, memory, config.lanes) if program.layers else access.Output()
+    queued = Output()
+    if program.layers:
+        queued = access.run(program, memory, config.lanes, max_cycles)
     instructions = np.zeros((config.program_words, image["instructions"].words.shape[1]), np.uint32)
     instructions[image["instructions"].numbers] = image["instructions"].words
-    done = execute.run(instructions, memory, config.lanes, queued)
+    try:
+        done = execute.run(instructions, memory, config.lanes, queued, max_cycles)
+    except execute.EndlessError as error:
+        raise CycleLimitError(max_cycles) from error
     counters = {
         "instructions": done.instructions,
         "words_queued": len(queued.words),
