@@ -32,7 +32,7 @@ from hw.dpu.isa import (
 )
 from hw.dpu.memory_map import memory_map
 from hw.dpu.topology import pe_list, writers
-from hw.lib.memory_map import CONTROL, STATUS, Register
+from hw.lib.memory_map import CONTROL, STATUS, CommonCause, Register
 
 PATH = Path(__file__).parents[1] / "docs" / "dpu_isa.md"
 
@@ -55,6 +55,14 @@ OPERATION_TEXTS = {
     PeOp.MUL: "left × right",
     PeOp.MAX: "the greater: IEEE 754-2019 maximum, NaN if an input is, -0 below +0",
     PeOp.MIN: "the smaller: IEEE 754-2019 minimum, likewise",
+}
+
+COMMON_TEXTS = {
+    CommonCause.CYCLE_LIMIT: (
+        "the run takes more cycles than `LIMIT_LO` and `LIMIT_HI` allow ([limits of "
+        "cycles](cycle_limits.md)); on every accelerator",
+        "0",
+    ),
 }
 
 CAUSE_TEXTS = {
@@ -230,6 +238,7 @@ def _lengths() -> str:
 
 def _errors() -> str:
     rows = [(cause.value, f"`{cause.name}`", *CAUSE_TEXTS[cause]) for cause in ErrorCause]
+    rows += [(cause.value, f"`{cause.name}`", *COMMON_TEXTS[cause]) for cause in CommonCause]
     return (
         "## Errors\n\nAn error stops the machine at once and stays until it's cleared; until then "
         "a start is ignored. Of several in a cycle, the lowest cause counts, and of its details "
@@ -274,6 +283,8 @@ def _register_text(register: Register) -> str:
         Register.DETAIL: "detail of the error",
         Register.CYCLES_LO: "cycles of the last run; reading holds the high word",
         Register.CYCLES_HI: "high word of what was read low last",
+        Register.LIMIT_LO: "cycles that a run may take, written; all ones after a clear: no limit",
+        Register.LIMIT_HI: "its high word",
     }[register]
 
 

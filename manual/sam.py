@@ -15,6 +15,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from hw.lib.function import ERROR_BOUND_ULP, Function, FunctionUnit
+from hw.lib.memory_map import CommonCause
 from hw.sam.block_types import (
     BITVECTOR,
     BITVECTOR_BITS,
@@ -40,6 +41,7 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Edge, Graph
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
 from hw.sam.token import MAX_LEVEL, Kind
+from manual.dpu import COMMON_TEXTS
 from manual.sam_block_examples import ENTRIES, Entry, Example
 
 PATH = Path(__file__).parents[1] / "docs" / "sam_blocks.md"
@@ -304,6 +306,7 @@ def _host() -> str:
     ]
     counters = ", ".join(f"`{name}`" for name in where.counters)
     causes = [(cause.value, f"`{cause.name}`", *CAUSE_TEXTS[cause]) for cause in ErrorCause]
+    causes += [(cause.value, f"`{cause.name}`", *COMMON_TEXTS[cause]) for cause in CommonCause]
     return (
         "## What the host sees\n\n"
         "Behind the [common host port](dpu_isa.md#host-memory-map), with its registers: the window "

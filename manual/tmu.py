@@ -16,6 +16,7 @@ from amaranth.hdl import Shape
 from amaranth.lib import data
 
 from hw.lib import execute_assembly, execute_isa
+from hw.lib.memory_map import CommonCause
 from hw.tmu import access_isa
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import (
@@ -128,9 +129,10 @@ def _host(config: TmuConfig) -> str:
             names,
             "",
             "Causes of errors: "
-            + ", ".join(f"`{cause.name}` {cause.value}" for cause in ErrorCause)
+            + ", ".join(f"`{cause.name}` {cause.value}" for cause in (*ErrorCause, *CommonCause))
             + ". "
-            + _markdown((inspect.getdoc(ErrorCause) or "").split("\n", 2)[2]),
+            + _markdown((inspect.getdoc(ErrorCause) or "").split("\n", 2)[2])
+            + " `CYCLE_LIMIT`: see [limits of cycles](cycle_limits.md).",
         ]
     )
 

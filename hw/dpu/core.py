@@ -14,9 +14,9 @@ from hw.dpu.data_memory import DataMemory
 from hw.dpu.decoder import Decoder
 from hw.dpu.fault import fault_recorder
 from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import COUNTERS, Opcode, address_bits, instruction_memory_bytes
+from hw.dpu.isa import COUNTERS, Opcode, address_bits
 from hw.dpu.issue import Issue
-from hw.dpu.memory_map import memory_map
+from hw.dpu.memory_map import cycle_bits, memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
@@ -44,8 +44,7 @@ class DpuCore(Core):
         config = self._config
         faults = fault_recorder(config)
         events = Counters(len(COUNTERS), address_bits(config))
-        longest = config.run_cycles(instruction_memory_bytes(config))
-        control = self.add_run_control(m, faults, events, cycle_bits=longest.bit_length())
+        control = self.add_run_control(m, faults, events, cycle_bits=cycle_bits(config))
         m.submodules.decoder = decoder = Decoder(config)
         m.submodules.fetch = fetch = InstructionFetch(config)
         # A HALT is seen in the decoder, ahead of its issue, so that nothing behind it issues.

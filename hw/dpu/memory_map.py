@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import COUNTERS, ErrorCause, instruction_word_bits
+from hw.dpu.isa import COUNTERS, ErrorCause, instruction_memory_bytes, instruction_word_bits
 from hw.lib.memory_map import MemoryMap, Window
 
 
@@ -23,4 +23,10 @@ def memory_map(config: DpuConfig) -> MemoryMap:
         ],
         COUNTERS,
         ErrorCause,
+        cycle_bits(config),
     )
+
+
+def cycle_bits(config: DpuConfig) -> int:
+    """Those of the longest run."""
+    return config.run_cycles(instruction_memory_bytes(config)).bit_length()

@@ -13,9 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.memory_map import (
     ADDRESS_BITS,
     CONTROL,
-    LIMIT_BITS,
     MAGIC,
-    NO_LIMIT,
     STATUS,
     VERSION,
     MemoryMap,
@@ -87,8 +85,7 @@ class HostPort(wiring.Component):
         out: pulses of one cycle. ``busy``, ``done`` and ``cause`` must show what a pulse did from
         the next cycle on, so that a host that asks for the status after a start sees it busy.
     limit
-        out: cycles that runs may have, as the host has written it last; ``NO_LIMIT`` behind a
-        clear.
+        out: cycles that runs may have, as the host has written it last; all ones behind a clear.
     busy, done, cause, detail, cycles
         in: the state that the registers show. While ``busy`` is 0 the memories are the host's.
     counters
@@ -105,7 +102,7 @@ class HostPort(wiring.Component):
             "start": Out(1),
             "stop": Out(1),
             "clear": Out(1),
-            "limit": Out(LIMIT_BITS, init=NO_LIMIT),
+            "limit": Out(memory_map.limit_bits, init=(1 << memory_map.limit_bits) - 1),
             "busy": In(1),
             "done": In(1),
             "cause": In(8),
@@ -184,12 +181,15 @@ class HostPort(wiring.Component):
         return m
 
     def _keep_limit(self, m: Module, request: Any, write: Any) -> None:
-        with m.If(write & (request.address == Register.LIMIT_LO)):
-            m.d.sync += self.limit[:32].eq(request.data)
-        with m.If(write & (request.address == Register.LIMIT_HI)):
-            m.d.sync += self.limit[32:].eq(request.data)
+        for address, half in (
+            (Register.LIMIT_LO, self.limit[:32]),
+            (Register.LIMIT_HI, self.limit[32:]),
+        ):
+            if len(half):
+                with m.If(write & (request.address == address)):
+                    m.d.sync += half.eq(request.data)
         with m.If(self.clear):
-            m.d.sync += self.limit.eq(NO_LIMIT)
+            m.d.sync += self.limit.eq(~0)
 
     def _serve_registers(self, m: Module, request: Any, read: Any) -> Any:
         """The word of a register two cycles later, 0 where none was read."""

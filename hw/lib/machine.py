@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.counters import Counters
 from hw.lib.fault_recorder import FaultRecorder
 from hw.lib.host import HostPort, HostSignature, WindowSignature
-from hw.lib.memory_map import LIMIT_BITS, NO_LIMIT, CommonCause, MemoryMap
+from hw.lib.memory_map import CommonCause, MemoryMap
 from hw.lib.run_control import RunControl
 
 
@@ -31,13 +31,14 @@ class Core(wiring.Component):
     def __init__(self, memory_map: MemoryMap) -> None:
         self.memory_map = memory_map
         counters = data.StructLayout(dict.fromkeys(memory_map.counters, 64))
+        no_limit = (1 << memory_map.limit_bits) - 1
         windows = {window.name: In(WindowSignature(window)) for window in memory_map.windows}
         super().__init__(
             {
                 "start": In(1),
                 "stop": In(1),
                 "clear": In(1),
-                "limit": In(LIMIT_BITS, init=NO_LIMIT),
+                "limit": In(memory_map.limit_bits, init=no_limit),
                 "busy": Out(1),
                 "done": Out(1),
                 "cause": Out(8),
@@ -62,7 +63,7 @@ class Core(wiring.Component):
         The counters of the memory map are those of ``events``, whose ``happens`` counts during a
         run, and behind them ``values``. ``cycle_bits`` hold the cycles of any run.
         """
-        m.submodules.control = control = RunControl(cycle_bits)
+        m.submodules.control = control = RunControl(cycle_bits, self.memory_map.limit_bits)
         m.submodules.faults = faults
         m.submodules.counters = events
         m.d.comb += [

@@ -29,8 +29,8 @@ class Register(enum.IntEnum):
 
     Reading ``CYCLES_LO``, or the low word of a counter, keeps the high word as it is at that
     moment; the next read of any high word gives the kept one. ``LIMIT_LO`` and ``LIMIT_HI`` take
-    ``LIMIT_BITS`` bits: cycles that the next runs may have, ``NO_LIMIT`` after a reset and after a
-    clear. They read as 0.
+    ``MemoryMap.limit_bits`` bits: cycles that the next runs may have; all ones, after a reset and
+    after a clear, are no limit. They read as 0.
     """
 
     MAGIC = 0
@@ -46,9 +46,7 @@ class Register(enum.IntEnum):
     COUNTERS = 10
 
 
-LIMIT_BITS = 48
-
-NO_LIMIT = (1 << LIMIT_BITS) - 1
+NO_LIMIT = (1 << 48) - 1
 """Cycles that no run has."""
 
 
@@ -137,12 +135,17 @@ class MemoryMap:
 
     Every window gets the lowest base above the one before that is a multiple of its size. Raises
     ``ConfigError`` where the windows need more than 2**31 words. ``causes`` are the accelerator's
-    own.
+    own. ``limit_bits``, up to 64, hold the cycles of any run.
     """
 
     def __init__(
-        self, windows: Iterable[Window], counters: Iterable[str], causes: type[enum.IntEnum]
+        self,
+        windows: Iterable[Window],
+        counters: Iterable[str],
+        causes: type[enum.IntEnum],
+        limit_bits: int = NO_LIMIT.bit_length(),
     ) -> None:
+        self.limit_bits = limit_bits
         self.counters = tuple(counters)
         self.causes = causes
         end = self.counter_address(len(self.counters))

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.memory_map import LIMIT_BITS, NO_LIMIT
+from hw.lib.memory_map import NO_LIMIT
 
 
 class RunControl(wiring.Component):
@@ -19,7 +19,7 @@ class RunControl(wiring.Component):
     before start. A run that has not ended with its ``limit``-th cycle that counts ends with the
     next one.
 
-    Parameters: ``cycle_bits``, the width of ``cycles``.
+    Parameters: ``cycle_bits``, the width of ``cycles``; ``limit_bits``, that of ``limit``.
 
     Members
     -------
@@ -42,15 +42,14 @@ class RunControl(wiring.Component):
         out: cycles of the last run so far that count.
     """
 
-    def __init__(self, cycle_bits: int = 64) -> None:
-        self._cycle_bits = cycle_bits
+    def __init__(self, cycle_bits: int = 64, limit_bits: int = NO_LIMIT.bit_length()) -> None:
         super().__init__(
             {
                 "start": In(1),
                 "stop": In(1),
                 "clear": In(1),
                 "error": In(1),
-                "limit": In(LIMIT_BITS, init=NO_LIMIT),
+                "limit": In(limit_bits, init=(1 << limit_bits) - 1),
                 "fault": In(1),
                 "finished": In(1),
                 "works": In(1),
@@ -86,11 +85,8 @@ class RunControl(wiring.Component):
 
     def _add_limit(self, m: Module) -> Value:
         """Whether this cycle is one too many."""
-        bits = min(self._cycle_bits, LIMIT_BITS)
         # From -limit up, until the highest bit is set: so nothing is compared.
-        left = Signal(bits + 1)
+        left = Signal(len(self.limit) + 1)
         with m.If(self.begin | self.busy & self.works):
-            m.d.sync += left.eq(Mux(self.busy, left, ~self.limit[:bits]) + 1)
-        expires = left[bits] & self.works
-        # What ``cycles`` cannot count to is no limit.
-        return expires & ~self.limit[bits:].any() if bits < LIMIT_BITS else expires
+            m.d.sync += left.eq(Mux(self.busy, left, ~self.limit) + 1)
+        return left[-1] & self.works

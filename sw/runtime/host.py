@@ -119,9 +119,9 @@ class HostDriver:
     def limit(self, cycles: int) -> None:
         """Runs of more cycles end with the error ``CommonCause.CYCLE_LIMIT``, until ``clear``.
 
-        ``cycles``: at least 0; from ``NO_LIMIT`` on there is none.
+        ``cycles``: at least 0; as many as no run has are no limit.
         """
-        kept = min(cycles, NO_LIMIT)
+        kept = min(cycles, (1 << self._map.limit_bits) - 1)
         words = np.array([kept & 0xFFFF_FFFF, kept >> 32], np.uint32)
         self._port.write_words(Register.LIMIT_LO, words)
 
