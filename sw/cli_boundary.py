@@ -20,6 +20,7 @@ from hw.lib.errors import GnarlError, one_line
 from sw import interrupted
 from sw.program.atomic import WRITING, remove_temporaries
 from sw.program.command_files import command_files
+from sw.progress import held_lines
 
 DIFFERENT = 1
 BAD_INPUT = 2
@@ -45,11 +46,13 @@ class BoundedGroup(click.Group):
             stack.enter_context(command_files())
             stack.enter_context(_warnings_as_lines())
             stack.enter_context(_prompt_interrupts())
+            print_held = stack.enter_context(held_lines())
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, TextIOWrapper):  # its encoding may lack characters
                     stream.reconfigure(errors="replace")
             try:
                 status = super().main(*args, **extra)
+                print_held()
                 if sys.stdout is not None:  # closed before the start
                     sys.stdout.flush()
             except BaseException as error:

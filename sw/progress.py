@@ -22,6 +22,32 @@ from rich.text import Text
 PATIENCE_S = 2.0
 """Seconds after which a stage shows itself."""
 
+_held: list[tuple[Console, str]] | None = None
+"""Lines that wait for the end of a command."""
+
+
+@contextmanager
+def held_lines() -> Iterator[Callable[[], None]]:
+    """Lines that no terminal shows wait until the function that this gives is called; without that
+    they are dropped: a command that is refused has one line, which says why."""
+    global _held
+    before, _held = _held, []
+    try:
+        yield _print_held
+    finally:
+        _held = before
+
+
+def _print_held() -> None:
+    while _held:
+        _print(*_held.pop(0))
+
+
+def _print(console: Console, line: str) -> None:
+    with suppress(OSError):  # nobody reads it
+        console.file.write(line)
+        console.file.flush()
+
 
 class _TimeLeftColumn(TimeRemainingColumn):
     """Time left, of stages that report their share."""
@@ -33,7 +59,8 @@ class _TimeLeftColumn(TimeRemainingColumn):
 
 
 class ConsoleStages:
-    """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line.
+    """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line; see
+    ``held_lines``.
 
     A stage inside another shows its name on that one's bar.
     """
@@ -81,6 +108,7 @@ class ConsoleStages:
         if elapsed > PATIENCE_S:
             with self._console.capture() as line:
                 self._console.print(f"{name}: {elapsed:.1f} s", style="dim")
-            with suppress(OSError):  # nobody reads it
-                self._console.file.write(line.get())
-                self._console.file.flush()
+            if _held is None or self._console.is_terminal:
+                _print(self._console, line.get())
+            else:
+                _held.append((self._console, line.get()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from hw.lib.errors import GnarlError
 from hw.lib.text_lines import text_lines
+
+_FULL = os.strerror(errno.ENOSPC)
 
 _COMPLAINT = re.compile(r"(\S+: )?(fatal |%)?error\b|.*: undefined ", re.IGNORECASE)
 
@@ -41,7 +44,7 @@ def run_tool(
 
     ``environment`` is added to this process's. An exception, such as an interrupt, ends the program
     and all that it has started. Raises ``error`` where it is not installed, with ``need``, which
-    says what needs it.
+    says what needs it; ``OSError`` where it fails on a full disk.
     """
     # An outer make's flags are for its own children, not for ours.
     inherited = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
@@ -66,4 +69,6 @@ def run_tool(
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
+    if process.returncode and _FULL in output:
+        raise OSError(errno.ENOSPC, _FULL, str(folder))
     return subprocess.CompletedProcess(command, process.returncode, output)

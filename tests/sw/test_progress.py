@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import time
+from pathlib import Path
+from unittest import mock
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from sw import progress
-from sw.progress import ConsoleStages
+from sw.cli import main
+from sw.progress import ConsoleStages, held_lines
 from sw.runtime.stages import TimedStages, quiet
 
 
@@ -49,6 +54,50 @@ def test_a_stage_that_cannot_tell_shows_no_time_left() -> None:
 
 def test_without_a_terminal_there_is_one_line_at_the_end() -> None:
     assert shown(terminal=False, seconds=0.1) == "compile: 0.1 s\n"
+
+
+def test_lines_wait_and_are_dropped_if_nobody_asks_for_them() -> None:
+    text = io.StringIO()
+    stages = ConsoleStages(Console(file=text))
+    with held_lines() as print_held:
+        with stages("compile"):
+            time.sleep(0.1)
+        assert text.getvalue() == ""
+        print_held()
+        assert text.getvalue() == "compile: 0.1 s\n"
+        with stages("simulate"):
+            time.sleep(0.1)
+    assert text.getvalue() == "compile: 0.1 s\n"
+    with stages("verify"):
+        time.sleep(0.1)
+    assert text.getvalue() == "compile: 0.1 s\nverify: 0.1 s\n"
+
+
+def test_lines_on_a_terminal_do_not_wait() -> None:
+    with held_lines():
+        assert "compile: 0." in shown(terminal=True, seconds=0.1)
+
+
+@pytest.mark.parametrize("ends_well", [True, False])
+def test_a_refusal_after_a_long_stage_is_one_line(tmp_path: Path, ends_well: bool) -> None:
+    path = tmp_path / "sum.json"
+    nodes = [{"id": name, "op": "input", "value": 1} for name in "ab"]
+    total = {"id": "s", "op": "add"}
+    edges = [{"source": name, "target": "s"} for name in "ab"]
+    path.write_text(json.dumps({"nodes": [*nodes, total], "edges": edges}))
+    limit = () if ends_well else ("--max-cycles", "1")
+    with mock.patch.object(progress, "PATIENCE_S", 0):
+        done = CliRunner().invoke(
+            main, ["run", "dpu_d1_b8", str(path), "--backend", "model", *limit]
+        )
+    lines = done.stderr.splitlines()
+    if ends_well:
+        assert done.exit_code == 0
+        assert "compile: 0." in done.stderr
+    else:
+        assert done.exit_code == 2
+        assert len(lines) == 1
+        assert lines[0].endswith("did not end within 1 cycles: --max-cycles N allows more")
 
 
 def test_a_stage_that_fails_ends_its_bar() -> None:

@@ -99,13 +99,16 @@ def test_an_entry_is_on_the_disk_before_it_has_its_name(
     assert flushed == ["kept", "sha256sums", "abc.work", cache.name]
 
 
-def test_a_full_disk_names_the_entry(cache: Path) -> None:
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
+def test_a_full_disk_names_the_entry_and_keeps_nothing(cache: Path, number: int) -> None:
     def make(folder: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        write(folder)
+        raise OSError(number, os.strerror(number))
 
-    with pytest.raises(OSError, match="No space left") as caught:
+    with pytest.raises(OSError, match=os.strerror(number)) as caught:
         cached("abc", make, keep=("kept",))
     assert caught.value.filename == str(cache / "abc.work")
+    assert {each.name for each in cache.iterdir()} <= {"abc.lock"}
     assert cached("abc", write, keep=("kept",))[0].exists()
 
 

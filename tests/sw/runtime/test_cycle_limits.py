@@ -15,6 +15,7 @@ import pytest
 
 from hw.lib.errors import ProgramError, WorkloadError
 from hw.lib.execute_assembly import assemble as assemble_core
+from hw.lib.execute_isa import Opcode as Arithmetic
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, command
@@ -150,19 +151,20 @@ def test_the_limit_without_one_is_far_from_what_right_runs_take(cases, target):
 def tmu_programs(found: Case) -> dict[str, Program]:
     """Programs without an end, which pass all checks."""
     config = TmuConfig.from_dict(found.program.config)
-    halts = assemble_core("halt", "test", {}).words()
     endless = assemble_core("again:\njump again\nhalt", "test", {}).words()
     takes = assemble_core("again:\nadd s1, deq, zero\njump again\nhalt", "test", {}).words()
+    loops = assemble_core(
+        "add s1, zero, 0x7fffffff\nloop s1, done\nadd s2, s2, 1\nadd s2, s2, 1\ndone:\nhalt",
+        "test",
+        {},
+    ).words()
     induction = Stream(StreamKind.INDUCTION, queued=True)
     unit = Unit(upper_immediate=2**31 - 1, streams=(induction,))
     word = {Event.ITERATION: (EventStep(EventKind.WORD, 0, 0, 0),)}
-    loop, queues = (
-        AccessProgram((Layer(Mode.SINGLE, (unit,), 4, events=events),)).rows(config)
-        for events in ({}, word)
-    )
+    queues = AccessProgram((Layer(Mode.SINGLE, (unit,), 4, events=word),)).rows(config)
     return {
         "jump": found.changed(instructions=endless),
-        "loop": found.changed(**loop, instructions=halts),
+        "loop": found.changed(instructions=loops),
         "queue": found.changed(**queues, instructions=takes),
     }
 
@@ -203,7 +205,7 @@ def test_stream_engines_without_an_end(cases):
     device = cases("sram", "model").device
     units = assemble(
         [
-            command(Opcode.OPERATION, slot=0),
+            command(Opcode.OPERATION, operation=Arithmetic.ADD.value),
             command(Opcode.NEAR, counts=((1 << 20) - 1,) * 3),
             command(Opcode.END),
         ]
@@ -237,7 +239,7 @@ def test_the_option_ends_a_command_with_one_line(tmp_path, verb):
 
 def test_the_option_is_refused_where_cycles_are_not_limited(tmp_path):
     text = refusal(tmp_path, "run", "cuda_sm90", "x.py", "--max-cycles", "3")
-    assert text.endswith("--max-cycles: not supported by target cuda.")
+    assert "gnarl run: --max-cycles: not supported by target cuda. " in text
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "many"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -27,6 +28,14 @@ def shell(script: str, folder: Path, **environment: str) -> subprocess.Completed
 def test_output_and_exit_status(tmp_path: Path) -> None:
     done = shell("echo $WORD; pwd; printf '\\377\\n' >&2; exit 3", tmp_path, WORD="word")
     assert (done.returncode, done.stdout) == (3, f"word\n{tmp_path}\n\ufffd\n")
+
+
+def test_a_full_disk_is_an_error_of_writing(tmp_path: Path) -> None:
+    text = "cc1plus: error writing to x.o: No space left on device"
+    assert shell(f"echo '{text}'", tmp_path).returncode == 0
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        shell(f"echo '{text}'; exit 1", tmp_path)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path))
 
 
 def test_flags_of_an_outer_make_are_not_passed_on(
