@@ -18,9 +18,9 @@ import click
 
 from hw.lib.errors import GnarlError, one_line
 from sw import interrupted
+from sw.held_lines import held_lines
 from sw.program.atomic import WRITING, remove_temporaries
 from sw.program.command_files import command_files
-from sw.progress import held_lines
 
 DIFFERENT = 1
 BAD_INPUT = 2

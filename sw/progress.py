@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
@@ -19,34 +19,10 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from sw.held_lines import print_or_hold
+
 PATIENCE_S = 2.0
 """Seconds after which a stage shows itself."""
-
-_held: list[tuple[Console, str]] | None = None
-"""Lines that wait for the end of a command."""
-
-
-@contextmanager
-def held_lines() -> Iterator[Callable[[], None]]:
-    """Lines that no terminal shows wait until the function that this gives is called; without that
-    they are dropped: a command that is refused has one line, which says why."""
-    global _held
-    before, _held = _held, []
-    try:
-        yield _print_held
-    finally:
-        _held = before
-
-
-def _print_held() -> None:
-    while _held:
-        _print(*_held.pop(0))
-
-
-def _print(console: Console, line: str) -> None:
-    with suppress(OSError):  # nobody reads it
-        console.file.write(line)
-        console.file.flush()
 
 
 class _TimeLeftColumn(TimeRemainingColumn):
@@ -60,7 +36,7 @@ class _TimeLeftColumn(TimeRemainingColumn):
 
 class ConsoleStages:
     """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line; see
-    ``held_lines``.
+    ``sw.held_lines``.
 
     A stage inside another shows its name on that one's bar.
     """
@@ -108,7 +84,5 @@ class ConsoleStages:
         if elapsed > PATIENCE_S:
             with self._console.capture() as line:
                 self._console.print(f"{name}: {elapsed:.1f} s", style="dim")
-            if _held is None or self._console.is_terminal:
-                _print(self._console, line.get())
-            else:
-                _held.append((self._console, line.get()))
+            is_terminal = self._console.is_terminal
+            print_or_hold(self._console.file, line.get(), is_terminal=is_terminal)
