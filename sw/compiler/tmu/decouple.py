@@ -49,9 +49,11 @@ def decouple(module: ModuleOp) -> ModuleOp:
     load becomes a stream if nothing writes its array and its indices are streams, inside of a merge
     of one fiber. All else goes to callbacks, in the program's order. O(operations).
 
-    Raises ``WorkloadError`` where no loop can be traversed, or one over merged fibers cannot, a
-    load needs what its own loop loads, or a callback needs a value that an earlier one has read: it
-    may have changed since.
+    Where no loop can be traversed, all is one callback, of the one iteration of a loop around it.
+
+    Raises ``WorkloadError`` where a loop over merged fibers cannot be traversed, a load needs what
+    its own loop loads, or a callback needs a value that an earlier one has read: it may have
+    changed since.
     """
     module = separate_loads(to_variables(module))
     function = function_of(module)
@@ -118,9 +120,20 @@ class _Decoupling:
     def run(self) -> None:
         self._body(self._function.body.block.ops)
         if not self._streams:
-            place = next((text for each in self._function.walk() if (text := place_of(each))), "")
-            refuse(place, "no loop that reads an array by known bounds and indices")
+            self._once()
         self._levels[0].block.add_op(func.ReturnOp())
+
+    def _once(self) -> None:
+        """What has no loop to traverse becomes the iteration of one that has no other."""
+        block, region = self._levels[0].block, body_of([StreamType(i32)])
+        for operation in list(block.ops):
+            operation.detach()
+            region.block.add_op(operation)
+        zero, one = integer(0), integer(1)
+        loop = ForOp(zero.result, one.result, 1, region)
+        place = next((text for each in self._function.walk() if (text := place_of(each))), "")
+        loop.attributes[PLACE] = StringAttr(place)
+        block.add_ops([zero, one, loop])
 
     def _body(self, operations: Iterable[Operation]) -> None:
         """Of the loop that is the innermost so far."""

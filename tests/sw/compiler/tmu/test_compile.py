@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
 from sw.compiler.tmu.sections import access_of
@@ -98,24 +98,17 @@ def nest(text: str):
     return read_source(head + text, "file.py")
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        (
-            "def f(y: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n",
-            "file.py:6:20: no loop that reads an array by known bounds and indices: "
-            "cannot be decoupled; --coupled runs it",
-        ),
-    ],
-)
-def test_refusals(text: str, message: str):
-    values = {
-        "x": np.zeros(4, np.float32),
-        "y": np.zeros(4, np.float32),
-    }
-    with pytest.raises(WorkloadError) as caught:
-        check(nest(text), values, CONFIG, 0)
-    assert str(caught.value) == message
+@pytest.mark.parametrize("opt", LEVELS)
+@pytest.mark.parametrize("count", (0, 1, 9))
+def test_a_nest_without_a_loop_to_traverse(opt: int, count: int):
+    """All of it is the execute unit's."""
+    text = (
+        "def f(y: float32[n], z: float32[n]):\n    for i in range(n):\n        y[i] = y[i] + 1.0\n"
+        "    for i in range(1, n):\n        z[i] = z[i - 1] + y[i]\n"
+    )
+    y = np.random.default_rng(0).standard_normal(count).astype(np.float32)
+    run = check(nest(text), {"y": y, "z": 2 * y}, CONFIG, opt)
+    assert run.counters["words_queued"] == 0
 
 
 SCALARS = {
