@@ -143,16 +143,19 @@ class _Prefetching:
     def _fetch_once(self, load: Operation, loop: scf.ForOp, around: scf.ForOp) -> None:
         """What all iterations of a loop load, in each one of that around."""
         place = right_inside(loop, around)
-        values = self._moved(load, around, self._distance(around), place)
-        counter = loop.body.block.args[0]
-        indices = [with_values(index, {counter: loop.lb}, place) for index in values]
+        first: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: loop.lb}
+        indices = self._moved(load, around, self._distance(around), place, first)
         insert(FetchOp(loaded_array(load), indices), place)
 
     @staticmethod
     def _moved(
-        load: Operation, loop: scf.ForOp, distance: int, before: Operation
+        load: Operation,
+        loop: scf.ForOp,
+        distance: int,
+        before: Operation,
+        others: Mapping[SSAValue, SSAValue] = {},
     ) -> list[SSAValue]:
-        """The load's indices so many iterations later."""
+        """The load's indices so many iterations later, with ``others`` in the place of values."""
         step = constant_of(loop.step)
         assert step is not None
         induction = loop.body.block.args[0]
@@ -160,7 +163,8 @@ class _Prefetching:
         later = arith.AddiOp(induction, off.result)
         insert(off, before)
         insert(later, before)
-        return [with_values(index, {induction: later.result}, before) for index in indices_of(load)]
+        values = {**others, induction: later.result}
+        return [with_values(index, values, before) for index in indices_of(load)]
 
     def _distance(self, loop: scf.ForOp) -> int:
         """Iterations."""

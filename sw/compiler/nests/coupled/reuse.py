@@ -47,7 +47,10 @@ def _pairs(loop: scf.ForOp, written: Collection[str]) -> list[Pair]:
             if each.address is induction and each.mask is None:
                 loads[each.place] = each
     found: list[Pair] = []
-    for (array, offset), load in loads.items():
+    # A word that becomes a variable does so behind the one that is set to it.
+    arrays = list(dict.fromkeys(array for array, _ in loads))
+    ordered = sorted(loads.items(), key=lambda each: (arrays.index(each[0][0]), each[0][1]))
+    for (array, offset), load in ordered:
         ahead = loads.get((array, offset + step))
         if ahead is None:
             continue
@@ -94,7 +97,7 @@ def _keep(loop: scf.ForOp, pairs: list[Pair], first: int) -> None:
         now.results[0].replace_all_uses_with(get.value)
         body.insert_op_before(SetOp(name, ahead.results[0]), end)
         for each in (now, load):
-            if each.parent is not None:
+            if each.parent is not None and not each.results[0].uses.get_length():
                 each.detach()
                 each.erase()
     runs = arith.CmpiOp(loop.lb, loop.ub, "slt")

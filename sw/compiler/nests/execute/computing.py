@@ -107,7 +107,10 @@ class Computing(ABC):
                 return
             case vector.ExtractOp():
                 lane = int(operation.static_position.get_values()[0])
-                self._result(result, Step(Opcode.EXTRACT, True, a=operands[0], immediate=lane))
+                (source,) = operands
+                if isinstance(source, int):
+                    source = self.register_of(source, "v")
+                self._result(result, Step(Opcode.EXTRACT, True, a=source, immediate=lane))
                 return
             case vector.ReductionOp():
                 is_sum = operation.kind.data == vector.CombiningKindFlag.ADD
@@ -119,13 +122,15 @@ class Computing(ABC):
                 self._result(result, Step(Opcode.FIRST_LANES, a=operands[0]))
                 return
             case arith.NegfOp():
-                self._result(result, Step(Opcode.XOR, is_vector, a=operands[0], b=1 << 31))
+                a, b = self._one_number([operands[0], 1 << 31])
+                self._result(result, Step(Opcode.XOR, is_vector, a=a, b=b))
                 return
             case arith.ExtUIOp() if operation.input.type == i1:
                 self.values[result] = operands[0]
                 return
             case arith.TruncIOp() if result.type == i1:
-                self._result(result, Step(Opcode.AND, a=operands[0], b=1))
+                a, b = self._one_number([operands[0], 1])
+                self._result(result, Step(Opcode.AND, a=a, b=b))
                 return
         if kind in _UNARY:
             self._result(result, Step(_UNARY[kind], is_vector, a=operands[0]))

@@ -267,6 +267,18 @@ def f(x: float32[n], y: float32[n]):
         if i > 0 and x[i - 1] < 0.5 or i < 8 and x[i + 1] < 0.0:
             y[i] *= 2.0
 """,
+    "neighbours_in_any_order": """\
+def f(x: float32[n], y: float32[n], o: int32[n + 1]):
+    for i in range(o[5]):
+        y[i] = (x[i + 1] + x[i + 2]) + x[i]
+""",
+    "negated_constant": """\
+def f(x: float32[n], y: float32[n]):
+    s = 0.5
+    for i in range(n):
+        y[i] = -s
+        y[0] += x[i] - -s
+""",
     "choice": """\
 def f(x: float32[n], y: float32[n]):
     for i in range(n):
