@@ -1,0 +1,48 @@
+"""Nests whose iterations depend on each other, in all manners: the golden model's bits."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.compile import LEVELS
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.dependent_runs import check_tmu
+from tests.support.random_dependent_nests import RandomDependentNest, random_values
+
+MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
+MANNERS["coupled"] = {"coupled": True}
+
+COUNT, TOGETHER = 2000, 50
+"""Seeds that ``make test-all`` runs in each manner, and how many are one test."""
+
+
+def check_seed(seed: int, manner: str) -> None:
+    """Of even seeds numbers are whole, and lanes may have sums of their own."""
+    random, is_exact = Random(seed), seed % 2 == 0
+    nest = RandomDependentNest(random, exact=is_exact).nest()
+    given = LoopWorkload("dependent", nest, random_values(random, exact=is_exact))
+    lanes = random.choice((2, 4, 8))
+    config = TmuConfig(lanes=lanes, memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11)
+    check_tmu(given, config, reassociate=is_exact, **MANNERS[manner])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dependent_nests(seed: int):
+    """Each in one manner."""
+    check_seed(seed, list(MANNERS)[seed % len(MANNERS)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
+def test_many_dependent_nests(first: int, manner: str):
+    for seed in range(first, first + TOGETHER):
+        try:
+            check_seed(seed, manner)
+        except Exception as error:
+            error.add_note(f"{seed=} {manner=}")
+            raise
