@@ -17,6 +17,6 @@ def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None)
     assert fat is not None
     lowering, binding = Lowering(fat, given.name, config), given.binding
     codes = lowering.codes(binding)
-    ((_, lowered),) = lowering.made(binding, given.inputs, codes, Trace())
+    ((_, lowered),) = lowering.made(binding, given.inputs, codes, Trace()).parts
     assert isinstance(lowered, Lowered)
     return lowered

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +48,21 @@ _CONFIGURATIONS = 16
 
 
 class _Key(NamedTuple):
-    """What a program depends on: shapes, sizes, bytes of scalars; and which arrays that are written
-    are given, since others begin as 0."""
+    """What a program depends on: shapes, sizes, bytes of scalars; which arrays that are written are
+    given, since others begin as 0; and a digest of elements, where these decide about places."""
 
     shapes: tuple[tuple[int, ...], ...]
     sizes: tuple[tuple[str, int], ...]
     scalars: tuple[bytes, ...]
     given: frozenset[str]
+    elements: bytes = b""
+
+
+class MadeParts(NamedTuple):
+    """``by_data``: whether their places depend on the arrays' elements."""
+
+    parts: Sequence[Made]
+    by_data: bool = False
 
 
 _SMALL = """
@@ -102,8 +111,9 @@ def lowering(fat: FatProgram, name: str, config: SramConfig) -> Lowering:
 
 
 class Lowering:
-    """Makes programs of one fat program for one configuration, and remembers them by shapes, sizes
-    and scalars. ``name``: of the programs. Raises ``WorkloadError`` as ``require_places`` does."""
+    """Makes programs of one fat program for one configuration, and remembers them by shapes, sizes,
+    scalars, and elements where these decide. ``name``: of the programs. Raises ``WorkloadError`` as
+    ``require_places`` does."""
 
     def __init__(self, fat: FatProgram, name: str, config: SramConfig) -> None:
         require_places(fat, config)
@@ -114,11 +124,13 @@ class Lowering:
         self._lowerer = cache(self._new_lowerer)
         self._slab_lowerer = cache(self._new_slab_lowerer)
         self._remembered: dict[_Key, LoweredProgram] = {}
+        self._by_data: set[_Key] = set()
 
     def program(
         self, binding: Binding, given: Collection[str], trace: Trace | None = None
     ) -> LoweredProgram:
-        """The program for a binding's shapes, sizes and scalars.
+        """The program for a binding's shapes, sizes and scalars, and, where these decide where a
+        part takes the fewest cycles, for its arrays' elements.
 
         ``given``: arrays and scalars that runs are given; others begin as 0. What is remembered
         makes nothing, and tells ``trace`` nothing. Raises ``WorkloadError`` for iterations that
@@ -131,21 +143,19 @@ class Lowering:
             tuple(value.tobytes() for value in binding.scalars.values()),
             frozenset(each for each in results if each in given),
         )
-        program = self._remembered.pop(key, None)
+        by_data = key._replace(elements=_digest(binding)) if key in self._by_data else key
+        program = self._remembered.pop(by_data, None)
         if program is None:
-            trace = trace or Trace()
-            program = self._new_program(binding, key.given, trace)
-        self._remembered[key] = program  # behind the others: the first is the one to forget
+            codes = self.codes(binding)
+            made = self.made(binding, key.given, codes, trace or Trace())
+            if made.by_data and key not in self._by_data:
+                self._by_data.add(key)
+                by_data = key._replace(elements=_digest(binding))
+            program = self._program(binding, key.given, codes, trace or Trace(), made.parts)
+        self._remembered[by_data] = program  # behind the others: the first is the one to forget
         if len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
         return program
-
-    def _new_program(
-        self, binding: Binding, given: Collection[str], trace: Trace
-    ) -> LoweredProgram:
-        codes = self.codes(binding)
-        found = self.made(binding, given, codes, trace)
-        return self._program(binding, given, codes, trace, found)
 
     def codes(self, binding: Binding) -> CoreCodes:
         """For parts on the core."""
@@ -153,14 +163,14 @@ class Lowering:
 
     def made(
         self, binding: Binding, given: Collection[str], codes: CoreCodes, trace: Trace
-    ) -> Sequence[Made]:
+    ) -> MadeParts:
         """The parts of a program, in the places of the fewest cycles where there is a choice;
         arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
         fat, config = self._fat, self._config
         if fat.place == "near":
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
-            return [(elsewhere(fat.nest, ""), code)]
+            return MadeParts([(elsewhere(fat.nest, ""), code)])
         lowerers = self._lowerer, self._slab_lowerer
         memory = InMemory(binding, *lowerers, self._tile, _is_else_open(fat, config))
         if fat.place == "auto" and memory.is_else_open:
@@ -169,14 +179,14 @@ class Lowering:
             if chosen is not None:
                 listing = text_of(chosen.listing(fat.nest))
                 trace.after("place", lambda: {"txt": listing})
-                return chosen.parts
+                return MadeParts(chosen.parts, chosen.by_data)
         if config.core_lanes:
-            return [memory.made(part) for part in self._parts]
+            return MadeParts([memory.made(part) for part in self._parts])
         for part in self._parts:
             if part.refusal is not None:
                 raise WorkloadError(part.refusal)
         alone = replace(memory, is_else_open=False)
-        return [alone.made(part) for part in self._parts]
+        return MadeParts([alone.made(part) for part in self._parts])
 
     def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
         """Of some of the nest's statements."""
@@ -256,6 +266,14 @@ class Lowering:
             tuple(_where(part, lowered) for part, lowered in found if part.nest.body),
         )
         return LoweredProgram(**vars(program), meaning=meaning)
+
+
+def _digest(binding: Binding) -> bytes:
+    """Of all elements of arrays."""
+    digest = sha256()
+    for array in binding.arrays.values():
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
 
 
 def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> Placed:

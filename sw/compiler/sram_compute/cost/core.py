@@ -1,4 +1,5 @@
-"""What programs of the core cost: their time is exact, but for what data decide."""
+"""What programs of the core cost: their time is exact, but for what elements of vectors decide, and
+addresses that come from memory."""
 
 from __future__ import annotations
 
@@ -8,7 +9,13 @@ import numpy as np
 
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core_scalars import begin, follow, scalar_table
+from sw.compiler.sram_compute.cost.core_memory import CoreMemory, nothing_known
+from sw.compiler.sram_compute.cost.core_scalars import (
+    begin,
+    follow,
+    is_decided_by_data,
+    scalar_table,
+)
 from sw.execute_timing.core import CoreTime
 from sw.execute_timing.fields import fields_of
 from sw.execute_timing.lines import empty_lines
@@ -20,7 +27,9 @@ _COMMANDS = 10
 besides those in which main memory fetches two lines, the second behind the first."""
 
 
-def core_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: int) -> int:
+def core_cycles(
+    instructions: Sequence[Instruction], config: SramConfig, limit: int, memory: CoreMemory
+) -> int:
     """About how many cycles the core takes from its start, as soon as a line of commands has come,
     until all is in memory; some number above ``limit`` where they are more. O(instructions that it
     does in ``limit`` cycles)."""
@@ -34,14 +43,22 @@ def core_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: 
         empties=-config.core_cache_bytes,
     )
     time = CoreTime(fields, lanes, config.core_loads, lines, 0)
-    table, scalars = scalar_table(fields), begin(lanes)
+    table, scalars = scalar_table(fields), begin(lanes, memory)
     part = np.empty((LONGEST, COLUMNS), np.int64)
     while time.end is None and time.issued <= limit:
         time.done(part[: follow(table, scalars, lanes, part)], limit)
+    memory.decides |= is_decided_by_data(scalars)
     return time.issued if time.end is None else time.end
 
 
-def part_cycles(instructions: Sequence[Instruction], config: SramConfig, limit: int) -> int:
-    """The same with the commands around it, of a part of a program."""
+def part_cycles(
+    instructions: Sequence[Instruction],
+    config: SramConfig,
+    limit: int,
+    memory: CoreMemory | None = None,
+) -> int:
+    """The same with the commands around it, of a part of a program that finds ``memory``, whose
+    words it changes; by default nothing is known of it."""
     around = max(config.latency + _FETCH, config.line_cycles) + config.latency + _COMMANDS
-    return around + core_cycles(instructions, config, max(0, limit - around))
+    memory = memory or nothing_known()
+    return around + core_cycles(instructions, config, max(0, limit - around), memory)

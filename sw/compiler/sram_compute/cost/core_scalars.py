@@ -1,5 +1,8 @@
-"""Programs of the core without what they compute on data: their scalar integers, for loops and
-addresses. Words from memory count as 0, and comparisons of vectors find all lanes."""
+"""Programs of the core as far as scalars go, which decide about loops, branches and addresses.
+
+Elements of vectors are not computed: comparisons of vectors find all lanes, scalars that come from
+them are 0, and branches on these are taken or not by chance, always the same.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from hw.lib.execute_isa import (
     Opcode,
     Source,
 )
+from sw.compiler.sram_compute.cost.core_memory import DATA, NUMBER, UNKNOWN, CoreMemory
+from sw.compiler.sram_compute.cost.scalar_arithmetic import SCRATCH, scalar_result
 from sw.execute_timing.fields import Fields, Numbers
 from sw.execute_timing.trace import (
     ENDS_BODY,
@@ -41,7 +46,6 @@ from sw.program.jit import in_place, inner
 
 _ANY, _NONE = SCALAR_REGISTERS, SCALAR_REGISTERS + 1
 
-_DEPTH, _PC = range(2)
 _FIRST, _LAST, _LEFT = range(3)
 
 _ACROSS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN, Opcode.EXTRACT)
@@ -56,11 +60,11 @@ _SELECT, _FIRST_LANES, _LANES = (
     Opcode.FIRST_LANES.value,
     Opcode.LANES.value,
 )
-_LOAD, _PREFETCH = Opcode.LOAD.value, Opcode.PREFETCH.value
-_ADD, _SUB, _MUL, _LESS = (each.value for each in (Opcode.ADD, Opcode.SUB, Opcode.MUL, Opcode.LESS))
-_AND, _OR, _XOR = Opcode.AND.value, Opcode.OR.value, Opcode.XOR.value
-_SHIFT_LEFT, _SHIFT_RIGHT = Opcode.SHIFT_LEFT.value, Opcode.SHIFT_RIGHT.value
-_MIN, _MAX = Opcode.MIN.value, Opcode.MAX.value
+_LOAD, _STORE, _PREFETCH = Opcode.LOAD.value, Opcode.STORE.value, Opcode.PREFETCH.value
+
+_DEPTH, _PC, _DECIDES, _CHANCE = range(4)
+_FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
+"""Of a linear congruential generator."""
 
 
 class Scalars(NamedTuple):
@@ -70,24 +74,44 @@ class Scalars(NamedTuple):
         int64 [masks]: their lanes.
     loops
         int64 [``LOOP_DEPTH``, 3]: first and last instruction, iterations left.
+    words, word_kinds, bounds
+        of a ``CoreMemory``.
+    scratch
+        uint32, of ``scalar_result``.
     at
-        int64: loops that run, and the next instruction.
+        int64: loops that run, the next instruction, whether data decided about a branch or a
+        loop, and what chance has drawn last.
     """
 
     values: np.ndarray
+    kinds: np.ndarray
     masks: np.ndarray
     loops: np.ndarray
+    words: np.ndarray
+    word_kinds: np.ndarray
+    bounds: np.ndarray
+    scratch: np.ndarray
     at: np.ndarray
 
 
-def begin(lanes: int) -> Scalars:
-    """Before the first instruction."""
+def begin(lanes: int, memory: CoreMemory) -> Scalars:
+    """Before the first instruction. Stores change ``memory``."""
     return Scalars(
         np.zeros(SCALAR_REGISTERS, np.int64),
+        np.full(SCALAR_REGISTERS, NUMBER, np.uint8),
         np.full(MASK_REGISTERS, (1 << lanes) - 1, np.int64),
         np.zeros((LOOP_DEPTH, 3), np.int64),
-        np.zeros(2, np.int64),
+        memory.words,
+        memory.kinds,
+        memory.bounds,
+        np.zeros(SCRATCH, np.uint32),
+        np.zeros(4, np.int64),
     )
+
+
+def is_decided_by_data(scalars: Scalars) -> bool:
+    """Whether words of memory have decided about a branch, or how often a loop runs."""
+    return bool(scalars.at[_DECIDES])
 
 
 def scalar_table(fields: Fields) -> Numbers:
@@ -116,7 +140,7 @@ def follow(table: np.ndarray, scalars: Scalars, lanes: int, trace: np.ndarray) -
     """Does instructions until ``HALT`` or the end of ``trace``; how many."""
     values, loops, at = scalars.values, scalars.loops, scalars.at
     filled = 0
-    depth, pc = at
+    depth, pc = at[_DEPTH], at[_PC]
     while filled < len(trace):
         row = table[pc]
         opcode, following, flags, request = row[_OPCODE], pc + 1, 0, 0
@@ -124,6 +148,7 @@ def follow(table: np.ndarray, scalars: Scalars, lanes: int, trace: np.ndarray) -
             flags = ENDS_BODY
         if opcode == _LOOP:
             count = _value(values, row, _A)
+            at[_DECIDES] |= _kind(scalars.kinds, row, _A) == DATA
             if count > 0 and depth < LOOP_DEPTH:
                 loops[depth, _FIRST], loops[depth, _LAST] = pc + 1, row[_IMMEDIATE] - 1
                 loops[depth, _LEFT] = count
@@ -133,7 +158,7 @@ def follow(table: np.ndarray, scalars: Scalars, lanes: int, trace: np.ndarray) -
         elif opcode == _JUMP:
             following = row[_IMMEDIATE]
         elif _BRANCH_EQ <= opcode <= _BRANCH_GE:
-            if _is_taken(values, row):
+            if _is_taken(scalars, row):
                 following, flags = row[_IMMEDIATE], TURNS
         elif opcode >= _LOAD:
             request = _access(scalars, row, lanes)
@@ -167,8 +192,26 @@ def _value(values: np.ndarray, row: np.ndarray, column: int) -> int:
 
 
 @inner
-def _is_taken(values: np.ndarray, row: np.ndarray) -> bool:
-    opcode, a, b = row[_OPCODE], _value(values, row, _A), _value(values, row, _B)
+def _kind(kinds: np.ndarray, row: np.ndarray, column: int) -> int:
+    operand = row[column]
+    return kinds[operand] if operand < SCALAR_REGISTERS else NUMBER
+
+
+@inner
+def _draw(at: np.ndarray, count: int) -> int:
+    """By chance, from 0 up to ``count``, without."""
+    at[_CHANCE] = (at[_CHANCE] * _FACTOR + _ADDEND) % _PERIOD
+    return (at[_CHANCE] >> 8) % count
+
+
+@inner
+def _is_taken(scalars: Scalars, row: np.ndarray) -> bool:
+    values, opcode = scalars.values, row[_OPCODE]
+    kind = max(_kind(scalars.kinds, row, _A), _kind(scalars.kinds, row, _B))
+    if kind == UNKNOWN:
+        return _draw(scalars.at, 2) == 1
+    scalars.at[_DECIDES] |= kind == DATA
+    a, b = _value(values, row, _A), _value(values, row, _B)
     if opcode == _BRANCH_EQ:
         return a == b
     if opcode == _BRANCH_NE:
@@ -178,20 +221,51 @@ def _is_taken(values: np.ndarray, row: np.ndarray) -> bool:
 
 @inner
 def _access(scalars: Scalars, row: np.ndarray, lanes: int) -> int:
-    """The request of an instruction of memory, as in a trace."""
+    """The request of an instruction of memory, as in a trace. An address that data decide is any of
+    the same array."""
     values, is_wide = scalars.values, row[_IS_WIDE]
     address = _value(values, row, _A) + row[_IMMEDIATE] & 0xFFFF_FFFF
     wanted = scalars.masks[row[_MASK]] & (1 << lanes) - 1 if is_wide else 1
+    kind = _kind(scalars.kinds, row, _A)
     if row[_A] < SCALAR_REGISTERS:
         values[row[_A]] += row[_INCREMENT]
+    is_there = address < len(scalars.words) and kind != UNKNOWN
     if row[_OPCODE] == _LOAD and not is_wide:
-        values[row[_DST]] = 0
+        value = np.int64(np.int32(scalars.words[address])) if is_there else np.int64(0)
+        values[row[_DST]] = value
+        scalars.kinds[row[_DST]] = scalars.word_kinds[address] if is_there else UNKNOWN
+    elif row[_OPCODE] == _STORE and is_there:
+        _store(scalars, row, address, wanted, lanes)
+    if kind != NUMBER and is_there:
+        address = _any_of_the_array(scalars, address)
     return address << MOST_LANES | wanted
 
 
 @inner
+def _store(scalars: Scalars, row: np.ndarray, address: int, wanted: int, lanes: int) -> None:
+    if not row[_IS_WIDE]:
+        scalars.words[address] = np.uint32(_value(scalars.values, row, _C) & 0xFFFF_FFFF)
+        kind = _kind(scalars.kinds, row, _C)
+        scalars.word_kinds[address] = max(kind, DATA)
+        return
+    for lane in range(lanes):
+        if wanted >> lane & 1 and address + lane < len(scalars.words):
+            scalars.word_kinds[address + lane] = UNKNOWN
+
+
+@inner
+def _any_of_the_array(scalars: Scalars, address: int) -> int:
+    """A word of the array that has the word at ``address``."""
+    bounds, array = scalars.bounds, 0
+    while array + 2 < len(bounds) and bounds[array + 1] <= address:
+        array += 1
+    first = bounds[array]
+    return first + _draw(scalars.at, max(1, bounds[array + 1] - first))
+
+
+@inner
 def _compute(scalars: Scalars, row: np.ndarray, lanes: int) -> None:
-    """Writes a scalar register, which is 0 for all but integers, or a mask."""
+    """Writes a scalar register, or a mask."""
     opcode, dst, all_lanes = row[_OPCODE], row[_DST], (1 << lanes) - 1
     mask = dst % MASK_REGISTERS
     if opcode == _FIRST_LANES or opcode == _LANES:
@@ -203,37 +277,11 @@ def _compute(scalars: Scalars, row: np.ndarray, lanes: int) -> None:
     elif row[_IS_WIDE] and _FLESS <= opcode <= _FEQUAL:
         if mask:
             scalars.masks[mask] = all_lanes
-    elif not row[_IS_WIDE] or opcode > _SELECT:
-        scalars.values[dst] = _integer(scalars.values, row)
-
-
-@inner
-def _integer(values: np.ndarray, row: np.ndarray) -> int:
-    """The result of integers; 0 for others."""
-    opcode, a, b = row[_OPCODE], _value(values, row, _A), _value(values, row, _B)
-    found = 0
-    if opcode == _ADD:
-        found = a + b
-    elif opcode == _SUB:
-        found = a - b
-    elif opcode == _MUL:
-        found = a * b
-    elif opcode == _AND:
-        found = a & b
-    elif opcode == _OR:
-        found = a | b
-    elif opcode == _XOR:
-        found = a ^ b
-    elif opcode == _SHIFT_LEFT:
-        found = a << (b & 31)
-    elif opcode == _SHIFT_RIGHT:
-        found = a >> (b & 31)
-    elif opcode == _MIN:
-        found = min(a, b)
-    elif opcode == _MAX:
-        found = max(a, b)
-    elif opcode == _LESS:
-        found = 1 if a < b else 0
-    elif opcode == _SELECT:
-        found = a if _value(values, row, _C) != 0 else b
-    return (found + (1 << 31) & 0xFFFF_FFFF) - (1 << 31)
+    elif opcode > _SELECT:
+        scalars.values[dst], scalars.kinds[dst] = 0, UNKNOWN
+    elif not row[_IS_WIDE]:
+        values, kinds = scalars.values, scalars.kinds
+        kind = max(_kind(kinds, row, _A), _kind(kinds, row, _B), _kind(kinds, row, _C))
+        a, b, c = _value(values, row, _A), _value(values, row, _B), _value(values, row, _C)
+        values[dst] = scalar_result(opcode, a, b, c, scalars.scratch) if kind != UNKNOWN else 0
+        kinds[dst] = kind

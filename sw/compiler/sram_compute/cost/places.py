@@ -17,6 +17,7 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.cost.cheapest import Cost, Run, cheapest
 from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.compiler.sram_compute.cost.core_memory import core_memory
 from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
@@ -59,11 +60,14 @@ class Chosen:
         where they run, and about how many cycles each takes.
     seen
         all that was looked at.
+    by_data
+        whether it depends on the arrays' elements.
     """
 
     parts: tuple[Made, ...]
     runs: tuple[Run, ...]
     seen: tuple[Seen, ...]
+    by_data: bool
 
     def listing(self, nest: Nest) -> Iterator[str]:
         """A line for each part that was looked at, with cycles in each place, and one for each that
@@ -116,7 +120,8 @@ def chosen_places(
     if runs is None:
         return None
     runs = _joined(runs)
-    return Chosen(tuple(costs.part(run) for run in runs), runs, tuple(costs.seen))
+    made = tuple(costs.part(run) for run in runs)
+    return Chosen(made, runs, tuple(costs.seen), costs.by_data)
 
 
 def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -157,6 +162,8 @@ class _Costs:
         each statement may be a part.
     seen
         what was found out.
+    by_data
+        whether some of it depends on the arrays' elements.
     """
 
     def __init__(
@@ -178,6 +185,7 @@ class _Costs:
         self._least: dict[tuple[int, int], int] = {}
         self._refused: dict[tuple[int, int], str] = {}
         self.seen: list[Seen] = []
+        self.by_data = False
 
     def memory(self, first: int, end: int) -> int | None:
         part, lowered = self._made(first, end)
@@ -227,7 +235,10 @@ class _Costs:
             self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
             return None
         limit = self._limit(first, end)
-        return self._found("core", first, end, limit, part_cycles(made.instructions, config, limit))
+        memory = core_memory(arrays, lines, self._nest(0, first).results)
+        cycles = part_cycles(made.instructions, config, limit, memory)
+        self.by_data |= memory.decides
+        return self._found("core", first, end, limit, cycles)
 
     def _limit(self, first: int, end: int) -> int:
         return min(MOST_CYCLES, self._least.get((first, end), MOST_CYCLES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import workload
+from hw.lib.errors import WorkloadError
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import Command, disassemble
@@ -19,9 +21,11 @@ from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.cost import places
 from sw.compiler.sram_compute.cost.core import part_cycles
+from sw.compiler.sram_compute.cost.core_memory import core_memory
 from sw.compiler.sram_compute.cost.near import near_cycles
+from sw.compiler.sram_compute.lowering import Lowering
 from sw.compiler.sram_compute.near.lower import near_code
-from sw.compiler.sram_compute.sections import fat_program
+from sw.compiler.sram_compute.sections import fat_program, first_lines
 from sw.compiler.sram_compute.tdfg.plan import regions
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
@@ -29,6 +33,7 @@ from sw.runtime.device import Device
 from sw.runtime.stages import quiet
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
+from tests.support.conditional_nests import SOURCES, conditional
 from tests.support.lowered_nests import lowered
 
 pytest.importorskip("egglog")
@@ -280,3 +285,54 @@ def test_long_nests_are_not_looked_at_as_a_whole(count: int, tmp_path: Path):
     nest = file_workload(str(path), {}).nest
     found = [*places._segments(nest, [])]
     assert ((0, count) in found) == (count == 32)
+
+
+@pytest.mark.parametrize(
+    "name, n, often",
+    [
+        ("threshold", 128, 0.0),
+        ("threshold", 128, 0.5),
+        *(
+            pytest.param(name, n, often, marks=pytest.mark.slow)
+            for name in SOURCES
+            for n in (24, 128, 900)
+            for often in (0.0, 0.1, 0.5, 1.0)
+        ),
+    ],
+)
+def test_auto_is_near_the_best_place_whatever_data_decide(name: str, n: int, often: float):
+    given_nest = conditional(name, n, often)
+    cycles = {}
+    with Device(B4, "model") as device:
+        for place in ("memory", "near", "core", "auto"):
+            with suppress(WorkloadError):
+                program = device.compile(given_nest, place=place)
+                cycles[place] = device.run(program, given_nest.inputs).cycles
+    assert cycles["auto"] <= 1.1 * min(cycles.values()), cycles
+
+
+@pytest.mark.parametrize("often", [0.0, 0.5])
+def test_the_core_takes_as_long_as_its_data_say(often: float):
+    given_nest = conditional("branches", 100, often)
+    program = lowered(given_nest, B4.config, place="core")
+    arrays = given_nest.binding.arrays
+    memory = core_memory(arrays, first_lines(program.launches[0]), ())
+    words = program.launches[0].sections["instructions"].tolist()
+    instructions = [Instruction.decoded(tuple(each)) for each in words]
+    estimate = part_cycles(instructions, B4.config, 1 << 40, memory)
+    with Device(B4, "model") as device:
+        cycles = device.run(program, given_nest.inputs).cycles
+    assert estimate == pytest.approx(cycles, rel=0.01)
+    assert memory.decides
+
+
+def test_programs_are_remembered_by_elements_where_these_decide():
+    seldom, often = (conditional("threshold", 128, each) for each in (0.0, 1.0))
+    fat = fat_program(compile(seldom, B4.config, trace=Trace()))
+    assert fat is not None
+    lowering = Lowering(fat, "f", B4.config)
+    first, second, third = (
+        lowering.program(each.binding, each.inputs) for each in (seldom, often, seldom)
+    )
+    assert (is_on_core(first), is_on_core(second)) == (True, False)
+    assert third is first
