@@ -12,7 +12,7 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
 from hw.sram_compute.program import Command, command
-from sw.runtime.sram_compute.model.transfer import fault, places
+from sw.runtime.sram_compute.model.layout_faults import first_fault
 
 _WIDTHS = (1, 2, 3, 5, 8)
 _OPERATIONS = ("move", "add", "subtract", "multiply", "relu", "select", "divide_unsigned", "fill")
@@ -224,7 +224,7 @@ class RandomProgram:
             "chunk_lines": chance.randrange(1, 9),
             "chunk_tiles": chance.randrange(self._config.tiles),
         }
-        if fault(self._config, places(fields)) is not None:
+        if first_fault(self._config, fields) is not None:
             return whole
         return replace(whole, fields=fields)
 

@@ -30,6 +30,7 @@ from sw.runtime.sram_compute.model.core import CoreRuns, no_program
 from sw.runtime.sram_compute.model.cycle_counts import Interval, cycle_counts
 from sw.runtime.sram_compute.model.engines import Engines
 from sw.runtime.sram_compute.model.fetch_times import FetchTimes
+from sw.runtime.sram_compute.model.layout_faults import first_fault
 from sw.runtime.sram_compute.model.lockstep import run_banks
 from sw.runtime.sram_compute.model.memory_times import Channel
 from sw.runtime.sram_compute.model.streams import Streaming
@@ -295,10 +296,10 @@ class Run:
     def _transfer(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
         config, system = self._config, self._system
         entry = self._layouts[fields["layout"]]
-        where = transfer.places(entry)
-        cause = transfer.fault(config, where)
+        cause = first_fault(config, entry)
         if cause is not None:
             raise StoppedError(cause, self._place)
+        where = transfer.places(entry)
         row, n = fields["row"], fields["n"]
         cycles, count = n * transfer.pieces(entry), len(where.lines)
         lines = transfer.Transposers(where, config.arrays, config.banks)

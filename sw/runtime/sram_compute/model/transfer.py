@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.memory_map import ErrorCause
 from sw.runtime.sram_compute.model.bank import Bank
 from sw.runtime.sram_compute.model.memory_times import Channel
 from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
@@ -72,16 +70,6 @@ def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, A
     words = numbers[:, :1] + np.arange(LINE_WORDS)
     others = (numbers >= fields["before"]) & (numbers < ends)
     return (words >= fields["before"][0]) & (words < ends[0]) & others[:, 1:].all(1, keepdims=True)
-
-
-def fault(config: SramConfig, where: Places) -> ErrorCause | None:
-    """Of the first line that is none of memory, or has tiles beyond the last one."""
-    outside = where.lines >= config.memory_lines
-    beyond = where.tiles.max(axis=1) >= config.tiles
-    bad = np.flatnonzero(outside | beyond)
-    if not len(bad):
-        return None
-    return ErrorCause.ADDRESS if outside[bad[0]] else ErrorCause.LAYOUT
 
 
 def load(

@@ -1,0 +1,61 @@
+"""The first fault of a layout is the one that a walk through all lines would meet."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hw.sram_compute.memory_map import ErrorCause
+from sw.runtime.configuration import load_configuration
+from sw.runtime.sram_compute.model.layout_faults import first_fault
+from sw.runtime.sram_compute.model.transfer import places
+
+CONFIG = load_configuration("sram_b2").config
+
+
+def layout(chance: random.Random) -> dict[str, Any]:
+    """One of arrays that begin near the ends of memory and tiles."""
+    cuts = sorted(chance.randrange(7) for _ in range(2))
+    return {
+        "element": chance.randrange(3),
+        "base": CONFIG.memory_lines - chance.randrange(-1, 80),
+        "sizes": tuple(chance.randrange(1, 5) for _ in range(3)),
+        "line_strides": tuple(chance.choice((0, 1, 4, 30)) for _ in range(2)),
+        "tile": (cuts[0], cuts[1] - cuts[0], 6 - cuts[1]),
+        "first_tile": chance.randrange(CONFIG.tiles + 1),
+        "tile_strides": tuple(chance.randrange(3) for _ in range(2)),
+        "chunked": chance.randrange(3),
+        "chunk": chance.randrange(5),
+        "chunk_lines": chance.choice((0, 1, 7, 40)),
+        "chunk_tiles": chance.randrange(3),
+    }
+
+
+def walked(entry: dict[str, Any]) -> ErrorCause | None:
+    where = places(entry)
+    outside = where.lines >= CONFIG.memory_lines
+    bad = np.flatnonzero(outside | (where.tiles.max(axis=1) >= CONFIG.tiles))
+    if not len(bad):
+        return None
+    return ErrorCause.ADDRESS if outside[bad[0]] else ErrorCause.LAYOUT
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_the_first_fault_is_that_of_a_walk(seed: int):
+    chance = random.Random(seed)
+    met = set()
+    for _ in range(20_000 if seed else 1_500):
+        entry = layout(chance)
+        met.add(walked(entry))
+        assert first_fault(CONFIG, entry) == walked(entry), entry
+    assert met == {None, ErrorCause.ADDRESS, ErrorCause.LAYOUT}
+
+
+def test_the_largest_array_is_refused_at_once():
+    most = (1 << 20) - 1
+    entry = layout(random.Random(0)) | {"base": 0, "first_tile": 0, "chunk": 0}
+    entry |= {"sizes": (most,) * 3, "line_strides": (0, 0), "tile_strides": (0, 0)}
+    assert first_fault(CONFIG, entry) is not None
