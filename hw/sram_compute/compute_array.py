@@ -8,9 +8,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.cleared_ram import ClearedRam
 from hw.lib.cut_points import named
 from hw.lib.instanced import Instanced
-from hw.lib.ram import TwoPortRam
 
 TABLE_BITS = 16
 """A truth table over bit a, bit b, carry and predicate: entry a + 2 b + 4 carry + 8 predicate."""
@@ -67,8 +67,7 @@ class ComputeArray(Instanced):
     A row operation reads two rows, and has any function of both bits, carry and predicate as the
     bit that it writes, as the next carry, and as the next predicate. There are no bit enables:
     where a bit is to stay, the operation reads its row, too. Two copies of a two-port RAM give the
-    two reads and the write. What rows, carry and predicate hold before they are first written is
-    undefined.
+    two reads and the write. After a reset, all bits are 0.
 
     Latency: rows are read in one cycle, and computed with and written in the next. Throughput: one
     operation a cycle. Source: Infinity Stream, section 2.2; Neural Cache (ISCA 2018).
@@ -99,19 +98,21 @@ class ComputeArray(Instanced):
         width, operation = self._bitlines, self.compute.operation
         written, last = Signal(width), Signal(width)
         carry, predicate = Signal(width), Signal(width)
+        m.submodules.rows = rows = ClearedRam(self._wordlines, width, 2)
+        m.d.comb += [
+            rows.read_enable.eq(self.read.enable),
+            rows.write_address.eq(operation.d),
+            rows.write_enable.eq(operation.enable & operation.write_enable),
+            rows.write_data.eq(written),
+        ]
         bits = {}
-        for name in ("a", "b"):
-            m.submodules[f"rows_{name}"] = rows = TwoPortRam(self._wordlines, width)
-            m.d.comb += [
-                rows.read_address.eq(self.read[name]),
-                rows.read_enable.eq(self.read.enable),
-                rows.write_address.eq(operation.d),
-                rows.write_enable.eq(operation.enable & operation.write_enable),
-                rows.write_data.eq(written),
-            ]
+        for number, name in enumerate("ab"):
             bits[name] = Signal(width, name=f"bits_{name}")
             forward = self.compute[f"forward_{name}"]
-            m.d.comb += bits[name].eq(Mux(forward, last, rows.read_data))
+            m.d.comb += [
+                rows.read_addresses[number].eq(self.read[name]),
+                bits[name].eq(Mux(forward, last, rows.read_data[number])),
+            ]
         begun = {"carry": Signal(width), "predicate": Signal(width)}
         for name, value in begun.items():
             m.d.comb += value.eq(_function(m, operation, f"begin_{name}", (carry, predicate)))

@@ -57,7 +57,7 @@ class SramCore(Core):
     """Banks of compute arrays, perhaps stream engines and a core, led by a program of commands in
     main memory.
 
-    A run begins with an empty layout override table; what arrays hold stays from run to run. It
+    A run begins with an empty layout override table; arrays and engines hold zeros. It
     ends with an ``END``. Source: Infinity Stream, section 5, figure 10.
 
     Members: as ``Core``, with ``memory_map(config)``.

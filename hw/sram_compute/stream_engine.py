@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.cleared_ram import ClearedRam
 from hw.lib.execute.lane import Lane
 from hw.lib.execute_isa import FLOAT_STAGES
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
@@ -16,7 +17,6 @@ from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.instanced import Instanced
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.operation import Operation
-from hw.lib.ram import TwoPortRam
 from hw.lib.select import at_index
 from hw.sram_compute import isa
 from hw.sram_compute.isa import REGISTERS, STRIP, Second
@@ -101,16 +101,13 @@ class StreamEngine(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        registers = {name: TwoPortRam(REGISTERS * STRIP, 32) for name in "abc"}
+        m.submodules.registers = registers = ClearedRam(REGISTERS * STRIP, 32, 3)
+        m.d.comb += registers.read_enable.eq(self.advance)
         read = {}
-        for name, memory in registers.items():
-            m.submodules[f"registers_{name}"] = memory
-            m.d.comb += [
-                memory.read_address.eq(self.fetch[name]),
-                memory.read_enable.eq(self.advance),
-            ]
-            read[name] = memory.read_data
-        turned = [Signal(32, name=f"turned_{word}", reset_less=True) for word in range(STRIP)]
+        for number, name in enumerate("abc"):
+            m.d.comb += registers.read_addresses[number].eq(self.fetch[name])
+            read[name] = registers.read_data[number]
+        turned = [Signal(32, name=f"turned_{word}") for word in range(STRIP)]
 
         element, strip, is_there, mask = self._elements(m)
         second = Signal(32)
@@ -258,7 +255,7 @@ class StreamEngine(Instanced):
         m: Module,
         words: dict[str, Signal],
         turned: list[Signal],
-        registers: dict[str, TwoPortRam],
+        registers: ClearedRam,
         quotient: Value,
     ) -> None:
         compute, result = self.compute, self.result
@@ -309,9 +306,8 @@ class StreamEngine(Instanced):
                 m.d.comb += word.eq(lane.converted)
             with m.Case(ExecuteOpcode.MUL):
                 m.d.comb += word.eq(lane.product)
-        for memory in registers.values():
-            m.d.comb += [
-                memory.write_address.eq(result.place),
-                memory.write_enable.eq(result.writes & (is_there | result.is_whole)),
-                memory.write_data.eq(word),
-            ]
+        m.d.comb += [
+            registers.write_address.eq(result.place),
+            registers.write_enable.eq(result.writes & (is_there | result.is_whole)),
+            registers.write_data.eq(word),
+        ]

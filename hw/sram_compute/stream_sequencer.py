@@ -133,7 +133,8 @@ class StreamSequencer(wiring.Component):
         return m
 
     def _tables(self, m: Module) -> tuple[data.View, data.View, Signal]:
-        """The operation and the stream that were read last, and whether that was ever set."""
+        """The operation and the stream that were read last, and whether that was ever set, without
+        which it is 0."""
         m.submodules.operations = operations = TwoPortRam(SLOTS, OPERATION.size)
         m.submodules.streams = streams = TwoPortRam(STREAMS, STREAM.size)
         self._operations, self._streams = operations, streams
@@ -151,7 +152,7 @@ class StreamSequencer(wiring.Component):
             operations.write_enable.eq(self.sets_operation),
             operations.write_data.eq(Cat(Value.cast(new_operation[name]) for name, _ in OPERATION)),
             Value.cast(operation).eq(operations.read_data),
-            Value.cast(stream).eq(streams.read_data),
+            Value.cast(stream).eq(Mux(is_set, streams.read_data, 0)),
             self.is_complete.eq((set_slots & needed) == needed),
         ]
         with m.If(self.sets_stream):

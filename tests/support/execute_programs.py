@@ -108,10 +108,12 @@ class RandomProgram:
 def random_program(
     seed: int, *, lanes: int = 4, length: int = 40, memory_words: int = 256
 ) -> RandomProgram:
-    """Ends by itself; at its end, it stores all the registers that it has used."""
-    rng = random.Random(seed)
+    """Ends by itself; at its end, it stores all the registers that it has used, of which it may not
+    have written some."""
+    rng, writes = random.Random(seed), random.Random(seed + 1)
     maker = _Maker(rng, lanes, memory_words)
-    prologue: list[Raw] = [set_vector(n, maker.number()) for n in range(REGISTERS)]
+    vectors = [set_vector(n, maker.number()) for n in range(REGISTERS)]
+    prologue: list[Raw] = [each for each in vectors if writes.random() < 0.8]
     prologue += [set_scalar(n, rng.choice([1, 40, 90])) for n in ADDRESSES]
     body = maker.block(length, depth=0)
     program = prologue + body

@@ -51,7 +51,7 @@ class ExecuteUnit(wiring.Component):
     jumps, ``LOOP`` and ends of bodies wait for up to two cycles. Source: Ember, section VII.C.
 
     Parameters: ``lanes``; ``program_words``; ``memory_words``, a power of two; ``loads`` under way;
-    ``stages`` >= 1 of float units. Vector registers are undefined at the start, all others 0.
+    ``stages`` >= 1 of float units. All registers are 0 at the start.
 
     Members
     -------

@@ -8,12 +8,12 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.cleared_ram import ClearedRam
 from hw.lib.execute_isa import VECTOR_REGISTERS
-from hw.lib.ram import TwoPortRam
 
 
 class VectorFile(wiring.Component):
-    """Three reads and a write a cycle. Latency: 1 cycle. Registers are undefined after a reset.
+    """Three reads and a write a cycle. Latency: 1 cycle. Registers are 0 after a reset.
 
     Members: ``indices`` in, and ``values`` out in the next cycle, with what is written up to and in
     that cycle; ``write``, ``index``, ``value`` in.
@@ -41,19 +41,19 @@ class VectorFile(wiring.Component):
             last_index.eq(self.index),
             last_value.eq(self.value),
         ]
+        m.submodules.registers = registers = ClearedRam(VECTOR_REGISTERS, self._width, 3)
+        m.d.comb += [
+            registers.read_addresses.eq(self.indices),
+            registers.read_enable.eq(1),
+            registers.write_address.eq(self.index),
+            registers.write_enable.eq(self.write),
+            registers.write_data.eq(self.value),
+        ]
         for number in range(3):
-            m.submodules[f"copy_{number}"] = ram = TwoPortRam(VECTOR_REGISTERS, self._width)
             index = Signal.like(self.index, name=f"index_{number}")
             value = self.values[number].as_value()
             m.d.sync += index.eq(self.indices[number])
-            m.d.comb += [
-                ram.read_address.eq(self.indices[number]),
-                ram.read_enable.eq(1),
-                ram.write_address.eq(self.index),
-                ram.write_enable.eq(self.write),
-                ram.write_data.eq(self.value),
-                value.eq(ram.read_data),
-            ]
+            m.d.comb += value.eq(registers.read_data[number])
             with m.If(self.write & (self.index == index)):
                 m.d.comb += value.eq(self.value)
             with m.Elif(wrote & (last_index == index)):

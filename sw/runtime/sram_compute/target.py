@@ -28,9 +28,11 @@ from sw.program.tensor_spec import bind as bind_arrays
 from sw.runtime.host_machine import HostJob
 from sw.runtime.host_target import HostTarget
 from sw.runtime.nest_cycles import most_cycles
+from sw.runtime.sram_compute.command_checks import check_commands
 from sw.runtime.sram_compute.command_cycles import most_command_cycles
 from sw.runtime.sram_compute.figures import Tensors, figures
 from sw.runtime.sram_compute.image import image, outputs, result_rows
+from sw.runtime.sram_compute.memory_reads import with_zeros
 from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.options import OPTIONS
 from sw.runtime.stages import Stages, quiet
@@ -65,8 +67,8 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     options = OPTIONS
     schema = SRAM_SCHEMA
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("banks", "arrays", "bitlines", "near_lanes", "core_lanes"),
-        "flip_flops": ("banks", "arrays", "bitlines", "near_lanes", "core_lanes"),
+        "luts": ("banks", "arrays", "wordlines", "bitlines", "near_lanes", "core_lanes"),
+        "flip_flops": ("banks", "arrays", "wordlines", "bitlines", "near_lanes", "core_lanes"),
         "dsps": ("near_lanes", "core_lanes"),
         "block_rams": (
             "memory_bytes",
@@ -225,8 +227,14 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         self, program: Program, launch: Launch, tensors: Tensors, **options: Any
     ) -> HostJob[Tensors]:
         """Checks the values for the core: no access of the nest is outside its arrays, which the
-        hardware does not notice. Raises ``WorkloadError``."""
+        hardware does not notice. A program that is from no nest finds zeros where it has written
+        nothing. Raises ``WorkloadError``, and ``ProgramError`` as ``check_commands`` does."""
         config, found = SramConfig.from_dict(launch.config), meaning(program)
+        job = super().job(program, launch, tensors, **options)
+        commands = launch.sections["commands"]
+        if found is None:
+            check_commands(config, commands)
+            job = replace(job, image=with_zeros(config, commands, job.image))
         has_core = bool(len(launch.sections["instructions"]))
         iterations = 0
         if found is not None and has_core:
@@ -234,7 +242,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         most = most_command_cycles(config, launch, of_nest=found is not None)
         if found is not None:
             most += most_cycles(found.nest, iterations, config.latency, config.line_cycles)
-        return replace(super().job(program, launch, tensors, **options), max_cycles=most)
+        return replace(job, max_cycles=most)
 
     def cycle_limit(self, job: HostJob[Tensors]) -> int:
         return job.max_cycles

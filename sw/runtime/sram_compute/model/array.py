@@ -102,8 +102,9 @@ class ComputeArray:
         found.planes = self.planes[:, member * words : (member + 1) * words]
         return found
 
-    def clear_latches(self) -> None:
-        """Carries and predicates become 0."""
+    def clear(self) -> None:
+        """All rows, carries and predicates become 0."""
+        self.planes[:] = 0
         self._carry = np.zeros_like(self._carry)
         self._predicate = np.zeros_like(self._predicate)
 

@@ -19,7 +19,7 @@ class Engines:
     """Those of all banks, on ``arrays``.
 
     registers
-        uint32 [registers, banks, elements of a strip], which stay from run to run.
+        uint32 [registers, banks, elements of a strip].
     turned
         uint32 [banks, words]: the transposers.
     """
@@ -29,6 +29,11 @@ class Engines:
         self.registers = np.zeros((REGISTERS, config.banks, STRIP), np.uint32)
         self.turned = np.zeros((config.banks, STRIP), np.uint32)
         self._words = arrays.planes.view("<u4")  # [wordlines, words of a row of all banks]
+
+    def clear(self) -> None:
+        """All becomes 0."""
+        self.registers[:] = 0
+        self.turned[:] = 0
 
     def copy(self, fields: Fields, memory: np.ndarray) -> None:
         """Does a ``COPY``; ``memory``: uint32 [lines, words of a line]."""

@@ -51,7 +51,7 @@ _SYNCED = (
 
 
 class System:
-    """Banks and main memory, which stay from run to run.
+    """Banks, which each run finds cleared, and main memory, which stays from run to run.
 
     memory
         uint32 [lines, words of a line].
@@ -130,7 +130,8 @@ class Run:
             ),
             0,
         )
-        system.arrays.clear_latches()
+        system.arrays.clear()
+        system.engines.clear()
         for bank in system.banks:
             bank.begin()
         self.is_over = False

@@ -1,0 +1,92 @@
+"""Random programs of commands for in-SRAM computing: right ones, and ones of which fields, words or
+commands are damaged."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+
+import numpy as np
+
+from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
+from cocotb_tests.sram_compute.programs import RandomProgram, clearing
+from hw.sram_compute.config import SramConfig
+from hw.sram_compute.isa import UNIT_WORDS, Opcode
+from hw.sram_compute.program import Command, assemble, command, decode, numbers
+
+FIRST_LINE = 64
+"""Of arrays: programs lie before it."""
+
+
+def right_program(config: SramConfig, seed: int) -> list[Command]:
+    """Commands of which each has a meaning, of all kinds, and that read nothing that they have not
+    written."""
+    chance = random.Random(seed)
+    arrays = RandomProgram(config, chance, FIRST_LINE)
+    streams = RandomStreams(config, chance, FIRST_LINE)
+    found = [*clearing(config), *clearing_engines()]
+    for _ in range(chance.randrange(1, 5)):
+        if config.near_lanes and chance.random() < 0.4:
+            found += [streams.copy(), *(_loop(streams) if chance.random() < 0.6 else [])]
+        else:
+            found += arrays.commands(chance.randrange(1, 5))[:-1]
+    return [*found, command(Opcode.END)]
+
+
+def _loop(streams: RandomStreams) -> list[Command]:
+    """One of those whose elements small banks have room for."""
+    while True:
+        with suppress(ValueError):
+            return streams.loop()
+
+
+def damaged_program(config: SramConfig, seed: int) -> np.ndarray:
+    """uint32 [units, words of a unit]: a right program with some damage, or words at random."""
+    chance = random.Random(seed)
+    commands = right_program(config, seed)
+    # Not the beginning, where there would be the most damage: it clears all.
+    first = len(clearing(config)) if chance.random() < 0.5 else 0
+    commands = commands[first:]
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        at = chance.randrange(len(commands))
+        match chance.randrange(8):
+            case 0:
+                commands.insert(at, _any_command(chance))
+            case 1 if len(commands) > 1:
+                del commands[at]
+            case 2:
+                commands.insert(at, chance.choice(commands))
+            case _:
+                commands[at] = _damaged(commands[at], chance)
+    units = assemble(commands)
+    if chance.random() < 0.1:
+        row, word = chance.randrange(len(units)), chance.randrange(UNIT_WORDS)
+        units[row, word] ^= 1 << chance.randrange(32)
+    if chance.random() < 0.03:
+        units[chance.randrange(len(units))] = [chance.getrandbits(32) for _ in range(UNIT_WORDS)]
+    return units[: FIRST_LINE * 4]
+
+
+def _any_command(chance: random.Random) -> Command:
+    """Of all commands, each field at random or extreme."""
+    found = command(chance.choice(list(Opcode)))
+    for _ in range(4):
+        found = _damaged(found, chance)
+    return found
+
+
+def _damaged(given: Command, chance: random.Random) -> Command:
+    """With another value in one number."""
+    fields = [each for each in numbers(given.opcode) if each.field != "opcode"]
+    if not fields:
+        return given
+    number = chance.choice(fields)
+    most = (1 << number.width) - 1
+    value = chance.choice((0, 1, most, most // 2 + 1, most - 1, chance.randint(0, most)))
+    units = assemble([given])
+    whole = int.from_bytes(np.ascontiguousarray(units, "<u4").tobytes(), "little")
+    if chance.random() < 0.3:
+        value = (whole >> number.offset & most) ^ 1 << chance.randrange(number.width)
+    whole = whole & ~(most << number.offset) | value << number.offset
+    octets = whole.to_bytes(4 * units.size, "little")
+    return decode(np.frombuffer(octets, "<u4").reshape(-1, UNIT_WORDS))
