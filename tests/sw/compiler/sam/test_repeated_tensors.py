@@ -4,6 +4,7 @@ results."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bench.sam_parts.suite import dense
 from hw.lib.errors import WorkloadError
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from sw.runtime.programs import load_program
 from tests.support.errors import refused
 from tests.support.sam_repeated import Repeated, make
 
@@ -71,6 +73,17 @@ def test_products_of_a_tensor_with_itself(
 ) -> None:
     inputs = {"B": SQUARE} if "B(" in text else {"b": [1, 0, 2]}
     np.testing.assert_array_equal(run(device, text, inputs), expected)
+
+
+def test_a_program_runs_with_tensors_of_any_size(device: Device[Any], tmp_path: Path) -> None:
+    device.compile("X(i,k)=B(i,j)*B(j,k) -f=B:ss -f=X:ds -s=reorder(i,j,k)").save(
+        tmp_path / "x.npz"
+    )
+    program = load_program(tmp_path / "x.npz")
+    assert [spec.shape for spec in (*program.inputs, *program.outputs)] == [("i", "i"), ("i", "i")]
+    for matrix in (SQUARE, np.eye(5), np.zeros((0, 0)), np.full((1, 1), 3.0)):
+        result = device.run(program, {"B": matrix})
+        np.testing.assert_array_equal(dense(result), matrix @ matrix)
 
 
 def test_a_tensor_that_is_not_square_is_refused(device: Device[Any]) -> None:
