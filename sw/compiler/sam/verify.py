@@ -58,19 +58,7 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
             f"graph: valwrite {values[0].name}: val lies in {len(inner)} loops; must lie in "
             f"{len(levels)}, as many as tensor {tensor} has levels"
         )
-    for outer, within in with_inner(levels):
-        for drop in drops_of(graph, outer):
-            if not drops_by(graph, table, drop, within):
-                what = f"what {within.name} writes" if within else "nothing, as no level is within"
-                raise WorkloadError(
-                    f"graph: fiberwrite {outer.name}: crddrop {drop.name} has removed coordinates "
-                    f"from crd by another stream; must be by {what}"
-                )
-    if levels and _read_loops(graph, table, levels[-1], "crd")[-1].origin != inner[-1].origin:
-        raise WorkloadError(
-            f"graph: valwrite {values[0].name}: val has other coordinates than the crd of "
-            f"{levels[-1].name}; both must come from one valdrop, or none"
-        )
+    _check_drops(graph, table, levels, values[0])
     for block in levels:
         loops = _read_loops(graph, table, block, "crd")
         depth = block["level"] + 1
@@ -89,6 +77,36 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
             raise WorkloadError(
                 f"graph: fiberwrite {block.name}: crd has index {loops[-1].index}; must have "
                 f"index {block['index']}, as the block"
+            )
+
+
+def _check_drops(graph: Graph, table: StreamTable, levels: list[Block], values: Block) -> None:
+    """That coordinates are missing only where fibers are empty in what is written."""
+    for outer, within in with_inner(levels):
+        for drop in drops_of(graph, outer):
+            if not drops_by(graph, table, drop, within):
+                what = f"what {within.name} writes" if within else "nothing, as no level is within"
+                raise WorkloadError(
+                    f"graph: fiberwrite {outer.name}: crddrop {drop.name} has removed coordinates "
+                    f"from crd by another stream; must be by {what}"
+                )
+    for block, port in (*((level, "crd") for level in levels), (values, "val")):
+        for fibers in _read_loops(graph, table, block, port)[:-1]:
+            if fibers.origin != fibers.base:
+                raise WorkloadError(
+                    f"graph: {block.type} {block.name}: {port} lies in a loop over {fibers.index} "
+                    "from which coordinates were dropped; drops must come after all that is "
+                    "computed in a loop"
+                )
+    if levels:
+        written, read = (
+            _read_loops(graph, table, block, port)[-1]
+            for block, port in ((levels[-1], "crd"), (values, "val"))
+        )
+        if written.origin != read.origin:
+            raise WorkloadError(
+                f"graph: valwrite {values.name}: val has other coordinates than the crd of "
+                f"{levels[-1].name}; both must come from one valdrop, or none"
             )
 
 

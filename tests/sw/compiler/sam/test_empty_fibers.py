@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hw.sam.graph import Graph
+from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.empty_fibers import recorded, remove_other_drops
 from sw.compiler.sam.lower import lower
 from sw.compiler.sam.verify import verify
@@ -15,6 +15,7 @@ from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.support.sam_graphs import by_operands, drops, unchained, undropped, without
 
+BESIDE = ("repsig_i", "repeat_c_i", "lookup_c_j")
 PRODUCT = "X(i,j,k)=B(i,j,k)*C(i,j,k)"
 SUM = "X(i,j,k)=B(i,j,k)+C(i,j,k)"
 
@@ -98,6 +99,30 @@ def test_drops_by_other_streams_go(change: Callable[[Graph], Graph]) -> None:
         f"stream; must be by what {inner} writes"
     ):
         verify(graph)
+
+
+def test_drops_come_after_what_is_computed() -> None:
+    graph = lower(parse("X(i,j)=c(j)*d(j) -f=X:ds -f=c:s -f=d:s"))
+    verify(graph)
+    beside = [Block(f"{name}_2", graph[name].type, graph[name].parameters) for name in BESIDE]
+    edges = [
+        replace(edge, source="drop", output="out_outer") if edge.target == "repsig_i" else edge
+        for edge in graph.edges
+    ]
+    edges += [
+        Edge("all_i", "out_crd", "repsig_i_2", "crd"),
+        Edge("root", "out_ref", "repeat_c_i_2", "ref"),
+        Edge("repsig_i_2", "out_repsig", "repeat_c_i_2", "repsig"),
+        Edge("repeat_c_i_2", "out_ref", "lookup_c_j_2", "ref"),
+        Edge("all_i", "out_crd", "drop", "outer"),
+        Edge("lookup_c_j_2", "out_crd", "drop", "inner"),
+    ]
+    blocks = (*graph.blocks, *beside, Block("drop", "crddrop", {}))
+    with refused(
+        "graph: fiberwrite write_X_j: crd lies in a loop over i from which coordinates were "
+        "dropped; drops must come after all that is computed in a loop"
+    ):
+        verify(Graph(blocks, tuple(edges)))
 
 
 def test_values_and_coordinates_come_from_one_drop_of_zeros() -> None:
