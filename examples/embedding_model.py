@@ -1,6 +1,6 @@
 """The embedding layer of a small shop's recommendation model: 28 features of many kinds.
 
-gnarl run cuda_sm90 examples/embedding_model.py
+gnarl run cuda_sm90 examples/embedding_model.py:model
 """
 
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors

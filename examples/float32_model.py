@@ -1,6 +1,6 @@
 """The embedding layer of a small blog's recommendation model, all of it in float32.
 
-gnarl run tmu_l2 examples/float32_model.py --batch 8
+gnarl run tmu_l2 examples/float32_model.py:model --batch 8
 """
 
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors

@@ -18,6 +18,7 @@ from sw.cli_opt import opt
 from sw.cli_options import (
     GnarlGroup,
     TargetCommand,
+    allow_python_option,
     configuration_argument,
     folder_option,
     input_file,
@@ -140,6 +141,7 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 @main.command("compile", cls=TargetCommand)
 @configuration_argument
 @click.argument("workload", required=False)
+@allow_python_option
 @tensors_option
 @sizes_option
 @output_option("-o", "--output", help="The program file to write.")
@@ -294,6 +296,7 @@ def disasm(
 @main.command(cls=TargetCommand)
 @configuration_argument
 @click.argument("workload", required=False, metavar="[WORKLOAD|PROGRAM]")
+@allow_python_option
 @tensors_option
 @sizes_option
 @overrides_option
@@ -376,7 +379,7 @@ def run(
 
     Example: gnarl run sram_b4_512 vec_add.npz --tensor a=a.npy --tensor b=b.npy
 
-    Example: gnarl run cuda_sm90 examples/embedding_model.py --batch 256
+    Example: gnarl run cuda_sm90 examples/embedding_model.py:model --batch 256
 
     Example: gnarl run cuda_sm90 "X(i,j)=B(i,k)*C(k,j) -f=B:ds" --tensor B=b.mtx --tensor C=c.npy
     """
@@ -426,6 +429,7 @@ def run(
 @main.command(cls=TargetCommand)
 @configuration_argument
 @click.argument("workload")
+@allow_python_option
 @output_option("-o", "--output", required=True, help="The schedules' file to write.")
 @overrides_option
 @seed_option
@@ -442,7 +446,7 @@ def tune(
     Measures on all GPUs; where there is none, the cost model's choice is written, and the file says
     so. Interrupted, it goes on where it was when called again.
 
-    Example: gnarl tune cuda_sm90 examples/embedding_model.py -o schedules.json
+    Example: gnarl tune cuda_sm90 examples/embedding_model.py:model -o schedules.json
     """
     configuration = load_configuration(config, overrides)
     found = configuration.target.tune(

@@ -13,6 +13,7 @@ import click
 from sw.cli_boundary import DIFFERENT
 from sw.cli_options import (
     TargetCommand,
+    allow_python_option,
     json_option,
     max_cycles_option,
     output_option,
@@ -32,6 +33,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 @click.command(cls=TargetCommand)
 @click.argument("workload")
 @click.argument("configs", nargs=-1, required=True, metavar="CONFIG...")
+@allow_python_option
 @tensors_option
 @sizes_option
 @overrides_option

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from hw.lib.errors import WorkloadError
 from sw.cli_boundary import BoundedGroup
 from sw.program.command_files import check_output, note_input
+from sw.program.python_files import python_allowed, split_name
 from sw.runtime.output_path import OutputPath
 from sw.runtime.target import Target, TargetOption
 from sw.targets import all_options
@@ -35,7 +36,7 @@ class GnarlCommand(click.Command):
                 continue
             for each in value.values() if isinstance(value, dict) else [value]:
                 if isinstance(each, str | Path):
-                    note_input(each)
+                    note_input(split_name(each)[0])
         for at, path in enumerate(outputs):
             check_output(path)
             if os.path.realpath(path) in map(os.path.realpath, outputs[:at]):
@@ -150,6 +151,11 @@ def _sizes(
     return found
 
 
+def _allow_python(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        context.with_resource(python_allowed())
+
+
 def output_option(*names: str, **attributes: Any) -> Callable[[Callback], Callback]:
     return click.option(*names, type=OutputPath(dir_okay=False), **attributes)
 
@@ -166,6 +172,14 @@ overrides_option = click.option(
     multiple=True,
     metavar="FIELD=VALUE",
     help="Override a field of the configuration; may be given again.",
+)
+allow_python_option = click.option(
+    "--allow-python",
+    is_flag=True,
+    expose_value=False,
+    callback=_allow_python,
+    help="Execute WORKLOAD where it is a model's .py file; FILE.py:NAME may be without (tmu, "
+    "cuda).",
 )
 seed_option = click.option(
     "--seed",

@@ -48,7 +48,8 @@ def command(folder: Path, **changed: np.ndarray) -> tuple[Path, list[str]]:
     model, values = folder / "small.py", folder / "values.npz"
     model.write_text(MODEL)
     np.savez(values, **arrays(**changed))
-    return values, ["run", CONFIG, str(model), "--values", str(values), "--backend", "emulation"]
+    given = ["--values", str(values), "--backend", "emulation"]
+    return values, ["run", CONFIG, f"{model}:model", *given]
 
 
 def table(number: float, type: type = np.float32) -> np.ndarray:

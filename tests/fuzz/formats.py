@@ -149,7 +149,7 @@ FORMATS = (
         "model in Python",
         "python",
         ("model.py",),
-        (("compile", "cuda_sm90", "model.py", "-o", "out.npz"),),
+        (("compile", "cuda_sm90", "model.py", "--allow-python", "-o", "out.npz"),),
     ),
     Format(
         "embedding values",

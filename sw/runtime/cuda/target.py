@@ -33,7 +33,7 @@ from sw.runtime.vanished import Given
 from sw.runtime.verify import Verification
 from sw.workloads.embedding.inputs import refuse_tensors
 from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.recflex import load_model, write_example
+from sw.workloads.embedding.recflex import source_model, write_example
 from sw.workloads.made_up import MadeUp
 from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
 from sw.workloads.tensor.workload import TensorWorkload
@@ -69,7 +69,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
         ``sw.workloads.tensor.sources``."""
         if isinstance(source, EmbeddingModel):
             return source
-        return tensor_workload(source) or load_model(source)
+        return tensor_workload(source) or source_model(source)
 
     def compile(
         self,

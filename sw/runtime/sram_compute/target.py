@@ -22,6 +22,7 @@ from sw.compiler.sram_compute.tdfg.text import dot
 from sw.golden.loops import GoldenLoops
 from sw.program.atomic import write_text
 from sw.program.program import Launch, Program
+from sw.program.python_files import split_name
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.program.tensor_spec import bind as bind_arrays
@@ -301,8 +302,7 @@ def _golden(nest: Nest) -> GoldenLoops:
 
 def _is_nest(text: str) -> bool:
     """Whether it names a file of Python or C, perhaps with a function."""
-    file = text if Path(text).exists() else text.partition(":")[0]
-    return Path(file).suffix in _NESTS
+    return Path(split_name(text)[0]).suffix in _NESTS
 
 
 TARGET = SramTarget()

@@ -27,7 +27,7 @@ from sw.workloads.embedding.inputs import (
     refuse_tensors,
 )
 from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.recflex import is_model, load_model
+from sw.workloads.embedding.recflex import is_model, source_model
 from sw.workloads.loops.embedding_model import ModelWorkload
 from sw.workloads.loops.pytorch.export import SUFFIX, is_module
 from sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
@@ -88,7 +88,7 @@ def workload(source: Any, seed: int = 0) -> TmuWorkload:
             "a PyTorch module, or the path of a file"
         )
     if is_model(text):
-        return ModelWorkload(load_model(text))
+        return ModelWorkload(source_model(text))
     if Path(text).suffix == ".mlir":
         return _dump(text, tensors)
     if is_named(str(text)):

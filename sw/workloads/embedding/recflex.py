@@ -11,7 +11,9 @@ A folder has two files. ``table_config.txt`` has a line ``rows,dim`` for each ta
 for the next COUNT features, all of them summed in float32 with indices of 64 bits. Source: the
 artefact of the RecFlex paper, README of its data synthesis.
 
-A Python file defines ``model``, an ``EmbeddingModel``.
+A Python file defines ``model``, an ``EmbeddingModel``. It is executed, and so only at the user's
+word: ``python_allowed``, or a name, ``FILE.py:NAME``, of the model or of a function without
+parameters that gives it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from types import FunctionType
 from typing import NoReturn
 from unittest import mock
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line, short
 from hw.lib.text_lines import BLANKS, text_lines
 from sw.program.atomic import write_text
+from sw.program.python_files import is_python_allowed, split_name
 from sw.workloads.embedding.model import (
     MAXIMUM_DIM,
     MAXIMUM_ROWS,
@@ -41,6 +45,8 @@ from sw.workloads.text_file import read_text, real_number, whole_number
 
 TABLES = "table_config.txt"
 DATA = "data_config.txt"
+MODEL = "model"
+"""What a Python file calls its model, if no name is given."""
 
 MAXIMUM_FEATURES = 1 << 16
 
@@ -68,33 +74,64 @@ def write_example(folder: Path) -> Path:
     return model
 
 
-def is_model(path: str | Path) -> bool:
-    """Whether a path is a folder, or a Python file that gives something the name ``model``."""
-    path = Path(path)
+def is_model(source: str | Path) -> bool:
+    """Whether it is a folder, or a Python file that gives something the name ``model``, or the name
+    behind a colon. A file with a nest is none without the user's word to execute it."""
+    file, name = split_name(source)
+    path = Path(file)
     if path.suffix != ".py" or not path.is_file():
-        return path.is_dir()
+        return path.is_dir() and not name
     try:
-        tree = ast.parse(read_text(path))
+        body = ast.parse(read_text(path)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+    if not name and not is_python_allowed() and any(map(_has_mark, body)):
+        return False
+    return any(_gives(statement, name or MODEL, bool(name)) for statement in body)
+
+
+def _has_mark(statement: ast.stmt) -> bool:
+    """Whether it is a function that says of itself to be a nest."""
+    marks = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
+    return any(ast.unparse(each).rpartition(".")[2] == "nest" for each in marks)
+
+
+def _gives(statement: ast.stmt, name: str, or_function: bool) -> bool:
+    """Whether it gives a value the name; a function without parameters, too, if ``or_function``."""
+    match statement:
+        case ast.FunctionDef(name=own, args=arguments):
+            return or_function and own == name and ast.unparse(arguments) == ""
+        case ast.ClassDef() | ast.AsyncFunctionDef():
+            return False
+        case ast.Import(names) | ast.ImportFrom(names=names):
+            return name in [each.asname or each.name for each in names]
     return any(
-        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "model"
-        for statement in tree.body
-        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
         for node in ast.walk(statement)
     )
 
 
-def load_model(path: str | Path) -> EmbeddingModel:
-    """The model that a folder or Python file describes.
+def source_model(source: str | Path) -> EmbeddingModel:
+    """The model of a folder, or of a Python file that may be executed. Raises ``WorkloadError``."""
+    file, name = split_name(source)
+    if Path(file).suffix == ".py" and Path(file).is_file() and not name and not is_python_allowed():
+        raise WorkloadError(
+            f"{file}: a model's Python file is executed: needs --allow-python, or a name, as "
+            f"{file}:{MODEL}"
+        )
+    return load_model(file, name or MODEL)
 
-    Raises ``WorkloadError`` naming file and line.
+
+def load_model(path: str | Path, name: str = MODEL) -> EmbeddingModel:
+    """The model that a folder or Python file describes, which is executed: a caller asks the user.
+
+    ``name``: of the model in a Python file. Raises ``WorkloadError`` naming file and line.
     """
     path = Path(path)
     if path.is_dir():
         return _load_folder(path)
     if path.suffix == ".py":
-        return _load_python(path)
+        return _load_python(path, name)
     if not path.exists():
         raise WorkloadError(f"{path}: No such file or directory")
     raise WorkloadError(
@@ -174,20 +211,23 @@ def _whole(name: str, text: str, high: int, place: str) -> int:
     return number
 
 
-def _load_python(path: Path) -> EmbeddingModel:
+def _load_python(path: Path, name: str) -> EmbeddingModel:
     read_text(path)
     try:
         with _exits_as_errors(), redirect_stdout(sys.stderr):
-            names = runpy.run_path(str(path), run_name="gnarl_model")
+            model = runpy.run_path(str(path), run_name="gnarl_model").get(name)
+            if isinstance(model, FunctionType):
+                model = model()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise WorkloadError(_fault(path, error)) from error
-    if "model" not in names:
-        raise WorkloadError(f"{path}: defines no model: must define an EmbeddingModel of that name")
-    model = names["model"]
+    if model is None:
+        raise WorkloadError(
+            f"{path}: defines no {name}: must define an EmbeddingModel of that name"
+        )
     if not isinstance(model, EmbeddingModel):
-        raise WorkloadError(f"{path}: model is {type(model).__name__}: must be an EmbeddingModel")
+        raise WorkloadError(f"{path}: {name} is {type(model).__name__}: must be an EmbeddingModel")
     return model
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.program.npz import ArrayFileError, read_array
+from sw.program.python_files import split_name
 from sw.workloads.loops import c_source, python_source
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.operation_families import (
@@ -114,7 +115,7 @@ def is_named(text: str) -> bool:
 def file_workload(text: str, tensors: Mapping[str, str]) -> LoopWorkload:
     """The nest of ``FILE.py``, ``FILE.c``, or one of these and ``:FUNCTION``, with arrays from
     ``.npy`` files by name."""
-    file, _, function = (text, "", "") if Path(text).exists() else text.partition(":")
+    file, function = split_name(text)
     if Path(file).suffix not in _READERS:
         raise WorkloadError(
             f"{file}: must be a .py or .c file of a loop nest, or the name of an operation, as "

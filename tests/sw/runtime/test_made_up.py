@@ -162,7 +162,7 @@ def test_a_graph_without_values(tmp_path: Path) -> None:
 def test_tables_and_batches_of_models(tmp_path: Path, command: tuple[str, ...]) -> None:
     path = text_file(tmp_path, "model.py", MODEL)
     config, *options = command
-    options += ["--backend", {"cuda_sm90": "emulation"}.get(config, "model")]
+    options += ["--allow-python", "--backend", {"cuda_sm90": "emulation"}.get(config, "model")]
     names = ["f.table", "f.indices", "f.offsets", "f.weights"]
     assert run(config, path, *options)["made_up"] == names
     assert isinstance(load_model(path), EmbeddingModel)

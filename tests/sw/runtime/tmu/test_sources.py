@@ -72,7 +72,7 @@ def test_operands_of_a_dumped_expression(tmp_path: Path) -> None:
 
 
 def test_a_dumped_model_takes_no_tensors(tmp_path: Path) -> None:
-    path = dump(tmp_path / "blog.mlir", str(ROOT / "examples" / "float32_model.py"))
+    path = dump(tmp_path / "blog.mlir", str(ROOT / "examples" / "float32_model.py:model"))
     with refused("--tensor reader: not supported for models: --values gives tables and inputs"):
         given(path, {"reader": "reader.npy"})
 
@@ -83,7 +83,7 @@ def test_the_example_of_a_model(
 ) -> None:
     monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
     with Device("tmu_l2", "model") as device:
-        model = device.workload(str(ROOT / "examples" / "float32_model.py"))
+        model = device.workload(str(ROOT / "examples" / "float32_model.py:model"))
         program = device.compile(model, batch=2, **options)
         inputs = device.target.inputs(program, model, None, {}, 0, {})
         assert device.verify(device.run(program, inputs)).bit_exact
