@@ -16,8 +16,8 @@ from amaranth.lib import data
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
-    COUNTERS,
     FIRST_WRITER,
+    ISSUED,
     OPERATION_DETAIL,
     WRITE_COPY,
     WRITE_NONE,
@@ -32,6 +32,7 @@ from hw.dpu.isa import (
 )
 from hw.dpu.memory_map import memory_map
 from hw.dpu.topology import pe_list, writers
+from hw.lib.losses import LOSSES
 from hw.lib.memory_map import CONTROL, STATUS, CommonCause, Register
 
 PATH = Path(__file__).parents[1] / "docs" / "dpu_isa.md"
@@ -264,9 +265,10 @@ def _host(config: DpuConfig) -> str:
     return (
         "## Host memory map\n\nAddresses count 32-bit words.\n\n"
         + _table(["address", "register", "what"], registers)
-        + f"\n\nThe counters count instructions issued: {', '.join(COUNTERS)}; `EXEC_LOAD` counts "
-        "as exec and load, `EXEC_STORE` as exec and store. Windows are open to the host while the "
-        "machine isn't busy:\n\n"
+        + f"\n\nThe counters count instructions issued: {', '.join(ISSUED)}; `EXEC_LOAD` counts "
+        "as exec and load, `EXEC_STORE` as exec and store. The others count results of PEs that "
+        f"lose something: {', '.join(LOSSES)} ([dpu.md](dpu.md#lost-results)). Windows are "
+        "open to the host while the machine isn't busy:\n\n"
         + _table(["base", "window", "rows", "words a row", "words from row to row"], windows)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, ValueLike
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
 
 from hw.dpu.config import DpuConfig
@@ -14,15 +14,17 @@ from hw.dpu.data_memory import DataMemory
 from hw.dpu.decoder import Decoder
 from hw.dpu.fault import fault_recorder
 from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import COUNTERS, Opcode, address_bits
+from hw.dpu.isa import ISSUED, Opcode, address_bits, loss_bits
 from hw.dpu.issue import Issue
 from hw.dpu.memory_map import cycle_bits, memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
 from hw.lib.counters import Counters
+from hw.lib.losses import LOSSES
 from hw.lib.machine import Core
 from hw.lib.memory import SharedMemory
+from hw.lib.run_control import RunControl
 
 
 class DpuCore(Core):
@@ -43,8 +45,9 @@ class DpuCore(Core):
         m = Module()
         config = self._config
         faults = fault_recorder(config)
-        events = Counters(len(COUNTERS), address_bits(config))
-        control = self.add_run_control(m, faults, events, cycle_bits=cycle_bits(config))
+        events = Counters(len(ISSUED), address_bits(config))
+        lost = [Signal(loss_bits(config), name=f"{name}s") for name in LOSSES]
+        control = self.add_run_control(m, faults, events, lost, cycle_bits(config))
         m.submodules.decoder = decoder = Decoder(config)
         m.submodules.fetch = fetch = InstructionFetch(config)
         # A HALT is seen in the decoder, ahead of its issue, so that nothing behind it issues.
@@ -76,15 +79,35 @@ class DpuCore(Core):
             address=fetch.address,
         )
         m.d.comb += [
-            events.happens.eq(Cat(issued.control[name] for name in COUNTERS)),
+            events.happens.eq(Cat(issued.control[name] for name in ISSUED)),
             faults.faults.illegal.eq(issued.illegal),
             faults.faults.beyond.eq(issued.beyond),
             faults.faults.opcode.eq(issued.opcode),
             faults.faults.row.eq(issued.control.row),
             faults.faults.address.eq(issued.address),
         ]
-        self._connect_datapath(m, issued.control, faults.faults, control.busy, flush)
+        trees = self._connect_datapath(m, issued.control, faults.faults, control.busy, flush)
+        self._count_losses(m, trees, issued.control.exec, flush, control, lost)
         return m
+
+    def _count_losses(
+        self,
+        m: Module,
+        trees: list[PeTree],
+        execs: Value,
+        flush: Value,
+        control: RunControl,
+        lost: list[Signal],
+    ) -> None:
+        """Of all trees, a cycle after the results: no later than the run's last cycle."""
+        config = self._config
+        under_way = Signal(config.layer_end(config.depth))
+        m.d.sync += under_way.eq(Mux(flush, 0, Cat(execs, under_way)))
+        ends = [config.layer_end(layer) - 1 for layer in range(1, config.depth + 1)]
+        for tree in trees:
+            m.d.comb += tree.counts.eq(Cat(under_way[end] & ~flush for end in ends))
+        amounts = (sum(tree.losses[name] for tree in trees) for name in LOSSES)
+        self.add_totals(m, control, lost, amounts)
 
     def _connect_instruction_memory(self, m: Module, fetch: InstructionFetch, busy: Signal) -> None:
         memory = SharedMemory(self.memory_map.window("instructions"))
@@ -99,8 +122,8 @@ class DpuCore(Core):
 
     def _connect_datapath(
         self, m: Module, control: Any, faults: Any, busy: Signal, flush: Signal
-    ) -> None:
-        """From banks through crossbar and trees, or the data memory, and back."""
+    ) -> list[PeTree]:
+        """From banks through crossbar and trees, or the data memory, and back; the trees."""
         config = self._config
         m.submodules.crossbar = crossbar = Crossbar(config.width, config.banks)
         m.submodules.interconnect = interconnect = OutputInterconnect(config)
@@ -125,10 +148,11 @@ class DpuCore(Core):
 
         operation = Signal(control.operation.shape(), reset_less=True)
         m.d.sync += operation.eq(control.operation)
-        pes, lanes = config.pes_per_tree, config.tree_inputs
+        pes, lanes, trees = config.pes_per_tree, config.tree_inputs, []
         for number in range(config.trees):
             tree = PeTree(config.number_format, config.depth, config.pe_stages, config.technology)
             m.submodules[f"tree_{number}"] = tree
+            trees.append(tree)
             for lane in range(lanes):
                 m.d.comb += tree.words[lane].eq(crossbar.o[number * lanes + lane])
             for pe in range(pes):
@@ -152,6 +176,7 @@ class DpuCore(Core):
             interconnect.loads.eq(memory.loads),
             faults.conflict.eq(interconnect.conflict),
         ]
+        return trees
 
 
 def _behind(m: Module, stages: int, **values: ValueLike) -> SimpleNamespace:

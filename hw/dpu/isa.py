@@ -15,6 +15,7 @@ from amaranth.lib import data
 from hw.dpu.config import DpuConfig
 from hw.dpu.topology import writers
 from hw.lib.enum import EnumType, IntEnum
+from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 
 
@@ -148,6 +149,15 @@ def address_bits(config: DpuConfig) -> int:
     return instruction_memory_bytes(config).bit_length()
 
 
-COUNTERS = ("exec", "copy", "load", "store", "nop")
-"""The DPU's own 64-bit counters, in the host's order: instructions issued that execute trees, copy,
-load, store (an ``EXEC_LOAD`` counts as ``exec`` and ``load``), and do nothing."""
+ISSUED = ("exec", "copy", "load", "store", "nop")
+"""Counters of instructions issued that execute trees, copy, load, store (an ``EXEC_LOAD`` counts as
+``exec`` and ``load``), and do nothing."""
+
+COUNTERS = (*ISSUED, *LOSSES)
+"""The DPU's own 64-bit counters, in the host's order: ``ISSUED``, and results of PEs that lost
+something, see ``hw.lib.losses``."""
+
+
+def loss_bits(config: DpuConfig) -> int:
+    """Width of a number of results of PEs in a run."""
+    return address_bits(config) + config.pes.bit_length()

@@ -11,6 +11,7 @@ from hw.lib.fixed import check_fixed, compute_fixed
 from hw.lib.float_arithmetic import compute_float
 from hw.lib.float_parts import check_float
 from hw.lib.formats import FloatFormat, NumberFormat
+from hw.lib.losses import LossLayout
 from hw.lib.operation import Operation
 from hw.lib.pipelined import Pipelined
 
@@ -24,35 +25,44 @@ class ArithmeticUnit(Pipelined):
     are rounded to nearest even and wrap. Passing leaves all bits as they are.
 
     Parameters: ``format`` of operands and result; ``stages`` >= 1, pipeline registers inside, the
-    last of them at the output; the ``technology`` for which the others are placed.
+    last of them at the output; the ``technology`` for which the others are placed; ``with_losses``:
+    whether it says what results lose.
 
-    Members: ``left``, ``right``, ``o``: bits; ``operation``: an ``Operation``.
+    Members: ``left``, ``right``, ``o``: bits; ``operation``: an ``Operation``; ``losses`` of ``o``,
+    if asked for, see ``hw.lib.losses``: a few gates behind the output's register.
     """
 
-    def __init__(self, format: NumberFormat, stages: int, technology: str = "fpga") -> None:
+    def __init__(
+        self,
+        format: NumberFormat,
+        stages: int,
+        technology: str = "fpga",
+        with_losses: bool = False,
+    ) -> None:
         if isinstance(format, FloatFormat):
             check_float(format)
         else:
             check_fixed(format)
         self._format = format
         self._technology = technology
-        super().__init__(
-            {
-                "left": In(format.width),
-                "right": In(format.width),
-                "operation": In(Operation),
-                "o": Out(format.width),
-            },
-            stages,
-            least=1,
-        )
+        self._with_losses = with_losses
+        members = {
+            "left": In(format.width),
+            "right": In(format.width),
+            "operation": In(Operation),
+            "o": Out(format.width),
+        }
+        if with_losses:
+            members["losses"] = Out(LossLayout)
+        super().__init__(members, stages, least=1)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        inputs = self.left, self.right, self.operation
+        inputs = self.left, self.right, self.operation, self._with_losses
         if isinstance(self._format, FloatFormat):
-            result = compute_float(m, self._format, self._stages, self._technology, *inputs)
+            o, losses = compute_float(m, self._format, self._stages, self._technology, *inputs)
         else:
-            result = compute_fixed(m, self._format, self._stages, *inputs)
-        m.d.comb += self.o.eq(result)
+            o, losses = compute_fixed(m, self._format, self._stages, *inputs)
+        m.d.comb += self.o.eq(o)
+        m.d.comb += [self.losses[name].eq(loss) for name, loss in losses.items()]
         return m

@@ -74,6 +74,11 @@ class CutPoints:
         """Whether the next cut has any."""
         return self._counts[self._next] > 0
 
+    def to_output(self, **values: ValueLike) -> dict[str, Value]:
+        """Values that cross the next cut, by name, as late as the datapath's output."""
+        registers = sum(self._counts[self._next :])
+        return {name: self._cross(name, value, registers) for name, value in values.items()}
+
     def _cross(self, name: str, value: Any, registers: int) -> Any:
         if hasattr(value, "_fields"):
             parts = zip(value._fields, value, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
 from hw.lib.formats import FixedFormat
@@ -40,9 +40,16 @@ def round_product(m: Module, format: FixedFormat, product: Value) -> Value:
 
 
 def compute_fixed(
-    m: Module, format: FixedFormat, stages: int, left: Value, right: Value, operation: Value
-) -> Value:
-    """``left`` ``operation`` ``right``, after ``stages`` registers, the last one at the output."""
+    m: Module,
+    format: FixedFormat,
+    stages: int,
+    left: Value,
+    right: Value,
+    operation: Value,
+    with_losses: bool = False,
+) -> tuple[Value, dict[str, Value]]:
+    """``left`` ``operation`` ``right``, after ``stages`` registers, the last one at the output; and
+    what it loses, by the names of ``LOSSES``, where that is asked for."""
     cut = CutPoints(m, stages, MULTIPLY_DEPTHS)
     s = cut(left=left, right=right, operation=operation)
 
@@ -55,6 +62,10 @@ def compute_fixed(
     is_subtract = named(m, "is_subtract", s.operation == Operation.SUB)
     is_sum = is_subtract | (s.operation == Operation.ADD)
     total = add(m, format, s.left, s.right, is_subtract)
+    of_sum = {}
+    if with_losses:
+        same_sign = s.left[-1] == (s.right[-1] ^ is_subtract)
+        of_sum = cut.to_output(sum_wraps=is_sum & same_sign & (total[-1] != s.left[-1]))
     s = cut(
         is_product=s.operation == Operation.MUL,
         other=named(m, "other", Mux(is_sum, total, Mux(takes_right, s.right, s.left))),
@@ -62,4 +73,26 @@ def compute_fixed(
     )
     s = cut(is_product=s.is_product, other=s.other, product=s.product)
 
-    return cut(o=Mux(s.is_product, round_product(m, format, s.product), s.other)).o
+    rounded = round_product(m, format, s.product)
+    losses = {}
+    if with_losses:
+        wraps = named(m, "product_wraps", _wraps(format, s.product, rounded))
+        underflow = ~wraps & ~rounded.any() & s.product[: format.fraction].any()
+        of_product = cut.to_output(
+            product_wraps=s.is_product & wraps, underflow=s.is_product & underflow
+        )
+        losses = {
+            "underflow": of_product["underflow"],
+            "overflow": of_sum["sum_wraps"] | of_product["product_wraps"],
+            "nan": Const(0, 1),
+        }
+    return cut(o=Mux(s.is_product, rounded, s.other)).o, losses
+
+
+def _wraps(format: FixedFormat, product: Value, rounded: Value) -> Value:
+    """Whether a product, ``rounded``, is beyond the format."""
+    whole = product[format.fraction :]
+    upper = whole[format.width :]
+    # What rounds up from -1 carries into the upper bits, which are then all 0.
+    is_negative = whole[format.width - 1] | rounded[-1]
+    return Mux(is_negative, ~upper.all(), upper.any())

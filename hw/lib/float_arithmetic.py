@@ -78,8 +78,10 @@ def compute_float(
     left: Value,
     right: Value,
     operation: Value,
-) -> Value:
-    """``left`` ``operation`` ``right``, after ``stages`` registers, the last of them at the output.
+    with_losses: bool = False,
+) -> tuple[Value, dict[str, Value]]:
+    """``left`` ``operation`` ``right``, after ``stages`` registers, the last of them at the output;
+    and what it loses, by the names of ``LOSSES``, where that is asked for.
 
     What needs no rounding, and what is NaN or infinite from the start, takes the bypass.
     """
@@ -95,6 +97,7 @@ def compute_float(
         product_exponent=_exponent(m, format, "product_exponent", product_exponent(format, a, b)),
     )
 
+    known = cut.to_output(**_known(s.a, s.b, s.kind)) if with_losses else {}
     larger = s.order.left_is_larger
     ahead = Mux(larger, s.order.left_ahead, s.order.right_ahead)
     exponent = Mux(s.kind.is_product, s.product_exponent, Mux(larger, s.a.exponent, s.b.exponent))
@@ -161,7 +164,31 @@ def compute_float(
     rounded = named(m, "rounded", (s.number + round_up)[: len(s.number)])
     rounded = Cat(rounded, s.pending.sign)
     result = named(m, "result", Mux(s.pending.is_bypassed, s.pending.bypass, rounded))
-    return cut(o=result).o
+    o = cut(o=result).o
+    return o, _losses(format, o, **known) if known else {}
+
+
+def _known(a: Operand, b: Operand, kind: _Kind) -> dict[str, Value]:
+    """What ``_losses`` needs of the operands."""
+    is_finite = ~(a.is_nan | a.is_infinite | b.is_nan | b.is_infinite)
+    of_sum = kind.is_sum & kind.is_difference & a.is_infinite & b.is_infinite
+    of_product = kind.is_product & ((a.is_infinite & b.is_zero) | (a.is_zero & b.is_infinite))
+    return {
+        "is_finite": is_finite & (kind.is_sum | kind.is_product),
+        "is_nonzero": is_finite & kind.is_product & ~a.is_zero & ~b.is_zero,
+        "is_invalid": of_sum | of_product,
+    }
+
+
+def _losses(
+    format: FloatFormat, o: Value, is_finite: Value, is_nonzero: Value, is_invalid: Value
+) -> dict[str, Value]:
+    """Sums that are not 0 are not rounded to 0: below the normal numbers they are exact."""
+    return {
+        "underflow": is_nonzero & ~o[:-1].any(),
+        "overflow": is_finite & o[format.fraction : -1].all(),
+        "nan": is_invalid,
+    }
 
 
 def _kind(left: Value, right: Value, operation: Value) -> _Kind:

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from hw.lib.formats import FixedFormat, FloatFormat, float_dtype, parse_format
+from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 
 
@@ -45,6 +46,22 @@ class _FloatArithmetic:
         with np.errstate(all="ignore"):
             return self._operations[operation](left, right)
 
+    def losses(
+        self, operation: int, left: np.ndarray, right: np.ndarray, o: np.ndarray
+    ) -> dict[str, int]:
+        """How many results of ``apply`` lost something, by name of ``hw.lib.losses.LOSSES``."""
+        if operation in (Operation.MAX, Operation.MIN):
+            return dict.fromkeys(LOSSES, 0)
+        is_nan = self._is_nan(left) | self._is_nan(right)
+        is_finite = ~(is_nan | self._is_infinite(left) | self._is_infinite(right))
+        # A sum is 0 only if it is exactly.
+        is_zero = (left == 0) | (right == 0) | (operation != Operation.MUL)
+        return {
+            "underflow": int((is_finite & ~is_zero & (o == 0)).sum()),
+            "overflow": int((is_finite & self._is_infinite(o)).sum()),
+            "nan": int((~is_nan & self._is_nan(o)).sum()),
+        }
+
     def _select(self, left: np.ndarray, right: np.ndarray, takes_left: np.ufunc) -> np.ndarray:
         better = takes_left(self._rank(left), self._rank(right))
         return np.where(self._is_nan(left) | better & ~self._is_nan(right), left, right)
@@ -52,6 +69,10 @@ class _FloatArithmetic:
     def _is_nan(self, numbers: np.ndarray) -> np.ndarray:
         bits = numbers.view(self._bits)
         return bits & bits.dtype.type((1 << self._format.width - 1) - 1) > self._format.infinity
+
+    def _is_infinite(self, numbers: np.ndarray) -> np.ndarray:
+        bits = numbers.view(self._bits)
+        return bits & bits.dtype.type((1 << self._format.width - 1) - 1) == self._format.infinity
 
     def _rank(self, numbers: np.ndarray) -> np.ndarray:
         """Integers in the order of the numbers, -0 below +0."""
@@ -81,6 +102,21 @@ class _FixedArithmetic:
 
     def apply(self, operation: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return self._operations[operation](left, right)
+
+    def losses(
+        self, operation: int, left: np.ndarray, right: np.ndarray, o: np.ndarray
+    ) -> dict[str, int]:
+        """As of floating point; results that wrap overflow."""
+        if operation in (Operation.MAX, Operation.MIN):
+            return dict.fromkeys(LOSSES, 0)
+        sum = left - right if operation == Operation.SUB else left + right
+        exact = self._round(left * right) if operation == Operation.MUL else sum
+        is_zero = (left == 0) | (right == 0) | (operation != Operation.MUL)
+        return {
+            "underflow": int((~is_zero & (exact == 0)).sum()),
+            "overflow": int((exact != o).sum()),
+            "nan": 0,
+        }
 
     def _wrap(self, numbers: np.ndarray) -> np.ndarray:
         sign = 1 << (self._format.width - 1)

@@ -142,7 +142,8 @@ class Device:
         return self._last
 
     def verify(self, result: Result[Any]) -> Verification:
-        """Compares a result with the golden model, bit for bit, and with float64.
+        """Compares a result with the golden model, bit for bit, and with float64: its fields
+        ``lost`` and ``not_finite`` count outputs that are 0, infinite or NaN.
 
         If they differ, the text also says where the last launch left the model, where the target
         can tell and the machines have run nothing since.

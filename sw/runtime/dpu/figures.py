@@ -13,6 +13,7 @@ from hw.dpu.isa import Opcode, PeOp, instruction_bytes, opcodes
 from hw.dpu.listing import listing as list_instructions
 from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError
+from hw.lib.losses import LOSSES
 from sw.program.program import Program
 from sw.runtime.host_machine import HostJob
 from sw.runtime.machine import LaunchRun
@@ -82,6 +83,9 @@ def figures(program: Program, result: Result[Any]) -> Figures:
         Chart(f"Lower bounds, % of cycles: {factor:.2f} times the largest", bounds, cycles),
         Chart("Words moved between banks and memory", moved, 0),
     ]
+    lost = [(name, result.counters[name]) for name in LOSSES]
+    if any(count for _, count in lost):
+        charts.append(Chart("Results of operations beyond the format", lost, 0))
     capacity = DpuConfig.from_dict(program.launches[0].config).pes
     return Figures(statistics["operations"], "PEs", capacity, statistics, charts)
 

@@ -7,6 +7,7 @@ from hw.dpu.isa import PeOp
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.topology import pe_number
 from hw.lib.formats import FixedFormat
+from hw.lib.losses import LOSSES
 from tests.hw.dpu.simulate import seeded, simulate
 
 MASK = 0xFFFF
@@ -61,5 +62,31 @@ def test_every_pe_every_cycle(depth, pe_stages):
             expected = results_of(depth, words, operation)
             found = [log[cycle + layers[pe] * pe_stages][pe] for pe in range(pes)]
             assert found == expected
+
+    simulate(tree, process)
+
+
+@pytest.mark.parametrize("pe_stages", [1, 2])
+def test_lost_results_count_where_a_layer_is_told_to(pe_stages):
+    tree = PeTree(FixedFormat(16, 8), 2, pe_stages, "fpga")
+    large, small = 100 << 8, 1
+
+    async def process(ctx):
+        ctx.set(tree.words, [large, large, small, small])
+        ctx.set(tree.operation, [PeOp.ADD, PeOp.MUL, PeOp.PASS_LEFT])
+        await ctx.tick().repeat(3 * pe_stages)
+        for counts, overflows, underflows in ((0b00, 0, 0), (0b01, 1, 1), (0b10, 0, 0)):
+            ctx.set(tree.counts, counts)
+            await ctx.tick()
+            assert [ctx.get(tree.losses[name]) for name in LOSSES] == [underflows, overflows, 0]
+        ctx.set(tree.words, [large, 0, large, 0])
+        ctx.set(tree.operation, [PeOp.PASS_LEFT, PeOp.PASS_LEFT, PeOp.ADD])
+        ctx.set(tree.counts, 0b11)
+        await ctx.tick().repeat(3 * pe_stages + 1)
+        assert [ctx.get(tree.losses[name]) for name in LOSSES] == [0, 1, 0]
+        ctx.set(tree.operation, [PeOp.ADD, PeOp.PASS_LEFT, PeOp.SUB])
+        ctx.set(tree.words, [large, large, large, large])
+        await ctx.tick().repeat(3 * pe_stages + 1)
+        assert [ctx.get(tree.losses[name]) for name in LOSSES] == [0, 2, 0]
 
     simulate(tree, process)

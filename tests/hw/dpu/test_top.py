@@ -13,6 +13,7 @@ from hw.dpu.instruction_fetch import InstructionFetch
 from hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction_word_bits
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
+from hw.lib.losses import LOSSES
 from sw.runtime.host import AcceleratorError, HostDriver, Status
 from tests.support.amaranth_port import AmaranthPort
 from tests.support.dpu_programs import HALT, NOP, Instruction, copy, load, program, store
@@ -72,7 +73,10 @@ def test_two_trees_compute_in_one_instruction():
         driver.write_window("data", [np.full(8, 7)], row=5)
         assert driver.run(max_cycles=100) == DONE
         assert driver.cycles() == CONFIG.start_cycles + len(instructions) - 1 + CONFIG.drain_cycles
-        assert driver.counters() == {"exec": 1, "copy": 0, "load": 1, "store": 1, "nop": 3}
+        assert driver.counters() == {
+            **{"exec": 1, "copy": 0, "load": 1, "store": 1, "nop": 3},
+            **dict.fromkeys(LOSSES, 0),
+        }
         product = -(3 + 2 * offset) & 0xFFFF
         expected = [7, product, 7, 7, 6 + offset, 7, 7 + offset, 7]
         assert driver.read_window("data", 5, 1)[0].tolist() == expected
@@ -86,7 +90,8 @@ def test_words_are_copied_through_the_crossbar():
     write_program(driver, program(CONFIG, [load(3, *range(8)), NOP, moved, NOP, NOP, stored, HALT]))
     driver.write_window("data", [np.arange(1, 9)], row=3)
     assert driver.run(max_cycles=100) == DONE
-    assert driver.counters() == {"exec": 0, "copy": 1, "load": 1, "store": 1, "nop": 3}
+    issued = {"exec": 0, "copy": 1, "load": 1, "store": 1, "nop": 3}
+    assert driver.counters() == issued | dict.fromkeys(LOSSES, 0)
     copied = [lanes[bank] + 1 for bank in range(8)]
     assert driver.read_window("data", 5, 1)[0].tolist() == copied
 

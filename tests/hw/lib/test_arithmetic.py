@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from fractions import Fraction
 from functools import cache
 from itertools import product
 
@@ -14,6 +16,7 @@ import pytest
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.cut_points import TECHNOLOGIES
 from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat, parse_format
+from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 from sw.runtime.verilate import lint
 from tests.support import floats
@@ -92,6 +95,117 @@ def test_fixed_point_is_exact(name: str) -> None:
         check(format, operation, a, b, expected)
 
 
+@cache
+def losing_units(format: NumberFormat) -> Units:
+    units = {name: ArithmeticUnit(format, *unit, with_losses=True) for name, unit in UNITS.items()}
+    return Units({**units, "silent": ArithmeticUnit(format, 1)})
+
+
+def check_losses(
+    format: NumberFormat,
+    operation: Operation,
+    left: npt.NDArray[np.uint64],
+    right: npt.NDArray[np.uint64],
+    expected: Mapping[str, npt.NDArray[np.bool_]],
+) -> None:
+    """And that results are those of a unit that says nothing of losses."""
+    results = losing_units(format).run(left=left, right=right, operation=operation.value)
+    words = sum(
+        expected[name].astype(np.uint64) << np.uint64(bit) for bit, name in enumerate(LOSSES)
+    )
+    words = np.broadcast_to(words, left.shape)
+    for name in UNITS:
+        what = f"{operation.name} {name}"
+        assert_same_words(results[f"{name}_losses"], words, (left, right), f"losses of {what}")
+        assert_same_words(results[f"{name}_o"], results["silent_o"], (left, right), what)
+
+
+NONE_LOST = dict.fromkeys(LOSSES, np.zeros(1, bool))
+
+
+@pytest.mark.parametrize("format", floats.ODD_FORMATS, ids=str)
+def test_what_floating_point_loses(format: FloatFormat) -> None:
+    """By what results are, and whether exact ones are 0."""
+    a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
+    reference, sign = RationalFloat(format), 1 << (format.width - 1)
+    kinds = [(x & ~np.uint64(sign)).astype(np.int64) for x in (a, b)]
+    finite = (kinds[0] < format.infinity) & (kinds[1] < format.infinity)
+    numbers = (kinds[0] <= format.infinity) & (kinds[1] <= format.infinity)
+    for operation, method in COMPUTED.items():
+        function = getattr(reference, method)
+        pairs = zip(a.tolist(), b.tolist(), strict=True)
+        results = np.array([function(x, y) & ~sign for x, y in pairs])
+        zero = {
+            Operation.ADD: (kinds[0] == kinds[1]) & ((a != b) | (kinds[0] == 0)),
+            Operation.SUB: (kinds[0] == kinds[1]) & ((a == b) | (kinds[0] == 0)),
+            Operation.MUL: (kinds[0] == 0) | (kinds[1] == 0),
+        }.get(operation)
+        if zero is None:
+            check_losses(format, operation, a, b, NONE_LOST)
+            continue
+        expected = {
+            "underflow": finite & ~zero & (results == 0),
+            "overflow": finite & (results == format.infinity),
+            "nan": numbers & (results > format.infinity),
+        }
+        check_losses(format, operation, a, b, expected)
+        assert expected["overflow"].any() and expected["nan"].any()
+        assert expected["underflow"].any() == (operation == Operation.MUL)
+    for operation in (Operation.PASS_LEFT, Operation.PASS_RIGHT):
+        check_losses(format, operation, a, b, NONE_LOST)
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_what_a_product_of_wide_floating_point_loses(name: str) -> None:
+    """Products are exact in float64, and half of what is next to 0 and to infinity is, too."""
+    kinds = (floats.operands(name, kind) for kind in ("corners", "random"))
+    a, b = np.concatenate([np.stack(pairs)[:, :100_000] for pairs in kinds], axis=1)
+    with np.errstate(invalid="ignore"):  # of NaNs
+        left, right = (floats.numbers(name, each).astype(np.float64) for each in (a, b))
+    finite = np.isfinite(left) & np.isfinite(right)
+    format = floats.FORMATS[name]
+    least = format.smallest / 2
+    limit = format.largest + 2.0 ** (format.bias - format.fraction - 1)
+    with np.errstate(all="ignore"):
+        exact = np.abs(left * right)
+    expected = {
+        "underflow": finite & (left != 0) & (right != 0) & (exact <= least),
+        "overflow": finite & (exact >= limit),
+        "nan": np.isnan(exact) & ~np.isnan(left) & ~np.isnan(right),
+    }
+    check_losses(format, Operation.MUL, a, b, expected)
+    assert all(each.any() for each in expected.values())
+
+
+@pytest.mark.parametrize("name", ["fixed8.0", "fixed8.7", "fixed5.1", "fixed4.2", "fixed32.16"])
+def test_what_fixed_point_loses(name: str) -> None:
+    format = parse_format(name)
+    assert isinstance(format, FixedFormat)
+    a, b = fixed_operands(format)
+    low, one = 1 << (format.width - 1), 1 << format.fraction
+    left, right = ([(word ^ low) - low for word in each.tolist()] for each in (a, b))
+    pairs = list(zip(left, right, strict=True))
+    for operation in (*COMPUTED, Operation.PASS_LEFT, Operation.PASS_RIGHT):
+        exact = {
+            Operation.ADD: lambda x, y: x + y,
+            Operation.SUB: lambda x, y: x - y,
+            Operation.MUL: lambda x, y: round(Fraction(x * y, one)),
+        }.get(operation)
+        if exact is None:
+            check_losses(format, operation, a, b, NONE_LOST)
+            continue
+        found = [exact(x, y) for x, y in pairs]
+        is_product = operation == Operation.MUL
+        expected = {
+            "underflow": np.array(
+                [is_product and x * y != 0 == z for (x, y), z in zip(pairs, found, strict=True)]
+            ),
+            "overflow": np.array([not -low <= each < low for each in found]),
+            "nan": np.zeros(len(found), bool),
+        }
+        check_losses(format, operation, a, b, expected)
+
+
 @pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3", "fixed8.0"])
 def test_passing_keeps_every_bit_nans_included(name: str) -> None:
     a, b = crossed(np.arange(256, dtype=np.uint64))
@@ -126,7 +240,9 @@ def test_the_operation_may_change_every_cycle() -> None:
 @pytest.mark.parametrize("name", ["float32", "float16", "float8_e4m3", "fixed16.8", "fixed4.0"])
 def test_lint(name: str) -> None:
     for depth in (1, 8):
-        assert lint(convert(ArithmeticUnit(parse_format(name), depth), "unit"), "unit") == []
+        for with_losses in (False, True):
+            unit = ArithmeticUnit(parse_format(name), depth, with_losses=with_losses)
+            assert lint(convert(unit, "unit"), "unit") == []
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,18 @@ First what is computed from what, cycle by cycle (``dataflow``), then the arithm
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from hw.dpu.config import DpuConfig
-from hw.dpu.isa import COUNTERS, ErrorCause, Opcode
+from hw.dpu.isa import ISSUED, ErrorCause, Opcode
 from hw.lib.errors import GnarlError
+from hw.lib.losses import LOSSES
+from sw.golden.arithmetic import arithmetic
 from sw.golden.dpu import evaluate
-from sw.runtime.dpu.model.dataflow import follow
+from sw.runtime.dpu.model.dataflow import Dataflow, follow
 from sw.runtime.dpu.model.fetch import EXECS, LOADS, STORES, fetch, illegal_fields
 
 _COUNTED = {
@@ -83,5 +86,19 @@ def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
     leaves = np.concatenate([np.zeros(1, np.uint32), words])
     values = evaluate(flow.operation.astype(np.uint8), flow.left, flow.right, leaves, config.format)
     counts = np.bincount(fetched.opcodes, minlength=len(Opcode))
-    counters = {name: int(counts[list(_COUNTED[name])].sum()) for name in COUNTERS}
+    counters = {name: int(counts[list(_COUNTED[name])].sum()) for name in ISSUED}
+    counters |= _losses(flow, values, config.format)
     return ModelResult(values[flow.memory], start + cycles, counters)
+
+
+def _losses(flow: Dataflow, values: np.ndarray, format: str) -> Counter[str]:
+    """How many results lost something, of ``values`` uint32 [words of the memory + operations]."""
+    unit = arithmetic(format)
+    numbers = unit.numbers(values)
+    results = numbers[len(numbers) - len(flow.operation) :]
+    found = Counter(dict.fromkeys(LOSSES, 0))
+    for operation in np.unique(flow.operation).tolist():
+        of_kind = flow.operation == operation
+        left, right = numbers[flow.left[of_kind]], numbers[flow.right[of_kind]]
+        found.update(unit.losses(operation, left, right, results[of_kind]))
+    return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import (
+    COUNTERS,
     FIRST_WRITER,
     WRITE_COPY,
     ErrorCause,
@@ -19,6 +21,7 @@ from hw.dpu.isa import (
     instruction_word_bits,
 )
 from hw.lib.errors import CapacityError
+from hw.lib.losses import LOSSES
 from sw.golden.words import from_words, to_words
 from sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
 from tests.support.dpu_programs import HALT, NOP, Instruction, add, copy, load, program, store
@@ -65,7 +68,7 @@ def fails(
 def test_halt_alone_takes_start_and_drain():
     result = simulate([])
     assert result.cycles == CONFIG.start_cycles + CONFIG.drain_cycles == 3 + 3
-    assert result.counters == {"exec": 0, "copy": 0, "load": 0, "store": 0, "nop": 0}
+    assert result.counters == dict.fromkeys(COUNTERS, 0)
 
 
 def test_every_instruction_takes_a_cycle_and_is_counted():
@@ -80,7 +83,52 @@ def test_every_instruction_takes_a_cycle_and_is_counted():
     ]
     result = simulate(instructions)
     assert result.cycles == CONFIG.start_cycles + len(instructions) + CONFIG.drain_cycles
-    assert result.counters == {"exec": 3, "copy": 1, "load": 2, "store": 2, "nop": 1}
+    issued = {"exec": 3, "copy": 1, "load": 2, "store": 2, "nop": 1}
+    assert result.counters == dict.fromkeys(COUNTERS, 0) | issued
+
+
+@pytest.mark.parametrize(
+    ("format", "operation", "left", "right", "lost"),
+    [
+        ("float32", PeOp.MUL, 1e-30, 1e-30, "underflow"),
+        ("float32", PeOp.MUL, 1e-30, -1e-30, "underflow"),
+        ("float32", PeOp.MUL, 2.0**-75, 2.0**-75, "underflow"),
+        ("float32", PeOp.MUL, 2.0**-74, 2.0**-75, ""),
+        ("float32", PeOp.MUL, 0.0, 1e-30, ""),
+        ("float32", PeOp.SUB, 1e-30, 1e-30, ""),
+        ("float32", PeOp.SUB, 2.0**-126, 2.0**-126 + 2.0**-149, ""),
+        ("float32", PeOp.MUL, 1e30, 1e30, "overflow"),
+        ("float32", PeOp.ADD, -3e38, -3e38, "overflow"),
+        ("float32", PeOp.SUB, 3e38, -3e38, "overflow"),
+        ("float32", PeOp.ADD, np.inf, 3e38, ""),
+        ("float32", PeOp.SUB, np.inf, np.inf, "nan"),
+        ("float32", PeOp.ADD, np.inf, -np.inf, "nan"),
+        ("float32", PeOp.MUL, np.inf, 0.0, "nan"),
+        ("float32", PeOp.MUL, np.nan, 0.0, ""),
+        ("float32", PeOp.ADD, np.nan, 1.0, ""),
+        ("float32", PeOp.MAX, np.inf, 1.0, ""),
+        ("float32", PeOp.MIN, 1e-40, np.nan, ""),
+        ("float32", PeOp.PASS_LEFT, np.inf, 0.0, ""),
+        ("fixed16.8", PeOp.MUL, 2.0**-5, 2.0**-5, "underflow"),
+        ("fixed16.8", PeOp.MUL, 2.0**-4, 2.0**-4, ""),
+        ("fixed16.8", PeOp.MUL, 0.0, 2.0**-8, ""),
+        ("fixed16.8", PeOp.ADD, 100, 100, "overflow"),
+        ("fixed16.8", PeOp.SUB, -100, 100, "overflow"),
+        ("fixed16.8", PeOp.MUL, 16, -16, "overflow"),
+        ("fixed16.8", PeOp.MUL, 8, -16, ""),
+        ("fixed16.8", PeOp.ADD, 100, -100, ""),
+    ],
+)
+def test_results_that_lose_something_are_counted(
+    format: str, operation: PeOp, left: float, right: float, lost: str
+):
+    config = replace(CONFIG, format=format)
+    data = np.zeros((config.data_rows, config.banks), np.uint32)
+    data[0, :2] = to_words(np.array([left, right]), format)
+    compute = add({0: 0, 1: 0}, {0: 0, 1: 1}, 0, operation)
+    found = run(config, program(config, [load(0, 0, 1), NOP, compute, compute, HALT]), data)
+    expected = dict.fromkeys(LOSSES, 0) | ({lost: 2} if lost else {})
+    assert {name: found.counters[name] for name in LOSSES} == expected
 
 
 @pytest.mark.parametrize("pe_stages", [1, 3])

@@ -1,0 +1,143 @@
+# amaranth: UnusedElaboratable=no
+"""Counters of lost results: of the machine, and of the model on the same programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cocotb_tests.dpu.random_programs import random_program
+from hw.dpu.config import DpuConfig
+from hw.dpu.isa import Opcode, PeOp, instruction_word_bits
+from hw.dpu.memory_map import memory_map
+from hw.dpu.top import build
+from hw.lib.formats import FloatFormat
+from hw.lib.losses import LOSSES
+from sw.golden.words import to_words
+from sw.runtime.dpu.model.interpreter import run
+from sw.runtime.host import HostDriver
+from tests.support.amaranth_port import AmaranthPort
+from tests.support.dpu_programs import HALT, NOP, Instruction, load, program
+
+CONFIGS = {
+    "float": DpuConfig(
+        depth=2, banks=8, registers=8, format="float16", instruction_words=256, data_rows=16
+    ),
+    "pipelined": DpuConfig(
+        depth=3,
+        banks=8,
+        registers=8,
+        format="float8_e4m3",
+        output_interconnect="crossbar",
+        pe_stages=3,
+        fetch_stages=4,
+        instruction_words=256,
+        data_rows=16,
+        overlap=False,
+    ),
+    "fixed": DpuConfig(
+        depth=1,
+        banks=8,
+        registers=8,
+        format="fixed16.8",
+        pe_stages=2,
+        write_stages=1,
+        instruction_words=256,
+        data_rows=16,
+    ),
+}
+
+NAMES = [
+    name if name == "fixed" else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS
+]
+
+
+class Machine:
+    def __init__(self, config: DpuConfig) -> None:
+        self._config = config
+        self.port = AmaranthPort(build(config))
+        self.driver = HostDriver(self.port, memory_map(config), config.digest)
+
+    def load(self, stream: np.ndarray, data: np.ndarray) -> None:
+        size = instruction_word_bits(self._config) // 8
+        rows = np.zeros((self._config.instruction_words, size), np.uint8)
+        rows.reshape(-1)[: len(stream)] = stream
+        self.driver.write_window("instructions", rows.view("<u4"))
+        self.driver.write_window("data", data)
+
+    def run(self) -> dict[str, int]:
+        assert self.driver.run(max_cycles=1000).done
+        return self.driver.counters()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_programs_lose_what_they_lose_in_the_model(name: str) -> None:
+    config, rng = CONFIGS[name], np.random.default_rng(2)
+    machine = Machine(config)
+    found = dict.fromkeys(LOSSES, 0)
+    for _ in range(3):
+        given = random_program(config, rng, 60)
+        data = numbers_at_ends(config, given.data.shape, rng)
+        machine.load(given.stream, data)
+        expected = run(config, given.stream, data.copy())
+        assert machine.run() == expected.counters
+        found = {name: count + expected.counters[name] for name, count in found.items()}
+    assert found["underflow"] and (found["overflow"] or found["nan"])
+
+
+def numbers_at_ends(
+    config: DpuConfig, shape: tuple[int, ...], rng: np.random.Generator
+) -> np.ndarray:
+    """Any bits, small numbers, and the largest ones and infinities, a third each."""
+    bits = rng.integers(0, 1 << config.width, shape, np.uint32)
+    format = config.number_format
+    ends = to_words(np.array([format.largest, format.lowest]), config.format)
+    if isinstance(format, FloatFormat):
+        ends = np.array([*ends, format.infinity, format.infinity | 1 << (config.width - 1)])
+    large = rng.choice(ends, shape).astype(np.uint32)
+    return np.choose(rng.integers(0, 3, shape), [bits, bits & 7, large])
+
+
+def overflowing(config: DpuConfig) -> tuple[np.ndarray, np.ndarray]:
+    """A program whose last instruction adds the largest numbers at the top of each tree."""
+    top = config.depth
+    loads = [load(0, *range(config.banks)), *[NOP] * config.load_latency]
+    compute = Instruction(
+        Opcode.EXEC,
+        reads=dict.fromkeys(range(config.banks), 0),
+        lanes={lane: lane for lane in range(config.banks)},
+        operations={
+            (tree, layer, place): PeOp.ADD if layer == top else PeOp.PASS_LEFT
+            for tree in range(config.trees)
+            for layer in range(1, top + 1)
+            for place in range(config.tree_inputs >> layer)
+        },
+    )
+    largest = config.number_format.largest
+    data = np.zeros((config.data_rows, config.banks), np.uint32)
+    data[0] = to_words(np.full(config.banks, largest), config.format)
+    return program(config, [*loads, compute, HALT]), data
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_last_results_count_and_each_run_counts_anew(name: str) -> None:
+    config = CONFIGS[name]
+    machine = Machine(config)
+    machine.load(*overflowing(config))
+    for _ in range(2):
+        counters = machine.run()
+        assert [counters[name] for name in LOSSES] == [0, config.trees, 0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_stopped_run_leaves_under_way_is_not_the_next_ones(name: str) -> None:
+    config = CONFIGS[name]
+    machine = Machine(config)
+    machine.load(*overflowing(config))
+    for cycles in range(config.run_cycles(4 + config.load_latency)):
+        machine.driver.start()
+        for _ in range(cycles):
+            machine.port.step()
+        machine.driver.stop()
+        counters = machine.run()
+        assert [counters[name] for name in LOSSES] == [0, config.trees, 0]
