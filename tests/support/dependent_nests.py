@@ -74,6 +74,7 @@ BODIES: dict[str, str] = {
     "overwrites at loaded places": _rows("n", "a[i[k]] = x[k]"),
     # Of order two, and by several statements.
     "order two": _rows("2, n", "a[k] = a[k - 1] + a[k - 2] + x[k]"),
+    "order two, of nothing else": _rows("2, n", "a[k] = a[k - 1] + a[k - 2]"),
     "order two, weighted": _rows("2, n", "a[k] = 0.5 * a[k - 2] + x[k] * a[k - 1]"),
     "order two, ahead": _rows("n - 2", "a[k] = a[k + 1] + a[k + 2] + x[k]"),
     "both sides": _rows("1, n - 1", "a[k] = a[k - 1] + a[k + 1] + x[k]"),
@@ -213,14 +214,8 @@ BODIES: dict[str, str] = {
 """Of nests, by what is particular to them."""
 
 
-BODIES_COUPLED = {"only what is written": _rows("2, n", "a[k] = a[k - 1] + a[k - 2]")}
-"""Of nests that read nothing else."""
-
-
 def dependent_nest(name: str) -> Nest:
-    return read_source(
-        _HEAD + indent({**BODIES, **BODIES_COUPLED}[name], "    ") + "\n", "dependent.py"
-    )
+    return read_source(_HEAD + indent(BODIES[name], "    ") + "\n", "dependent.py")
 
 
 def dependent_values(seed: int, n: int = 13, m: int = 11) -> dict[str, np.ndarray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
 from tests.support.dependent_nests import BODIES, dependent_nest, dependent_values
@@ -18,7 +17,7 @@ QUICK = (
     "less far than lanes",
     "as far as lanes",
     "reads the first",
-    "order two",
+    "order two, of nothing else",
     "two arrays, one behind the other",
     "a sum stored, and then overwritten",
     "lengths to offsets",
@@ -52,11 +51,3 @@ def _check(name: str, levels: tuple[int, ...] | range, is_given: bool) -> None:
         for opt in levels:
             check(nest, values, CONFIG, opt, reassociate=reassociate)
         check(nest, values, CONFIG, coupled=True, reassociate=reassociate)
-
-
-def test_a_nest_that_only_coupled_code_runs():
-    """All that it reads it writes."""
-    nest, values = dependent_nest("only what is written"), dependent_values(1)
-    with pytest.raises(WorkloadError, match="cannot be decoupled; --coupled runs it"):
-        check(nest, values, CONFIG)
-    check(nest, values, CONFIG, coupled=True)
