@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import IO
 
-_held: list[tuple[TextIO, str]] | None = None
+_held: list[tuple[IO[str], str]] | None = None
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def held_lines() -> Iterator[Callable[[], None]]:
         _held = before
 
 
-def print_or_hold(file: TextIO, line: str, *, is_terminal: bool) -> None:
+def print_or_hold(file: IO[str], line: str, *, is_terminal: bool) -> None:
     if _held is None or is_terminal:
         _print(file, line)
     else:
@@ -33,7 +33,7 @@ def _print_held() -> None:
         _print(*_held.pop(0))
 
 
-def _print(file: TextIO, line: str) -> None:
+def _print(file: IO[str], line: str) -> None:
     with suppress(OSError):  # nobody reads it
         file.write(line)
         file.flush()

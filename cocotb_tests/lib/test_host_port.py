@@ -16,7 +16,7 @@ from cocotb_tests.lib.host_port import (
     write_requests,
 )
 from cocotb_tests.lib.run import run_cocotb
-from hw.lib.memory_map import MAGIC, VERSION, Register
+from hw.lib.memory_map import MAGIC, VERSION, CommonCause, Register
 from sw.runtime.host import AcceleratorError, HostDriver, HostError, HostTimeoutError, Status
 from tests.support.adder import (
     CYCLES,
@@ -73,8 +73,28 @@ async def a_run_shows_in_every_register(dut):
         assert driver.counters() == {"starts": 1, "rows": 5}
 
     await use_driver(port, memory_map(), DIGEST, use)
-    words = await port.exchange(read_requests(0, 12))
-    assert words[Register.CONTROL :].tolist() == [0, 3 << 8, 5, 12, 0, 1, 0, 5, 0]
+    words = await port.exchange(read_requests(0, 14))
+    limit = [0, 0]  # is written only
+    assert words[Register.CONTROL :].tolist() == [0, 3 << 8, 5, 12, 0, *limit, 1, 0, 5, 0]
+
+
+@cocotb.test()
+async def a_run_ends_at_its_limit_until_a_clear(dut):
+    port = await open_port(dut)
+
+    def use(driver: HostDriver) -> None:
+        driver.write_window("table", random_table())
+        driver.limit(CYCLES)
+        assert driver.run(10 * CYCLES) == DONE
+        driver.limit(CYCLES - 1)
+        text = error_text(lambda: driver.run(10 * CYCLES), AcceleratorError)
+        assert text == f"stopped after {CYCLES} cycles: error 255 (CYCLE_LIMIT), detail 0"
+        driver.start()
+        assert driver.status() == Status(False, False, CommonCause.CYCLE_LIMIT, 0)
+        driver.clear()
+        assert driver.run(10 * CYCLES) == DONE
+
+    await use_driver(port, memory_map(), DIGEST, use)
 
 
 @cocotb.test()
@@ -156,7 +176,7 @@ async def addresses_without_a_word_read_0_and_take_nothing(dut):
         driver.write_window("table", np.full((ROWS, WORDS), 7))
         driver.write_window("narrow", np.full((NARROW_ROWS, NARROW_WORDS), 9))
         absent = [
-            13,  # between counters and windows
+            15,  # between counters and windows
             TABLE.base + WORDS,  # padding of a row
             TABLE.base + ROWS * TABLE.stride,  # a row beyond the last
             NARROW.base - 1,

@@ -7,34 +7,43 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.nest import (
+    AugmentedStore,
+    Constant,
+    Fiber,
+    Load,
+    Nest,
+    Store,
+    Variable,
+)
 from sw.workloads.loops.scalar_type import ScalarType
 
 _START = 1 << 16
 """Cycles of programs that have next to nothing to do, and of caches that are written back."""
 
 _OPERATION = 32
-"""Cycles of an operation that is not on memory: a division."""
-
-_TIMES = 4
-"""Instructions for each of the source's operations, in a row, none overlapping another."""
+"""Cycles of an operation, more than a division's."""
 
 
 def most_cycles(nest: Nest, iterations: int, latency: int, line_cycles: int) -> int:
     """Of a program that does ``iterations`` of the nest's loops, see ``sw.golden.loops.Counted``:
-    as if each did all that the source has, one after the other, and everything waited for memory.
+    as if each did all that the source has, one after the other, and each access to an array waited
+    for main memory, from which a line comes and to which another goes.
 
     ``latency``: cycles from a request to main memory to its answer; ``line_cycles``: in which a
     line is moved.
     """
-    operation = _TIMES * (latency + 2 * line_cycles + _OPERATION)
-    return _START + (iterations + 1) * _nodes(nest) * operation
+    operations, accesses = _counts(nest)
+    cycles = operations * _OPERATION + accesses * (latency + 2 * line_cycles)
+    return _START + (iterations + 1) * cycles
 
 
 @cache
-def _nodes(nest: Nest) -> int:
-    """Statements, and operations, of the nest's source."""
-    return sum(1 for _ in _walk(nest.body))
+def _counts(nest: Nest) -> tuple[int, int]:
+    """Statements and operations of the nest's source, and accesses to arrays among them."""
+    found = [part for part in _walk(nest.body) if not isinstance(part, Constant | Variable)]
+    accesses = sum(isinstance(part, Load | Store | Fiber) for part in found)
+    return len(found), accesses + 2 * sum(isinstance(part, AugmentedStore) for part in found)
 
 
 def _walk(part: Any) -> Iterator[Any]:

@@ -26,6 +26,7 @@ from sw.compiler.sram_compute.sections import program_of
 from sw.program.program import Program
 from sw.program.tensor_spec import TensorSpec
 from sw.runtime.device import Device
+from sw.runtime.tmu.model import access
 from sw.workloads.dag.generate import random_dag
 from tests.support.commands import gnarl, refusal
 
@@ -176,6 +177,16 @@ def test_programs_of_the_tmu_end(cases, name, backend):
     program = tmu_programs(found)[name]
     assert found.stops(program, max_cycles=20_000) == 20_000
     assert found.stops(program) < 1_000_000
+
+
+def test_the_model_holds_no_more_words_than_it_has_memory_for(cases, monkeypatch):
+    monkeypatch.setattr(access, "MOST_HELD", 1000)
+    found = cases("tmu", "model")
+    text = (
+        "the access unit gives more than 1000 words, tokens and requests: the model holds no more"
+    )
+    with pytest.raises(ProgramError, match=text):
+        found.device.run(tmu_programs(found)["queue"], found.inputs)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -25,6 +25,9 @@ from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model.line_requests import LineRequests
 
+MOST_HELD = 1 << 24
+"""Of words, tokens and requests, all of which the model holds until its end: 1 GiB and more."""
+
 _WORD = 0xFFFF_FFFF
 
 _TOKENS, _DATA = -1, -2
@@ -130,6 +133,12 @@ class _Traversal:
         self._spent[part] += 1
         if self._spent[part] > self._max_cycles:
             raise CycleLimitError(self._max_cycles)
+        output = self._output
+        if len(output.words) + len(output.tokens) + len(output.requests) > MOST_HELD:
+            raise GnarlError(
+                f"the access unit gives more than {MOST_HELD} words, tokens and requests: the "
+                "model holds no more"
+            )
 
     def _happens(self, place: int, event: Event) -> None:
         for step in self._program.layers[place].events.get(event, ()):
