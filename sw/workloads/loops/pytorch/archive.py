@@ -9,6 +9,7 @@ of the file.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,10 @@ DTYPES = {
     35: "uint64",
 }
 """Types of elements by their numbers in such a file."""
+
+
+_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
+"""Whose code a pickle would run, as PyTorch says it."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +111,10 @@ class _Archive:
         try:
             return torch.load(octets, map_location="cpu", weights_only=True)
         except Exception as error:  # of many types
-            text = one_line(error).partition("WeightsUnpickler error: ")
+            found = _GLOBAL.search(one_line(error))
+            reason = f"has {short(found[1])}" if found else "cannot be read"
             raise WorkloadError(
-                f"{name}: must be a pickle of tensors, numbers and their containers alone, as "
-                f"torch.load reads it with weights_only: {short(text[2] or text[0], 200)}"
+                f"{name}: {reason}: must be a pickle of tensors, numbers and their containers alone"
             ) from error
 
     def _plain(self, value: Any, name: str) -> Any:
