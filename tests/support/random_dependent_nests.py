@@ -57,14 +57,14 @@ class RandomDependentNest:
 
     exact
         whether sums and products are of small whole numbers, which have no rounding.
-    loads_indices
-        whether accesses are at places that other arrays have.
+    owns
+        whether most iterations write elements of their own, as all do that stream engines run.
     """
 
-    def __init__(self, random: Random, *, exact: bool = False, loads_indices: bool = True) -> None:
+    def __init__(self, random: Random, *, exact: bool = False, owns: bool = False) -> None:
         self._random = random
         self._exact = exact
-        self._loads_indices = loads_indices
+        self._owns = owns
         self._written = random.sample(list(_WRITTEN), random.randint(1, 3))
         self._is_plain = random.random() < 0.6
         self._loops = 0
@@ -144,6 +144,8 @@ class RandomDependentNest:
             self._statement(scope, depth)
 
     def _statement(self, scope: tuple[_Counter, ...], depth: int) -> None:
+        if self._owns and self._random.random() < 0.9:
+            return self._own(scope, depth)
         kinds: list[Callable[[tuple[_Counter, ...], int], None]] = [self._store] * 6
         kinds += [self._carried, self._through, self._local, self._number]
         if depth < 5:
@@ -155,6 +157,16 @@ class RandomDependentNest:
         place = (self._near if self._is_plain else self._place)(array, scope)
         operator = self._one("=", "=", "+=", "-=", *(["*="] if not self._exact else []))
         self._add(depth, f"{place} {operator} {self._value(scope)}")
+
+    def _own(self, scope: tuple[_Counter, ...], depth: int) -> None:
+        extents = "".join(each.extent for each in scope)
+        fitting = {"n": "ab", "nm": "cd", "mn": "cd", "nn": "g"}.get(extents, "".join(_WRITTEN))
+        operator = self._one("=", "=", "+=")
+        place, value = self._near(self._one(*fitting), scope), self._value(scope)
+        if self._random.random() < 0.2:
+            self._add(depth, f"if {self._condition(scope)}:")
+            depth += 1
+        self._add(depth, f"{place} {operator} {value}")
 
     def _carried(self, scope: tuple[_Counter, ...], depth: int) -> None:
         """From an iteration before to this one, or to one behind it, of any loop; or of two."""
@@ -283,7 +295,7 @@ class RandomDependentNest:
             return f"{extent} {random.choice(('- 1', f'+ {PADDING - 1}'))} - {counter.name}"
         if kind < 0.8:
             return f"{counter.name} + t"
-        if depth < 2 and self._loads_indices:
+        if depth < 2:
             return f"{random.choice(_INDICES[extent])}[{self._index(extent, scope, depth + 1)}]"
         return counter.name
 

@@ -54,6 +54,7 @@ class _Lowering:
         self._cases: list[tuple[str, CallbackOp | ToggleOp]] = []
         self._starts: list[CallbackOp] = []
         self._ends: list[CallbackOp] = []
+        self._needed = _needed(function)
 
     def run(self) -> None:
         operations = list(self._function.body.block.ops)
@@ -82,7 +83,7 @@ class _Lowering:
         operations = list(loop.body.block.ops)
         inner = next((each for each in operations if isinstance(each, LOOPS)), None)
         for operation in operations:
-            if isinstance(operation, AluStrOp | MemStrOp):
+            if operation in self._needed and isinstance(operation, AluStrOp | MemStrOp):
                 self._access.add(operation)
         self._events(_before(operations, inner), depth, Event.ITERATION)
         if inner is not None:
@@ -229,6 +230,18 @@ def _words(stream: SSAValue | None) -> int:
     loop = owner.parent_op()
     assert isinstance(loop, MergeOp)
     return len(loop.coordinates)
+
+
+def _needed(function: func.FuncOp) -> set[Operation]:
+    """Streams of which something else is made than other streams that nothing needs: hardware
+    brings what it does not queue to where other streams are."""
+    found: set[Operation] = set()
+    for operation in reversed(list(function.walk())):
+        if isinstance(operation, AluStrOp | MemStrOp):
+            users = {use.operation for use in operation.stream.uses}
+            if any(each in found or not isinstance(each, AluStrOp | MemStrOp) for each in users):
+                found.add(operation)
+    return found
 
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:

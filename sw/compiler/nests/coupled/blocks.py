@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.coupled.block_cost import LONG, best_counts, work_of
-from sw.compiler.nests.coupled.places import place_of
+from sw.compiler.nests.dependences.orders import are_apart
 from sw.compiler.nests.dialects.slc import SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.execute.unroll import BLOCK
@@ -96,7 +96,6 @@ def _is_apart(loop: scf.ForOp) -> bool:
     bounds of its own, or branches."""
     if iterations_of(loop) is None or loop.results:
         return False
-    counter = loop.body.block.args[0]
     for each in loop.body.walk():
         if isinstance(each, scf.ForOp):
             bounds = [one for one in each.operands if constant_of(one) is None]
@@ -104,31 +103,7 @@ def _is_apart(loop: scf.ForOp) -> bool:
                 return False
         elif each.regions:
             return False
-    for array in written_arrays(loop):
-        accesses = [
-            each
-            for each in loop.body.walk()
-            if isinstance(each, (*LOADS, *STORES)) and array_of(each) is array
-        ]
-        if not _tell(accesses, counter, loop):
-            return False
-    return are_private(loop)
-
-
-def _tell(accesses: Sequence[Operation], counter: SSAValue, loop: scf.ForOp) -> bool:
-    """Whether one of the indices, the same of all accesses, is another one in each iteration."""
-    places = [place_of(each) for each in accesses]
-    for dimension, index in enumerate(places[0].indices):
-        others = set(index.terms) - {counter}
-        if counter not in index.terms or any(is_defined_inside(each, loop) for each in others):
-            continue
-        if any(place.indices[dimension] != index for place in places):
-            continue
-        is_last = dimension == len(places[0].indices) - 1
-        width = max(place.width for place in places) if is_last else 1
-        if abs(index.terms[counter]) * trips(loop).step >= width:
-            return True
-    return False
+    return are_apart(loop) and are_private(loop)
 
 
 def _jam(loop: scf.ForOp, count: int) -> None:

@@ -8,6 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from sw.compiler.nests.dependences.orders import may_permute
 from sw.compiler.nests.execute.affine import Affine, affine_of
 from sw.compiler.nests.operations import ADDRESSES
 from sw.compiler.nests.values import body_like, counted, is_defined_inside, iterations_of, trips
@@ -31,7 +32,7 @@ def interchange(module: ModuleOp) -> ModuleOp:
         if len(band) > 1 and loop not in done:
             done |= set(band)
             order = _order(band)
-            if order != list(range(len(band))):
+            if order != list(range(len(band))) and may_permute(band):
                 _rebuild(band, order)
     return module
 

@@ -46,6 +46,13 @@ def allows_vectors(loop: Operation, lanes: int = MOST, late: Collection[Operatio
     return True
 
 
+def are_apart(loop: Operation) -> bool:
+    """Whether no two iterations of a loop touch one word that one of them writes: they may come in
+    any order, and side by side. O(accesses squared)."""
+    found = [distances_in(loop, *each) for each in conflicts(list(accesses_in(loop)))]
+    return not any(gone.meet(1, MOST) or gone.meet(-MOST, -1) for gone in found)
+
+
 def may_permute(loops: Sequence[Operation]) -> bool:
     """Whether loops, each but the first all that the one before it does, may come in any order: no
     two accesses of one word, one a store, change their order. O(accesses squared x loops)."""

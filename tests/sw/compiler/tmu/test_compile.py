@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError
+from hw.tmu.access_isa import StreamKind
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
 from sw.compiler.tmu.sections import access_of
@@ -150,6 +151,24 @@ def test_scalars(name: str, opt: int):
         values["x"] = values["x"][0]
     inputs = {each: values[each] for each in (*source.arrays, *source.scalars)}
     check(source, inputs, CONFIG, opt)
+
+
+@pytest.mark.parametrize("opt", LEVELS)
+def test_nothing_is_streamed_that_nothing_needs(opt: int):
+    """The row of a stream that is not queued is another one's."""
+    text = (
+        "def f(s: float32, t: int32, x: float32[n], a: float32[n]):\n    u = s\n"
+        "    for j in range(t):\n        for i in range(n):\n            a[i] += x[i]\n"
+    )
+    values = {"s": np.float32(-1), "t": np.int32(2), "x": np.ones(5, np.float32)}
+    run = check(nest(text), values, CONFIG, opt)
+    streams = [
+        stream
+        for layer in access_of(run.program.launches[0]).layers
+        for unit in layer.units
+        for stream in unit.streams
+    ]
+    assert all(each.queued for each in streams if each.kind == StreamKind.MEMORY)
 
 
 @pytest.mark.parametrize("opt", LEVELS)
