@@ -38,9 +38,6 @@ ROWS = HALF + 1
 MASKS = ROWS
 """Results for mask register m go to row ``MASKS`` + m."""
 
-UNDEFINED = 0xDEAD_BEEF
-"""What vector registers hold before they are written: in RTL, what an earlier run has left."""
-
 NOWHERE = -1
 
 (
@@ -127,9 +124,8 @@ class State(NamedTuple):
 
 
 def begin(lanes: int) -> State:
-    """Before the first instruction."""
+    """Before the first instruction: all registers are 0, and have no lanes but ``ALL_LANES``."""
     rows = np.zeros((ROWS, lanes), np.uint32)
-    rows[VECTORS : VECTORS + VECTOR_REGISTERS] = UNDEFINED
     masks = np.zeros(MASK_REGISTERS, np.int64)
     masks[ALL_LANES] = (1 << lanes) - 1
     return State(rows, masks, np.zeros((LOOP_DEPTH, 3), np.int64), np.zeros(_DONE + 1, np.int64))

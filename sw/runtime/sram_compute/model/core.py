@@ -6,7 +6,7 @@ import numpy as np
 
 from hw.lib.execute_isa import INSTRUCTION_WORDS
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
+from hw.sram_compute.memory_map import CORE_CAUSES, WATCHDOG_CYCLES, ErrorCause
 from sw.execute_timing.core import CoreTime
 from sw.execute_timing.fields import fields_of_words
 from sw.execute_timing.lines import empty_lines
@@ -71,6 +71,8 @@ class CoreRuns:
         except execute.FaultError as error:
             raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
         except execute.DeadlockError as error:
+            # The hardware waits for as long before it says so.
+            require_cycles(time.issued + WATCHDOG_CYCLES, self._max_cycles)
             raise StoppedError(ErrorCause.DEADLOCK, place) from error
         except execute.EndlessError as error:
             raise CycleLimitError(self._max_cycles) from error
