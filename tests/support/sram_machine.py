@@ -21,6 +21,10 @@ MORE_LINES = 160
 """Lines of memory that programs here may read and write, from ``FIRST_LINE`` on."""
 
 
+MOST_CYCLES = 30_000
+"""Of a run: damage may make it long."""
+
+
 class End(NamedTuple):
     """``memory``: the lines from ``FIRST_LINE`` on, as octets; empty where the run stopped, with
     ``error``."""
@@ -42,7 +46,7 @@ def ending(device: Device[Any], given: Program, seed: int) -> End:
     """Of a run on random lines. Errors are named as the model does it."""
     lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
     try:
-        found = device.run(given, {"lines": lines})
+        found = device.run(given, {"lines": lines}, max_cycles=MOST_CYCLES)
     except ProgramError as error:
         return End(b"", None, _cause(str(error)))
     return End(found.outputs["results"].tobytes(), found.cycles, "")
@@ -51,6 +55,8 @@ def ending(device: Device[Any], given: Program, seed: int) -> End:
 def _cause(text: str) -> str:
     """Of the machine itself, not of the model that it was compared with."""
     own = text.partition("; model ")[0]
+    if "did not end within" in own:
+        return "CYCLES"
     names = re.findall(r"[A-Z][A-Z_]{3,}", own)
     return names[0] if names else own
 

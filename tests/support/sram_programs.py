@@ -10,9 +10,12 @@ import numpy as np
 
 from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing
+from hw.lib.execute_isa import Instruction
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, Opcode
 from hw.sram_compute.program import Command, assemble, command, decode, numbers
+from tests.support.core_programs import computing_program
 
 FIRST_LINE = 64
 """Of arrays: programs lie before it."""
@@ -65,6 +68,22 @@ def damaged_program(config: SramConfig, seed: int) -> np.ndarray:
     if chance.random() < 0.03:
         units[chance.randrange(len(units))] = [chance.getrandbits(32) for _ in range(UNIT_WORDS)]
     return units[: FIRST_LINE * 4]
+
+
+def damaged_core_program(config: SramConfig, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Units of a ``CORE`` and an ``END``, and the core's instructions, uint32 [n, words of one]: a
+    random program, of which some words are any. It may not end."""
+    chance = random.Random(seed)
+    given = computing_program(seed, config.core_lanes, length=40, memory_words=1024)
+    words = given.instructions[: config.core_instructions].copy()
+    for _ in range(chance.randrange(4)):
+        row, word = chance.randrange(len(words)), chance.randrange(words.shape[1])
+        words[row, word] ^= np.uint32(1 << chance.randrange(32))
+    if chance.random() < 0.1:
+        row = chance.randrange(len(words))
+        words[row] = Instruction(ExecuteOpcode.JUMP, immediate=row).words()
+    first = command(Opcode.CORE, first=chance.choice((0, 0, 0, 1, 40)))
+    return assemble([first, command(Opcode.END)]), words
 
 
 def _any_command(chance: random.Random) -> Command:

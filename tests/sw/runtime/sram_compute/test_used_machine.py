@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
 from cocotb_tests.sram_compute.programs import clearing
+from hw.lib.errors import CapacityError
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Opcode, Second
@@ -17,7 +19,12 @@ from hw.sram_compute.program import Command, assemble, command
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from tests.support.sram_machine import MORE_LINES, End, ending, program
-from tests.support.sram_programs import FIRST_LINE, damaged_program, right_program
+from tests.support.sram_programs import (
+    FIRST_LINE,
+    damaged_core_program,
+    damaged_program,
+    right_program,
+)
 
 NAMED = load_configuration("sram_b2", ["banks=1", "arrays=2", "formats=[]"])
 CONFIG = NAMED.config
@@ -106,3 +113,17 @@ def test_programs_one_after_the_other(used: Device[Any], first: int, count: int)
                 units = assemble(right_program(CONFIG, seed))
             given = program(CONFIG, units)
             assert ending(used, given, seed) == ending(fresh, given, seed), seed
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [(64, 163, 169, 224), pytest.param(range(100), marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
+def test_programs_of_the_core_one_after_the_other(used: Device[Any], seeds: Sequence[int]):
+    """The few begin behind what writes their vector registers."""
+    with Device(NAMED, "model") as fresh:
+        for seed in seeds:
+            with suppress(CapacityError):  # words that are no instruction
+                given = program(CONFIG, *damaged_core_program(CONFIG, seed))
+                assert ending(used, given, seed) == ending(fresh, given, seed), seed
