@@ -17,7 +17,7 @@ from amaranth.lib import data
 
 from hw.lib import execute_assembly, execute_isa
 from hw.lib.memory_map import CommonCause
-from hw.tmu import access_isa
+from hw.tmu import access_isa, access_rules
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import (
     ACCESS_EVENTS,
@@ -39,12 +39,14 @@ def manual(config: TmuConfig) -> str:
     """The manual as Markdown, with the memory map of ``config``."""
     parts = [
         "# The TMU's programs\n\nWritten by `python -m manual.tmu` from `hw/tmu/access_isa.py`, "
-        "`memory_map.py`, `hw/lib/execute_isa.py` and `execute_assembly.py`; a test compares. "
+        "`access_rules.py`, `memory_map.py`, `hw/lib/execute_isa.py` and `execute_assembly.py`; a "
+        "test compares. "
         "[tmu.md](tmu.md) explains how the units work together.",
         "## The access unit\n\n" + _text(access_isa),
         *(_enumeration(access_isa, name) for name in _ACCESS_ENUMS),
         "### Rows\n\nFields from bit 0 up, in words of 32 bits, the lowest first.",
         *(_layout(name, getattr(access_isa, name)) for name in _ACCESS_ROWS),
+        "### Rules\n\n" + _listed(access_rules),
         "## The execute unit\n\n" + _text(execute_isa),
         *(_enumeration(execute_isa, name) for name in ("Opcode", "Source", "Fault")),
         "### Encoding\n\nFields from bit 0 up.",
@@ -60,6 +62,17 @@ def _text(documented: object) -> str:
     """A docstring without its first line, as Markdown."""
     lines = (inspect.getdoc(documented) or "").split("\n", 2)
     return _markdown(lines[2] if len(lines) > 2 else lines[0])
+
+
+def _listed(documented: object) -> str:
+    """As ``_text``, of a docstring with a list."""
+    blocks = (inspect.getdoc(documented) or "").split("\n\n")[1:]
+    return "\n\n".join(
+        "\n".join(f"- {_markdown(item)}" for item in re.split(r"(?:^|\n)- ", block)[1:])
+        if block.startswith("- ")
+        else _markdown(block)
+        for block in blocks
+    )
 
 
 def _markdown(text: str) -> str:

@@ -6,7 +6,8 @@ lane. Integers are two's complement of 32 bits and wrap; floating point is float
 ``hw.lib.arithmetic`` has it. Addresses, counts of ``LOOP``, ``FIRST_LANES`` and ``LANES``, and what
 branches compare are scalars whatever ``vector`` says: ``REGISTER`` there is a scalar register, and
 ``DEQUEUE`` takes one word. Instructions mean what they do one after the other; a unit may overlap
-them. Source: Ember, sections IV and VI.D.
+them. Registers are 0 at the start of a run, except for mask register 0, which has all lanes.
+Source: Ember, sections IV and VI.D.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hw.lib.enum import EnumType, IntEnum
 SCALAR_REGISTERS = 32
 """All 0 at the start of a run."""
 VECTOR_REGISTERS = 32
-"""Undefined at the start of a run."""
+"""All 0 at the start of a run."""
 MASK_REGISTERS = 4
 """Mask register 0 has all lanes set, and is never written."""
 
@@ -153,6 +154,9 @@ CONTROL = (
     Opcode.LOOP,
 )
 """Opcodes that say which instruction comes next."""
+
+TARGETS = tuple(each for each in CONTROL if each not in (Opcode.HALT, Opcode.JUMP_TOKEN))
+"""Those whose ``immediate`` names it."""
 
 
 class Fault(IntEnum, metaclass=EnumType, shape=2):

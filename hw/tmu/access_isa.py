@@ -103,8 +103,7 @@ class Event(IntEnum, metaclass=EnumType, shape=2):
 
 
 class EventKind(IntEnum, metaclass=EnumType, shape=3):
-    """What a step of an event does. Layers that it names are in an iteration when it happens: else
-    it waits for ever, and the run ends with ``DEADLOCK``.
+    """What a step of an event does.
 
     ``WORD``: puts the word of stream ``stream`` of unit ``lane`` of layer ``layer`` into the data
     queue, as it is in that layer's current iteration. ``VECTOR``: that of all lanes, 0 in those

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,8 @@ class AccessProgram:
     ) -> AccessProgram:
         """Inverse of ``rows``; layers end before the first that is ``OFF``.
 
-        Raises ``ValueError`` for a mode, kind, operation or source that is none, and a stride of 0.
+        Raises ``ValueError`` for a mode, kind, operation or source that is none, a stride of 0,
+        more units than lanes, and steps that are no rows.
         """
         layers = []
         for place, row in enumerate(rows["layers"]):
@@ -146,6 +148,10 @@ class AccessProgram:
             if found["mode"] == Mode.OFF:
                 break
             units = []
+            if found["units"] > config.lanes:
+                raise ValueError(
+                    f"layer {place}: units = {found['units']}: must be at most {config.lanes}"
+                )
             for lane in range(found["units"]):
                 first = stream_row(config, place, lane, 0)
                 streams = [
@@ -159,10 +165,7 @@ class AccessProgram:
                     raise ValueError(f"layer {place}, unit {lane}: stride = 0: must be at least 1")
                 units.append(Unit(**unit, streams=tuple(streams)))
             events = {
-                event: tuple(
-                    EventStep(**_fields(isa.EVENT, row))
-                    for row in rows["events"][steps["first"] : steps["first"] + steps["count"]]
-                )
+                event: _steps(rows["events"], f"layer {place}, {event.name}", **steps)
                 for event, steps in zip(Event, found["steps"], strict=True)
                 if steps["count"]
             }
@@ -176,13 +179,27 @@ _KINDS = {isa.STREAM: StreamKind, isa.EVENT: EventKind}
 _FLAGS = ("accumulates", "ordered", "queued", "cached", "temporal")
 
 
-def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> dict[str, Any]:
-    bits = layout.from_bits(sum(int(word) << 32 * place for place, word in enumerate(row)))
+def _steps(
+    rows: npt.NDArray[np.uint32], place: str, first: int, count: int
+) -> tuple[EventStep, ...]:
+    if first + count > len(rows):
+        raise ValueError(
+            f"{place}: steps {first} to {first + count - 1}: must be below {len(rows)}, the rows"
+        )
+    return tuple(EventStep(**_fields(isa.EVENT, row)) for row in rows[first : first + count])
+
+
+def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> Mapping[str, Any]:
+    return _fields_of_row(layout, int.from_bytes(row.astype("<u4").tobytes(), "little"))
+
+
+@lru_cache(maxsize=1 << 12)
+def _fields_of_row(layout: data.StructLayout, bits: int) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
-    for name, member in layout.members.items():
-        value = bits[name]
-        if isinstance(member, data.StructLayout):
-            found[name] = Operand(Source(value["source"]), value["lane"], value["stream"])
+    for name, shift, width in _places(layout):
+        value = bits >> shift & (1 << width) - 1
+        if isinstance(layout[name].shape, data.StructLayout):
+            found[name] = _operand(value)
         elif name == "kind":
             found[name] = _KINDS[layout](value)
         elif name == "operation":
@@ -190,12 +207,31 @@ def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> dict[str,
         elif name == "mode":
             found[name] = Mode(value)
         elif name == "steps":
-            found[name] = [{"first": one["first"], "count": one["count"]} for one in value]
+            found[name] = [
+                _fields_of_bits(isa.STEPS, value >> place * isa.STEPS.size)
+                for place in range(len(Event))
+            ]
         elif name in _FLAGS:
             found[name] = bool(value)
         elif name != "padding":
-            found[name] = int(value)
+            found[name] = value
     return found
+
+
+@cache
+def _places(layout: data.StructLayout) -> list[tuple[str, int, int]]:
+    """Of each field its name, its first bit and how many it has."""
+    return [(name, field.offset, field.width) for name, field in layout]
+
+
+def _fields_of_bits(layout: data.StructLayout, bits: int) -> dict[str, int]:
+    return {name: bits >> shift & (1 << width) - 1 for name, shift, width in _places(layout)}
+
+
+@cache
+def _operand(bits: int) -> Operand:
+    found = _fields_of_bits(isa.OPERAND, bits)
+    return Operand(Source(found["source"]), found["lane"], found["stream"])
 
 
 def _values(row: Any, *without: str) -> dict[str, Any]:
@@ -207,9 +243,19 @@ def _values(row: Any, *without: str) -> dict[str, Any]:
 
 
 def _words(layout: data.StructLayout, values: Mapping[str, Any]) -> list[int]:
-    wrapped = {
-        name: value & 0xFFFF_FFFF if isinstance(value, int) else value
-        for name, value in values.items()
-    }
-    bits = layout.const(wrapped).as_bits()
+    bits = _bits(layout, values)
     return [bits >> shift & 0xFFFF_FFFF for shift in range(0, layout.size, 32)]
+
+
+def _bits(layout: data.StructLayout, values: Mapping[str, Any]) -> int:
+    bits = 0
+    for name, shift, width in _places(layout):
+        value = values.get(name, 0)
+        if name == "steps":
+            value = sum(
+                _bits(isa.STEPS, one) << place * isa.STEPS.size for place, one in enumerate(value)
+            )
+        elif isinstance(value, Mapping):
+            value = _bits(isa.OPERAND, value)
+        bits |= (value & (1 << width) - 1) << shift
+    return bits

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hw.lib.errors import ProgramError, WorkloadError, damaged_as
-from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction
+from hw.lib.execute_isa import INSTRUCTION_WORDS, TARGETS, Instruction, Opcode, Source
 from hw.lib.lines.line_size import LINE_WORDS
+from hw.tmu import access_rules
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import memory_map
 from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
+from sw.execute_timing.fields import fields_of_words
 from sw.program.program import Launch
 from sw.program.schema import Schema, Section, Sections
 from sw.program.tensor_spec import TensorSpec
@@ -84,19 +87,51 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
         end = base + words_of(found.specs[name])
         if base % LINE_WORDS or base < 0 or end > config.memory_words:
             raise ProgramError(f"section 'bases': {name} must lie on lines of the memory")
+    check_units(launch)
+
+
+def check_units(launch: Launch) -> None:
+    """Raises ``ProgramError`` where rows or instructions are not what the units take."""
+    sections, config = launch.sections, TmuConfig.from_dict(launch.config)
+    _check_shapes(sections, config)
+    _check_instructions(sections["instructions"])
+    try:
+        rows = {name: sections[name] for name in ACCESS_SECTIONS}
+        access_rules.check(rows, config, len(sections["instructions"]))
+    except ProgramError as error:
+        raise ProgramError(f"access program: {error}") from error
+
+
+def _check_shapes(sections: Sections, config: TmuConfig) -> None:
+    """Rows of layers, units and streams are all there, so that none of an earlier program's is
+    left."""
     for window in memory_map(config).windows:
         rows = sections.get(window.name)
-        if rows is not None and (len(rows) > window.rows or rows.shape[1] != window.words):
+        if rows is None:
+            continue
+        is_whole = window.name in ("layers", "units", "streams")
+        is_wrong = len(rows) != window.rows if is_whole else len(rows) > window.rows
+        if is_wrong or rows.shape[1] != window.words:
             raise ProgramError(
-                f"section {window.name!r} is {list(rows.shape)}: must be at most {window.rows} "
-                f"rows of {window.words} words"
+                f"section {window.name!r} is {list(rows.shape)}: must be "
+                f"{'' if is_whole else 'at most '}{window.rows} rows of {window.words} words"
             )
-    try:
-        access_of(launch)
-        for words in sections["instructions"].tolist():
-            Instruction.decoded(tuple(words))
-    except ValueError as error:
-        raise ProgramError(f"sections of the units: {error}") from error
+
+
+def _check_instructions(words: npt.NDArray[np.uint32]) -> None:
+    """They decode, and none but these is ever reached."""
+    fields = fields_of_words(words)
+    is_none = ~np.isin(fields.opcode, list(Opcode))
+    is_beyond = np.isin(fields.opcode, TARGETS) & (fields.immediate >= len(words))
+    for number in np.flatnonzero(is_none | is_beyond | (fields.sources > max(Source)).any(axis=0)):
+        place = f"instruction {number}"
+        if is_beyond[number]:
+            target = fields.immediate[number]
+            raise ProgramError(f"{place}: target = {target}: must be below {len(words)}, their end")
+        what = "opcode" if is_none[number] else "source of an operand"
+        raise ProgramError(f"{place}: the {what} is none that there is")
+    if not len(words) or fields.opcode[-1] not in (Opcode.HALT, Opcode.JUMP, Opcode.JUMP_TOKEN):
+        raise ProgramError("instructions: the last one must be HALT, JUMP or JUMP_TOKEN")
 
 
 TMU_SCHEMA = Schema(

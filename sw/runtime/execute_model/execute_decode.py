@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hw.lib.execute_isa import (
     ALL_LANES,
     MASK_REGISTERS,
+    TARGETS,
     Fault,
     Opcode,
     Source,
@@ -41,7 +42,6 @@ from sw.runtime.execute_model.execute_loop import (
 
 _TAKEN = (Source.DEQUEUE, Source.DEQUEUE_SCALAR)
 _CONTROL = tuple(each for each in Opcode if each <= Opcode.LOOP)
-_TARGETS = tuple(each for each in _CONTROL if each not in (Opcode.HALT, Opcode.JUMP_TOKEN))
 _TO_MASK = (Opcode.FIRST_LANES, Opcode.LANES)
 _COMPARISONS = (Opcode.FLESS, Opcode.FLESS_EQUAL, Opcode.FEQUAL)
 _ACROSS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN, Opcode.EXTRACT)
@@ -71,7 +71,7 @@ def decode(fields: Fields, lanes: int) -> npt.NDArray[np.int64]:
             is_register = np.isin(source, (Source.REGISTER, Source.SCALAR))
             table[:, INCREMENTED] = np.where(is_memory & is_register, SCALARS + index, NOWHERE)
 
-    is_beyond = np.isin(opcode, _TARGETS) & (immediate >= len(opcode))
+    is_beyond = np.isin(opcode, TARGETS) & (immediate >= len(opcode))
     is_none |= np.count_nonzero(taken, axis=1) > 1
     table[:, OPCODE] = opcode
     table[is_beyond, FAULT] = Fault.CONTROL

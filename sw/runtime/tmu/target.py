@@ -14,7 +14,7 @@ from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import PASSES, compile
 from sw.compiler.tmu.listing import listing
 from sw.compiler.tmu.optimise import optimise
-from sw.compiler.tmu.sections import TMU_SCHEMA
+from sw.compiler.tmu.sections import TMU_SCHEMA, check_units
 from sw.program.program import Program
 from sw.program.rows import MachineRun, Wanted
 from sw.program.tensor_spec import Array
@@ -91,6 +91,9 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
             if len(program.launches) > 1:
                 yield f"# launch {launch.name}"
             yield from listing(launch)
+
+    def check(self, job: HostJob[Operands]) -> None:
+        check_units(job.launch)
 
     def model(self, config: TmuConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
         """Raises as ``sw.runtime.tmu.model.machine.run`` does."""

@@ -287,7 +287,7 @@ def test_offsets_that_decrease(device: Device):
 def test_events_of_layers_that_are_not_in_an_iteration(
     device: Device, model: Device, event: Event, place: int, names: int, kind: EventKind
 ):
-    """They wait for ever, on both."""
+    """They would wait for ever: refused by both."""
     workload = named_workload("embedding_bag:tiny")
     program = device.compile(workload)
     (launch,) = program.launches
@@ -297,12 +297,11 @@ def test_events_of_layers_that_are_not_in_an_iteration(
     layers[place] = replace(layers[place], events={**events, event: steps})
     rows = AccessProgram(tuple(layers)).rows(device.configuration.config)
     broken = replace(program, launches=(replace(launch, sections={**launch.sections, **rows}),))
-    with pytest.raises(ProgramError, match="DEADLOCK"):
-        device.run(broken, workload.inputs)
-    with pytest.raises(ProgramError) as caught:
-        model.run(broken, workload.inputs)
-    where = f"{event.name} of layer {place}: layer {names} is not in an iteration"
-    assert str(caught.value).endswith(f"deadlock: {where}")
+    for each in (device, model):
+        with pytest.raises(ProgramError) as caught:
+            each.run(broken, workload.inputs)
+        where = f"layer {place}, {event.name}, step 0: layer = {names}: must be "
+        assert str(caught.value).startswith(f"access program: {where}")
     assert device.verify(device.run(program, workload.inputs)).bit_exact
 
 
@@ -310,7 +309,7 @@ def test_events_of_layers_that_are_not_in_an_iteration(
     "instruction, cause",
     [
         (Instruction(Opcode.LOAD, a=Operand(), immediate=1 << 20), ErrorCause.ADDRESS),
-        (Instruction(Opcode.JUMP, immediate=1 << 20), ErrorCause.CONTROL),
+        (Instruction(Opcode.LOOP, a=Operand(), immediate=1), ErrorCause.CONTROL),
         (
             Instruction(Opcode.ADD, a=Operand(Source.DEQUEUE), b=Operand(Source.DEQUEUE)),
             ErrorCause.ENCODING,
@@ -326,3 +325,27 @@ def test_errors_of_the_execute_unit(device: Device, instruction: Instruction, ca
     with pytest.raises(ProgramError, match=cause.name):
         device.run(broken, inputs)
     assert device.verify(device.run(program, inputs)).bit_exact
+
+
+@pytest.mark.parametrize(
+    "instructions, problem",
+    [
+        (
+            [Instruction(Opcode.JUMP, immediate=2), Instruction(Opcode.HALT)],
+            "instruction 0: target = 2: must be below 2, their end",
+        ),
+        (
+            [Instruction(Opcode.HALT), Instruction(Opcode.ADD)],
+            "instructions: the last one must be HALT, JUMP or JUMP_TOKEN",
+        ),
+    ],
+)
+def test_instructions_of_an_earlier_program_are_never_reached(
+    device: Device, model: Device, instructions: list[Instruction], problem: str
+):
+    workload = named_workload("embedding_bag:tiny")
+    broken = with_instructions(device.compile(workload, coupled=True), instructions)
+    for each in (device, model):
+        with pytest.raises(ProgramError) as caught:
+            each.run(broken, workload.inputs)
+        assert str(caught.value) == problem
