@@ -16,8 +16,13 @@ from hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause
 from sw.runtime.execute_model import execute
-from sw.runtime.execute_model.execute import DeadlockError, ExecuteError, FaultError
-from sw.runtime.execute_model.output import Output
+from sw.runtime.execute_model.execute import (
+    DeadlockError,
+    ExecuteError,
+    FaultError,
+    LeftError,
+)
+from sw.runtime.execute_model.output import Output, Room
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.access_merges import random_nest
@@ -108,13 +113,16 @@ def ending(config: TmuConfig, given: Image, limit: int = _MOST_INSTRUCTIONS) -> 
         cause = ErrorCause.INDEX if is_index else ErrorCause.BOUNDS
         return Ending(cause.value, layer * config.streams + stream, memory, True)
     read = {line for _, _, line in queued.requests}
+    room = Room(config.data_words, config.control_tokens)
     try:
-        done = execute.run(given.instructions, memory, config.lanes, queued, limit)
+        done = execute.run(given.instructions, memory, config.lanes, queued, limit, room)
         cause_of, detail = 0, 0
     except FaultError as error:
         done, cause_of, detail = error.run, ErrorCause[error.fault.name].value, error.pc
     except DeadlockError as error:
         done, cause_of, detail = error.run, ErrorCause.DEADLOCK.value, 0
+    except LeftError as error:
+        done, cause_of, detail = error.run, ErrorCause.LEFT.value, 0
     except ExecuteError as error:
         done, cause_of, detail = error.run, -1, 0
     written = set(done.lines[done.uses == execute.WRITE].tolist())

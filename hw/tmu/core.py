@@ -46,6 +46,7 @@ _FAULTS = data.StructLayout(
         "execute": Fault.as_shape(),
         "pc": 17,
         "stuck": 1,
+        "left": 1,
     }
 )
 
@@ -54,7 +55,8 @@ class TmuCore(Core):
     """An access unit ahead of an execute unit, on one memory. Source: Ember, figures 3 and 6.
 
     A run begins with both units at the beginning of their programs, empty queues and caches. It
-    ends when the access unit has put all into the queues, and the execute unit has halted.
+    ends when the access unit has put all into the queues, and the execute unit has halted, which
+    has taken all of it.
 
     Members: as ``Core``, with ``memory_map(config)``.
     """
@@ -107,10 +109,13 @@ class TmuCore(Core):
         self._connect_queues(m, access, execute, queue, tokens)
         self._connect_memory(m, access, execute, hierarchy, control.busy)
 
+        finished = Signal()
         is_traversing = self._is_in_use(access) & ~access.done
+        has_left = (queue.room != config.data_words) | (tokens.room != config.control_tokens)
         m.d.comb += [
             control.works.eq(1),
-            control.finished.eq(execute.halted & ~is_traversing & hierarchy.idle),
+            finished.eq(execute.halted & ~is_traversing & hierarchy.idle),
+            control.finished.eq(finished),
             events.happens.eq(
                 Cat(
                     execute.issued,
@@ -129,14 +134,21 @@ class TmuCore(Core):
             ),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(
-                Cat(execute.issued, access.put, access.token.valid, access.request.valid).any()
-                | hierarchy.happens.any()
+                Cat(
+                    execute.issued,
+                    access.put,
+                    access.token.valid,
+                    access.request.valid,
+                    access.moves,
+                    hierarchy.happens,
+                ).any()
             ),
             faults.faults.index.eq(access.faults.any()),
             faults.faults.bounds.eq(access.disorders.any()),
             faults.faults.execute.eq(execute.fault),
             faults.faults.pc.eq(execute.fault_pc),
             faults.faults.stuck.eq(watchdog.stuck),
+            faults.faults.left.eq(finished & has_left),
         ]
         for layer in reversed(range(config.layers)):
             with m.If(access.faults[layer]):
@@ -256,4 +268,5 @@ def _ranked(faults: Any) -> list[Rank]:
         (ErrorCause.CONTROL, faults.execute == Fault.CONTROL, faults.pc),
         (ErrorCause.ADDRESS, faults.execute == Fault.ADDRESS, faults.pc),
         (ErrorCause.DEADLOCK, faults.stuck, 0),
+        (ErrorCause.LEFT, faults.left, 0),
     ]

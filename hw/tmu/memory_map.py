@@ -17,7 +17,8 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     stream. ``ENCODING``, ``CONTROL``, ``ADDRESS``: as ``execute_isa.Fault``; the detail is the
     address of the instruction. ``DEADLOCK``: nothing has moved for a while. ``BOUNDS``: an upper
     bound of an ``ordered`` unit is below the lower one; the detail is the layer x ``streams``, of
-    the unit's induction variable.
+    the unit's induction variable. ``LEFT``: both units are done, and words or tokens are left in
+    the queues. Of several errors that a run comes to, the first one in time ends it.
     """
 
     NONE = 0
@@ -27,6 +28,7 @@ class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
     ADDRESS = 4
     DEADLOCK = 5
     BOUNDS = 6
+    LEFT = 7
 
 
 WATCHDOG_CYCLES = 4096

@@ -39,8 +39,8 @@ class AccessUnit(wiring.Component):
     Members
     -------
     layers, units, descriptors, events
-        in: the program's rows; ``units`` and ``descriptors`` those of each layer's unit 0. They
-        stay the same during a run.
+        in: the program's rows, as ``access_rules.check`` takes them; ``units`` and ``descriptors``
+        those of each layer's unit 0. They stay the same during a run.
     unit_words, stream_words
         in: ``word_signature`` of ``unit_row`` and ``stream_row``, unit 0's too: of both, a word a
         cycle, before a run, through resets or not. Layers that merge go by them; rows of units that
@@ -59,6 +59,8 @@ class AccessUnit(wiring.Component):
         out: for each layer, that an upper bound is below the lower one, of an ``ordered`` unit.
     under_way
         out: lines that are asked for and not handed out.
+    moves
+        out: an iteration begins, or a coordinate is merged.
     waits
         out: a bit for each of ``WAITS``, which ``memory_map.ACCESS_EVENTS`` explains.
     done
@@ -106,6 +108,7 @@ class AccessUnit(wiring.Component):
                 "faulty": Out(data.ArrayLayout(range(streams), layers)),
                 "disorders": Out(layers),
                 "under_way": Out(range(requests + 1)),
+                "moves": Out(1),
                 "waits": Out(len(WAITS)),
                 "done": Out(1),
             }
@@ -161,6 +164,12 @@ class AccessUnit(wiring.Component):
             marshaller.room.eq(self.room),
             marshaller.token_room.eq(self.token_room),
             self.under_way.eq(requester.under_way),
+            self.moves.eq(
+                Cat(
+                    *(each.steps.valid & each.steps.ready for each in generators),
+                    *(merge.moves for merge in merges),
+                ).any()
+            ),
             self.waits.eq(
                 Cat(
                     marshaller.waits_iteration,

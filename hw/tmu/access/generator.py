@@ -84,6 +84,8 @@ class Generator(wiring.Component):
         merged = self.merged.payload
         is_busy = Signal()
         index, upper = Signal(signed(32)), Signal(signed(32))
+        # Wider than words: a step from the last induction variables does not come round.
+        reached = [index + self.unit.stride * lane for lane in range(self._lanes)]
         fiber = Signal.like(self.context.payload)
         slot = SlotCounter(m, "own", layer.slots)
         used = Signal(SLOT_BITS)
@@ -99,8 +101,8 @@ class Generator(wiring.Component):
                 ]
             with m.Else():
                 m.d.comb += [
-                    induction.eq(index + unit.stride * lane),
-                    in_use[lane].eq((induction < upper) & (is_wide if lane else 1)),
+                    induction.eq(reached[lane]),
+                    in_use[lane].eq((reached[lane] < upper) & (is_wide if lane else 1)),
                 ]
 
         # The stream whose turn it is.
@@ -230,7 +232,7 @@ class Generator(wiring.Component):
         )
         ends_iteration = iterates & has_slot & is_last & is_filled
         step = Mux(is_wide, unit.stride * self._lanes, unit.stride)
-        following = Signal.like(index)
+        following = Signal(signed(34))
         is_end = Signal()
         m.d.comb += [
             following.eq(index + step),

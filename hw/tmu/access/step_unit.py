@@ -111,7 +111,7 @@ class StepUnit(wiring.Component):
         in_use, wanted = Signal(self._lanes), Signal(self._lanes)
         room, token_room = Signal(33), Signal(33)
         lacks_data_room, lacks_token_room, lacks_store, lacks_words = (Signal() for _ in range(4))
-        reads, puts_data = Signal(), Signal()
+        reads, puts_data, puts_tail = Signal(), Signal(), Signal()
         # A store's address is read before its words: so no store is on its way when these are read.
         is_store = step.kind == EventKind.STORE
         has_address, reads_address = Signal(), Signal()
@@ -156,9 +156,10 @@ class StepUnit(wiring.Component):
             ),
             self.can.eq(reads & ~reads_address),
             back.enable.eq(reads),
+            # Behind no step there is no cycle in which it could be put.
+            puts_tail.eq(self.tail.is_token & self.asks & puts_data),
             self.did_tail.eq(
-                self.has_tail
-                & (self.tail.is_empty | (self.tail.is_token & puts_data & (token_room != 0)))
+                self.has_tail & (self.tail.is_empty | (puts_tail & (token_room != 0)))
             ),
             self.waits_words.eq(self.asks & lacks_words),
             self.waits_data_room.eq(self.asks & ~lacks_words & lacks_data_room),

@@ -16,6 +16,7 @@ from sw.execute_timing.fields import fields_of_words
 from sw.runtime.execute_model.execute_decode import decode
 from sw.runtime.execute_model.execute_loop import (
     FAULTED,
+    FULL,
     NO_TOKEN,
     NO_WORDS,
     OPCODE,
@@ -31,7 +32,7 @@ from sw.runtime.execute_model.execute_loop import (
     begin,
     follow,
 )
-from sw.runtime.execute_model.output import Output
+from sw.runtime.execute_model.output import Output, Room
 
 __all__ = [
     "PREFETCH",
@@ -109,7 +110,12 @@ class EndlessError(ExecuteError):
 
 
 class DeadlockError(ExecuteError):
-    """The unit waits for ever for words or for a token, or the access unit does at an event."""
+    """The unit waits for ever for words or for a token, or the access unit does at an event or for
+    room in a queue."""
+
+
+class LeftError(ExecuteError):
+    """Words or tokens are left in the queues at ``HALT``."""
 
 
 def run(
@@ -118,18 +124,19 @@ def run(
     lanes: int,
     queued: Output | None = None,
     limit: int = MOST_INSTRUCTIONS,
+    room: Room | None = None,
 ) -> ExecuteRun:
     """Runs ``instructions`` (uint32 [instructions, 3], ``Instruction.words`` of each, lowest word
     first) on ``memory`` (uint32 [words], writable, contiguous), which they write.
 
     ``instructions`` are all that the program's memory holds: 0, which is ``HALT``, has to be given
     where a larger memory matters. ``lanes``: words of a vector, a power of two from 2 to 16.
-    ``queued``: all that the access unit gives; nothing for programs without one. Scalar
-    registers are 0 at the start, vectors undefined.
+    ``queued``: all that the access unit gives; nothing for programs without one. ``room``: what the
+    queues hold of it at once; any amount if it is not given. Registers are 0 at the start.
 
     Raises ``FaultError`` where the unit faults, which has written ``memory`` up to there;
     ``DeadlockError`` where it takes what is never queued, and where the access unit is stuck;
-    ``ExecuteError`` where it leaves words or tokens at ``HALT``; ``EndlessError`` after ``limit``
+    ``LeftError`` where it leaves words or tokens at ``HALT``; ``EndlessError`` after ``limit``
     instructions other than ``JUMP_TOKEN``, which may take no cycle of its own.
     """
     given = Output() if queued is None else queued
@@ -137,7 +144,10 @@ def run(
     words, tokens = np.array(given.words, np.uint32), np.array(given.tokens, np.int64)
     executed = np.zeros(len(instructions), np.int64)
     no_trace = np.empty((0, trace.COLUMNS), np.int64)
-    ending = follow(table, memory, words, tokens, lanes, limit, executed, begin(lanes), no_trace)
+    puts = np.array(given.puts if room else [], np.int64)
+    held = (room.words, room.tokens) if room else (0, 0)
+    queues = words, tokens, puts, held
+    ending = follow(table, memory, *queues, lanes, limit, executed, begin(lanes), no_trace)
     done = _run_of(ending, table, executed)
     _check(ending, table, done, limit, given, len(words), len(tokens))
     return done
@@ -152,7 +162,7 @@ def traced(
     """As ``run`` of a program without an access unit: what was done, part by part, as
     ``sw.execute_timing.trace`` has it. Each part is good until the next is asked for."""
     table = decode(fields_of_words(instructions), lanes)
-    none = np.empty(0, np.uint32), np.empty(0, np.int64)
+    none = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.int64), (0, 0)
     executed, state = np.zeros(len(instructions), np.int64), begin(lanes)
     part = np.empty((trace.LONGEST, trace.COLUMNS), np.int64)
     why = PAUSED
@@ -183,6 +193,8 @@ def _check(
         raise EndlessError(pc, f"not at HALT after {limit} instructions", done)
     if given.stuck:
         raise DeadlockError(pc, f"deadlock: {given.stuck}", done)
+    if ending.why == FULL:
+        raise DeadlockError(pc, f"deadlock: no room in the queues {_behind(done)}", done)
     if ending.why == NO_TOKEN:
         raise DeadlockError(pc, f"deadlock: no token, after {done.tokens} of them", done)
     if ending.why == NO_WORDS:
@@ -190,7 +202,11 @@ def _check(
         raise DeadlockError(pc, f"deadlock: takes {taken}", done)
     if left_words or left_tokens:
         left = f"{left_words} words and {left_tokens} tokens"
-        raise ExecuteError(pc, f"HALT leaves {left} in the queues", done)
+        raise LeftError(pc, f"HALT leaves {left} in the queues", done)
+
+
+def _behind(done: ExecuteRun) -> str:
+    return f"for what comes behind {done.words} words and {done.tokens} tokens"
 
 
 def _run_of(

@@ -59,9 +59,10 @@ takes from the queue; the row of its result, or ``NOWHERE``; its mask register; 
 operands; the row of the register that it increments, or ``NOWHERE``, and by how much; its
 immediate, unsigned."""
 
-HALTED, FAULTED, NO_WORDS, NO_TOKEN, STOPPED, PAUSED = range(6)
-"""Why a run ends: at ``HALT``; with a fault; for want of words or of a token; at its limit. Or does
-not end yet: its trace is full."""
+HALTED, FAULTED, NO_WORDS, NO_TOKEN, STOPPED, PAUSED, FULL = range(7)
+"""Why a run ends: at ``HALT``; with a fault; for want of words or of a token; at its limit; because
+what it needs, or else all that is left, lies behind what the queues have no room for. Or does not
+end yet: its trace is full."""
 
 READ, WRITE, PREFETCH = range(3)
 """What is done to a line."""
@@ -102,6 +103,9 @@ _REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
 _DEPTH, _PC, _TAKEN_WORDS, _TAKEN_TOKENS, _DONE = range(5)
 """Of ``State.at``: loops that run, the next instruction, and counts; ``_DONE`` leaves out
 ``JUMP_TOKEN``."""
+
+_PUTS, _WORDS, _TOKENS = range(3)
+"""What the access unit has put into the queues: in all, words, and tokens."""
 
 
 class State(NamedTuple):
@@ -153,6 +157,8 @@ def follow(
     memory: np.ndarray,
     words: np.ndarray,
     tokens: np.ndarray,
+    puts: np.ndarray,
+    room: tuple[int, int],
     lanes: int,
     limit: int,
     executed: np.ndarray,
@@ -163,13 +169,18 @@ def follow(
     or until the ``trace`` (``sw.execute_timing.trace``) is full, and goes on from there when called
     again. One of length 0 is none.
 
-    Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is done. Stops
-    after ``limit`` instructions other than ``JUMP_TOKEN``.
+    ``puts``, int64, says in which order the access unit puts ``words`` and ``tokens`` into queues
+    of ``room`` for so many of them, as ``Output`` does; if it is empty, they are there from the
+    start. Writes ``memory`` (uint32), and counts in ``executed`` how often each instruction is
+    done. Stops after ``limit`` instructions other than ``JUMP_TOKEN``.
     """
     rows, masks, loops, at = state
     used, filled = np.empty(1024, np.int64), 0
     depth, pc, word, token, done = at
     is_traced = len(trace) > 0
+    there = np.zeros(_TOKENS + 1, np.int64)
+    if len(puts) == 0:
+        there[_WORDS], there[_TOKENS] = len(words), len(tokens)
     while True:
         if is_traced and filled == len(trace):
             at[_DEPTH], at[_PC], at[_TAKEN_WORDS], at[_TAKEN_TOKENS] = depth, pc, word, token
@@ -183,16 +194,21 @@ def follow(
         fields = table[pc]
         opcode, target, following = fields[OPCODE], fields[OFFSET], pc + 1
         flags, request = 0, 0
-        if word + fields[TAKES] > len(words):
-            return Ending(NO_WORDS, pc, _NONE, word, token, used, filled)
+        if len(puts) > 0 and (fields[TAKES] or opcode == _JUMP_TOKEN or opcode == _HALT):
+            _put(puts, room, word, token, there)
+        is_full = there[_PUTS] < len(puts)
+        if word + fields[TAKES] > there[_WORDS]:
+            why = FULL if is_full else NO_WORDS
+            return Ending(why, pc, _NONE, word, token, used, filled)
         for lane in range(lanes):
             rows[IMMEDIATE, lane] = target
             if fields[TAKES]:
                 rows[TAKEN, lane] = words[word + lane if fields[TAKES] > 1 else word]
 
         if opcode == _JUMP_TOKEN:
-            if token == len(tokens):
-                return Ending(NO_TOKEN, pc, _NONE, word, token, used, filled)
+            if token == there[_TOKENS]:
+                why = FULL if is_full else NO_TOKEN
+                return Ending(why, pc, _NONE, word, token, used, filled)
             following = tokens[token]
             if following >= len(table):
                 return Ending(FAULTED, pc, _CONTROL, word, token, used, filled)
@@ -235,7 +251,8 @@ def follow(
         done += opcode != _JUMP_TOKEN
         word += fields[TAKES]
         if opcode == _HALT:
-            return Ending(HALTED, pc, _NONE, word, token, used, filled)
+            why = FULL if is_full else HALTED
+            return Ending(why, pc, _NONE, word, token, used, filled)
         if opcode < _LOOP:
             while depth > 0 and not _has(loops[depth - 1], following):
                 depth -= 1
@@ -263,6 +280,20 @@ def _fault_of_place(table: np.ndarray, pc: int, loops: np.ndarray, depth: int) -
     if table[pc, FAULT] == _NONE and is_misplaced:
         return _CONTROL
     return table[pc, FAULT]
+
+
+@inner
+def _put(puts: np.ndarray, room: tuple[int, int], word: int, token: int, there: np.ndarray) -> None:
+    """Puts all that there is room for, when so many words and tokens have been taken."""
+    while there[_PUTS] < len(puts):
+        width = puts[there[_PUTS]]
+        if width == 0 and there[_TOKENS] - token == room[1]:
+            return
+        if there[_WORDS] + width - word > room[0]:
+            return
+        there[_WORDS] += width
+        there[_TOKENS] += width == 0
+        there[_PUTS] += 1
 
 
 @inner

@@ -12,10 +12,21 @@ class Output:
     ``requests`` are the lines that it reads: of layers that step one unit, by layer, stream and
     line, in the order in which the nest comes by; a unit runs ahead with each stream by itself.
     They make no difference between outputs, and are those of a unit only in runs without a fault.
-    ``stuck``: the event at which it waits for ever, behind all that is queued, and why.
+    ``puts``: both in one order: 0 for a token, 1 for a word, the lanes for a vector's words, which
+    need room at once. ``stuck``: the event at which it waits for ever, behind all that is queued,
+    and why.
     """
 
     tokens: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
+    puts: list[int] = field(default_factory=list, compare=False)
     requests: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
     stuck: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the queues between the units hold at once, in words and tokens."""
+
+    words: int
+    tokens: int

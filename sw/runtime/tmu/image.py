@@ -10,6 +10,7 @@ import numpy as np
 
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import EVENT_STEPS
+from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.sections import ACCESS_SECTIONS, bases_of, meaning, words_of
 from sw.golden.loops import Counted, GoldenLoops
@@ -71,10 +72,10 @@ class Operands:
 
     @cached_property
     def memory(self) -> np.ndarray:
-        """Main memory before the start, up to its last array: uint32 [lines, words of a line]."""
+        """Main memory before the start: uint32 [lines, words of a line]. It is 0 behind arrays, so
+        that no program finds there what another one has left."""
         places = _places(self.launch)
-        lines = max((first + count for first, count in places.values()), default=0)
-        words = np.zeros(lines * LINE_WORDS, np.uint32)
+        words = np.zeros(TmuConfig.from_dict(self.launch.config).memory_words, np.uint32)
         binding = self.binding
         for name, array in {**binding.arrays, **binding.scalars}.items():
             first = places[name][0] * LINE_WORDS

@@ -23,6 +23,9 @@ _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 BOUNDS = data.StructLayout({"lower": signed(32), "upper": signed(32), "stride": unsigned(12)})
 """Of a fiber, as they are in the end."""
 
+POSITION = signed(33)
+"""An induction variable, or what would be the one behind the last."""
+
 
 class _State(enum.Enum):
     """It waits for contexts, reads the units' bounds, chooses a unit, or fetches for it."""
@@ -99,7 +102,7 @@ class FiberFetcher(Instanced):
                 "bounds_lane": In(range(lanes)),
                 "bounds": Out(BOUNDS),
                 "is_busy": Out(1),
-                "positions": Out(data.ArrayLayout(signed(32), lanes)),
+                "positions": Out(data.ArrayLayout(POSITION, lanes)),
                 "beyond": Out(lanes),
                 "disorder": Out(1),
                 "cancel": In(1),
@@ -199,7 +202,7 @@ class FiberFetcher(Instanced):
     def _fetch(self, m: Module, is_fetch: Value, chosen: Signal, uppers: Any) -> Signal:
         """The next words of unit ``chosen``, whose rows were read in the cycle before."""
         row, run = self.coordinate, self.runs.payload
-        here = Signal(signed(32))
+        here = Signal(POSITION)
         a, b = Signal(32), Signal(32)
         index, address = Signal(32), Signal(32)
         m.d.comb += here.eq(Array(self.positions)[chosen])

@@ -56,6 +56,8 @@ class MergedFibers(wiring.Component):
         out: a coordinate is beyond its array.
     disorder
         out: as a ``FiberFetcher``'s.
+    moves
+        out: a coordinate is merged, or dropped.
     """
 
     def __init__(self, lanes: int, rows: int, streams: int, address_bits: int) -> None:
@@ -87,6 +89,7 @@ class MergedFibers(wiring.Component):
                 "turn": Out(turn_signature(lanes, streams)),
                 "fault": Out(1),
                 "disorder": Out(1),
+                "moves": Out(1),
             }
         )
 
@@ -141,6 +144,7 @@ class MergedFibers(wiring.Component):
             merger.cancelled.eq(fetcher.cancelled),
             self.fault.eq(merger.fault),
             self.disorder.eq(fetcher.disorder),
+            self.moves.eq(merger.pops.any()),
             turns.works.eq(rows.works),
             turns.stream.eq(rows.stream),
             turns.pair.eq(contexts.pair),

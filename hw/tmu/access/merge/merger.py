@@ -10,7 +10,7 @@ from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.tmu.access.merge.fiber_fetcher import BOUNDS
+from hw.tmu.access.merge.fiber_fetcher import BOUNDS, POSITION
 from hw.tmu.access.merge.lane_contexts import FIBERS
 
 
@@ -25,6 +25,10 @@ def merged_layout(lanes: int) -> data.StructLayout:
             "positions": data.ArrayLayout(signed(32), lanes),
         }
     )
+
+
+_AT = data.StructLayout({"lower": POSITION, "upper": POSITION, "stride": unsigned(12)})
+"""What is left of a fiber."""
 
 
 class _State(enum.Enum):
@@ -71,7 +75,7 @@ class Merger(Instanced):
                 "bounds_lane": Out(range(lanes)),
                 "bounds": In(BOUNDS),
                 "is_fetching": In(1),
-                "positions": In(data.ArrayLayout(signed(32), lanes)),
+                "positions": In(data.ArrayLayout(POSITION, lanes)),
                 "beyond": In(lanes),
                 "cancel": Out(1),
                 "cancelled": In(1),
@@ -88,7 +92,7 @@ class Merger(Instanced):
         state = Signal(_State)
         waiting = Signal(range(FIBERS + 1))
         begin = Signal(range(self._lanes + 1))
-        at = Signal(data.ArrayLayout(BOUNDS, self._lanes))
+        at = Signal(data.ArrayLayout(_AT, self._lanes))
         merged = self.merged.payload
         lanes = range(self._lanes)
 
@@ -134,7 +138,10 @@ class Merger(Instanced):
             with m.Case(_State.BEGIN):
                 m.d.sync += begin.eq(begin + 1)
                 with m.If(begin != 0):
-                    m.d.sync += Array(at)[(begin - 1)[: len(self.bounds_lane)]].eq(self.bounds)
+                    m.d.sync += [
+                        Array(at)[(begin - 1)[: len(self.bounds_lane)]][name].eq(self.bounds[name])
+                        for name in BOUNDS.members
+                    ]
                 with m.If(begin == self.units):
                     m.d.sync += state.eq(_State.MERGE)
             with m.Case(_State.MERGE):

@@ -30,6 +30,9 @@ MOST_HELD = 1 << 24
 
 _WORD = 0xFFFF_FFFF
 
+_NOTHING = (0,) * MAX_STREAMS
+"""Values of a lane that is not in use."""
+
 _TOKENS, _DATA = -1, -2
 """Behind the layers: the queues."""
 
@@ -58,7 +61,8 @@ class _Stuck(Exception):
 
 @dataclass(frozen=True)
 class _Iteration:
-    """Values of a layer's streams in one of its iterations, by unit; which lanes are in use."""
+    """Values of a layer's ``MAX_STREAMS`` streams in one of its iterations, by lane, 0 where there
+    is none; which lanes are in use."""
 
     values: tuple[tuple[int, ...], ...]
     lanes: int
@@ -70,7 +74,8 @@ def run(
     lanes: int,
     max_cycles: int = NO_LIMIT,
 ) -> Output:
-    """Runs ``program`` on ``memory`` (uint32 [words]), which ``STORE`` events write.
+    """Runs ``program``, which keeps to ``hw.tmu.access_rules``, on ``memory`` (uint32 [words]),
+    which ``STORE`` events write.
 
     Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease;
     behind an event at which it is stuck they are not found, as far ahead as a unit may be.
@@ -145,6 +150,7 @@ class _Traversal:
             if step.kind == EventKind.TOKEN:
                 self._spend(_TOKENS)
                 self._output.tokens.append(step.token)
+                self._output.puts.append(0)
                 continue
             at = self._current[step.layer] if step.layer < len(self._current) else None
             if at is None:
@@ -153,18 +159,25 @@ class _Traversal:
                 )
             self._spend(_DATA)
             if step.kind == EventKind.WORD:
-                self._output.words.append(at.values[step.lane][step.stream])
+                self._put([at.values[step.lane][step.stream]])
             elif step.kind == EventKind.MASK:
-                self._output.words.append(at.lanes)
+                self._put([at.lanes])
             elif step.kind == EventKind.STORE:
                 address = at.values[0][step.address]
                 for lane, values in enumerate(at.values):
                     if at.lanes >> lane & 1:
                         self._memory[address + lane] = values[step.stream]
             else:
-                for lane in range(self._lanes):
-                    is_used = at.lanes >> lane & 1
-                    self._output.words.append(at.values[lane][step.stream] if is_used else 0)
+                self._put(
+                    [
+                        at.values[lane][step.stream] if at.lanes >> lane & 1 else 0
+                        for lane in range(self._lanes)
+                    ]
+                )
+
+    def _put(self, words: list[int]) -> None:
+        self._output.words += words
+        self._output.puts.append(len(words))
 
     def _iterations(self, place: int, layer: Layer) -> Iterator[_Iteration]:
         if layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE):
@@ -175,23 +188,33 @@ class _Traversal:
         lower, upper = self._bounds(place, 0, unit)
         for first in range(lower, upper, unit.stride * width):
             self._spend(place)
-            values: list[tuple[int, ...]] = []
-            addresses: dict[int, list[int]] = {}
-            for lane in range(width):
-                index = first + lane * unit.stride
-                if index < upper:
-                    head = values[0] if values else None
-                    values.append(self._values(place, lane, unit, index, addresses, head))
+            inductions = range(first, min(upper, first + width * unit.stride), unit.stride)
+            values, addresses = self._vectors(place, unit, inductions)
             for number, found in addresses.items():
                 for line in self._requests[place].lines(number, found, upper - first):
                     self._output.requests.append((place, number, line))
-            lanes = (1 << len(values)) - 1
-            others = tuple(
-                value if stream.kind == StreamKind.ADDRESS else 0
-                for stream, value in zip(unit.streams, values[0], strict=True)
+            others = _filled(
+                [
+                    value if stream.kind == StreamKind.ADDRESS else 0
+                    for stream, value in zip(unit.streams, values[0], strict=False)
+                ]
             )
-            values += [others] * (width - len(values))
-            yield _Iteration(tuple(values), lanes)
+            used = len(inductions)
+            yield _Iteration((*values, *[others] * (width - used)), (1 << used) - 1)
+
+    def _vectors(
+        self, place: int, unit: Unit, inductions: range
+    ) -> tuple[list[tuple[int, ...]], dict[int, list[int]]]:
+        """The values of a unit's streams in the lanes in use, stream after stream, and the
+        addresses that each of them reads."""
+        lanes: list[list[int]] = [[] for _ in inductions]
+        addresses: dict[int, list[int]] = {}
+        for number in range(len(unit.streams)):
+            for lane, index in enumerate(inductions):
+                head = lanes[0][number] if lane else None
+                value = self._value(place, lane, unit, number, index, lanes[lane], head, addresses)
+                lanes[lane].append(value & _WORD)
+        return [_filled(values) for values in lanes], addresses
 
     def _merged(self, place: int, layer: Layer) -> Iterator[_Iteration]:
         """A step for each coordinate, stream 1 of each unit, that all units or any have.
@@ -199,7 +222,10 @@ class _Traversal:
         Other streams have a value only in steps. Without a coordinate that all have, all units
         but those at the greatest go on.
         """
-        fibers = [self._fiber(place, lane, unit) for lane, unit in enumerate(layer.units)]
+        bounds = [self._bounds(place, lane, unit) for lane, unit in enumerate(layer.units)]
+        fibers = [
+            self._fiber(place, lane, unit, *bounds[lane]) for lane, unit in enumerate(layer.units)
+        ]
         heads = [next(fiber, None) for fiber in fibers]
         wants_all = layer.mode == Mode.CONJUNCTIVE
         while any(heads) and not (wants_all and None in heads):
@@ -210,9 +236,9 @@ class _Traversal:
             else:
                 goes_on = [head is not None and head[1] == min(coordinates) for head in heads]
                 values = tuple(
-                    self._values(place, lane, unit, head[0], {})
+                    self._values(place, lane, unit, head[0])
                     if head is not None and goes_on[lane]
-                    else (0,) * len(unit.streams)
+                    else _NOTHING
                     for lane, (head, unit) in enumerate(zip(heads, layer.units, strict=True))
                 )
                 yield _Iteration(values, sum(there << lane for lane, there in enumerate(goes_on)))
@@ -220,11 +246,12 @@ class _Traversal:
                 if goes_on[lane]:
                     heads[lane] = next(fiber, None)
 
-    def _fiber(self, place: int, lane: int, unit: Unit) -> Iterator[tuple[int, int]]:
+    def _fiber(
+        self, place: int, lane: int, unit: Unit, lower: int, upper: int
+    ) -> Iterator[tuple[int, int]]:
         """Induction variables and coordinates."""
-        lower, upper = self._bounds(place, lane, unit)
         for index in range(lower, upper, unit.stride):
-            yield index, self._values(place, lane, unit, index, {}, streams=2)[1]
+            yield index, self._values(place, lane, unit, index, streams=2)[1]
 
     def _bounds(self, place: int, lane: int, unit: Unit) -> tuple[int, int]:
         lower = self._operand(place, unit.lower, (), unit.lower_immediate)
@@ -238,39 +265,46 @@ class _Traversal:
         return _signed(lower), _signed(upper)
 
     def _values(
+        self, place: int, lane: int, unit: Unit, index: int, streams: int = MAX_STREAMS
+    ) -> tuple[int, ...]:
+        """Of the first ``streams`` streams of a unit that merges, in the iteration ``index``."""
+        values: list[int] = []
+        for number in range(min(streams, len(unit.streams))):
+            value = self._value(place, lane, unit, number, index, values, None, {})
+            values.append(value & _WORD)
+        return _filled(values)
+
+    def _value(
         self,
         place: int,
         lane: int,
         unit: Unit,
+        number: int,
         index: int,
+        values: list[int],
+        head: int | None,
         addresses: dict[int, list[int]],
-        head: tuple[int, ...] | None = None,
-        streams: int = MAX_STREAMS,
-    ) -> tuple[int, ...]:
-        """Of the first ``streams`` streams of a unit in the iteration ``index``; adds to the
-        ``addresses`` that each stream reads. ``head``: in lockstep lane 0's, of the other lanes.
-        """
-        values: list[int] = []
-        for number, stream in enumerate(unit.streams[:streams]):
-            a = self._operand(place, stream.a, values, stream.immediate)
-            b = self._operand(place, stream.b, values, stream.immediate)
-            if stream.kind == StreamKind.INDUCTION:
-                value = index
-            elif stream.kind == StreamKind.MEMORY:
-                address = self._address(place, lane, number, stream, a, b)
-                addresses.setdefault(number, []).append(address)
-                value = int(self._memory[address])
-            elif stream.kind == StreamKind.ADDRESS and head is not None:
-                value = head[number]
-                self._check(place, lane, number, stream, value - stream.base + lane & _WORD)
-            elif stream.kind == StreamKind.ADDRESS:
-                value = self._address(place, lane, number, stream, a, b)
-            elif stream.kind == StreamKind.ALU:
-                value = _alu(stream.operation, a, b)
-            else:
-                value = a if stream.kind == StreamKind.FORWARD else 0
-            values.append(value & _WORD)
-        return tuple(values)
+    ) -> int:
+        """Of a stream in the iteration ``index``, perhaps with more than 32 bits, behind the
+        ``values`` of those before it; adds to the ``addresses`` that each stream reads. ``head``:
+        in lockstep lane 0's value, of the other lanes."""
+        stream = unit.streams[number]
+        a = self._operand(place, stream.a, values, stream.immediate)
+        b = self._operand(place, stream.b, values, stream.immediate)
+        if stream.kind == StreamKind.INDUCTION:
+            return index
+        if stream.kind == StreamKind.MEMORY:
+            address = self._address(place, lane, number, stream, a, b)
+            addresses.setdefault(number, []).append(address)
+            return int(self._memory[address])
+        if stream.kind == StreamKind.ADDRESS and head is not None:
+            self._check(place, lane, number, stream, head - stream.base + lane & _WORD)
+            return head
+        if stream.kind == StreamKind.ADDRESS:
+            return self._address(place, lane, number, stream, a, b)
+        if stream.kind == StreamKind.ALU:
+            return _alu(stream.operation, a, b)
+        return a if stream.kind == StreamKind.FORWARD else 0
 
     def _address(self, place: int, lane: int, number: int, stream: Stream, a: int, b: int) -> int:
         index = a * stream.scale + b & _WORD
@@ -292,6 +326,10 @@ class _Traversal:
         around = self._current[place - 1]
         assert around is not None
         return around.values[operand.lane][operand.stream]
+
+
+def _filled(values: list[int]) -> tuple[int, ...]:
+    return (*values, *_NOTHING[len(values) :])
 
 
 def _signed(word: int) -> int:

@@ -13,7 +13,7 @@ from sw.compiler.tmu.sections import ACCESS_SECTIONS
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.execute_model import execute
-from sw.runtime.execute_model.output import Output
+from sw.runtime.execute_model.output import Output, Room
 from sw.runtime.tmu.model import access
 
 
@@ -35,8 +35,9 @@ def run(
         queued = access.run(program, memory, config.lanes, max_cycles)
     instructions = np.zeros((config.program_words, image["instructions"].words.shape[1]), np.uint32)
     instructions[image["instructions"].numbers] = image["instructions"].words
+    room = Room(config.data_words, config.control_tokens)
     try:
-        done = execute.run(instructions, memory, config.lanes, queued, max_cycles)
+        done = execute.run(instructions, memory, config.lanes, queued, max_cycles, room)
     except execute.EndlessError as error:
         raise CycleLimitError(max_cycles) from error
     counters = {

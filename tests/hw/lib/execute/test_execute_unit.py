@@ -459,3 +459,23 @@ def test_scalars_in_every_lane(machine):
     memory = np.ones(machine.memory_words, np.uint32)
     check(machine, program, memory)
     assert memory[:12].tolist() == [0x4160_0000] * 4 + [0x4000_0000] * 4 + [0] * 4
+
+
+def test_registers_are_0_at_the_start(machine):
+    """Whatever an earlier run has left: of vectors read at once, a cycle behind a write, and long
+    behind one."""
+    writes = [set_vector(number, number + 1) for number in range(32)]
+    check(machine, [*writes, HALT])
+    reads = [
+        Instruction(Opcode.STORE, True, c=register(number), immediate=machine.lanes * number)
+        for number in (0, 5, 6, 31)
+    ]
+    sums = [
+        set_vector(5, 7),
+        Instruction(Opcode.ADD, True, 6, a=register(6), b=register(5)),
+        Instruction(Opcode.ADD, True, 6, a=register(6), b=register(31)),
+        Instruction(Opcode.ADD, True, 0, a=register(31), b=register(5)),
+    ]
+    memory = np.full(machine.memory_words, 9, np.uint32)
+    check(machine, [*reads, *sums, *reads, HALT], memory)
+    check(machine, [*sums, *reads, HALT])
