@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError
+from hw.lib.errors import GnarlError, ProgramError, one_line
 from hw.lib.memory_map import NO_LIMIT, CommonCause
-from sw.program.program import Launch
-from sw.program.rows import MachineRun, Rows, row_spans
+from sw.program.program import Launch, Program
+from sw.program.rows import MachineRun, Rows, Wanted, row_spans
 from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.host import AcceleratorError, HostDriver, HostError, Port
 from sw.runtime.machine import Finished
@@ -39,12 +39,16 @@ class HostJob(Generic[OperandsT]):
         what to write to memories before the start, by window.
     max_cycles
         a run of more is an error.
+    program
+        that of the launch. Programs may write anywhere in windows in which they write at all, but
+        leave what their own launches have loaded.
     """
 
     launch: Launch
     operands: OperandsT
     image: Mapping[str, Rows]
     max_cycles: int = NO_LIMIT
+    program: Program | None = None
 
 
 class HostMachine(Generic[OperandsT]):
@@ -66,9 +70,13 @@ class HostMachine(Generic[OperandsT]):
         self._target = target
         self._config = config
         self._digests: dict[tuple[str, int], bytes] = {}
-        self._job: HostJob[OperandsT]
+        self._job: HostJob[OperandsT] | None = None
 
     def load(self, job: HostJob[OperandsT]) -> None:
+        if self._job is not None and self._job.program is not job.program:
+            written = self._target.volatile_rows(self._job.launch)
+            whole = {name: self._all_rows(name) for name in written or ()}
+            self._forget(None if written is None else whole)
         self._job = job
         for window, rows in job.image.items():
             changed = {}
@@ -86,8 +94,9 @@ class HostMachine(Generic[OperandsT]):
             self._digests |= changed
 
     def start(self) -> None:
-        self._forget(self._target.volatile_rows(self._job.launch))
-        self.driver.limit(self._job.max_cycles)
+        job = self._loaded()
+        self._forget(self._target.volatile_rows(job.launch))
+        self.driver.limit(job.max_cycles)
         self.driver.start()
 
     def wait(self) -> None:
@@ -98,18 +107,19 @@ class HostMachine(Generic[OperandsT]):
             self._digests.clear()
             self.driver.stop()
             is_stopped = isinstance(error, AcceleratorError)
-            cycles = self.driver.cycles() if is_stopped else self._job.max_cycles
+            job = self._loaded()
+            cycles = self.driver.cycles() if is_stopped else job.max_cycles
             self.driver.clear()
             if _is_limit(error):
-                raise CycleLimitError(self._job.max_cycles) from error
+                raise CycleLimitError(job.max_cycles) from error
             if isinstance(error, HostError):
-                raise ProgramError(f"{error}; {self._on_model(cycles)}") from error
+                raise ProgramError(f"{error}; {self._on_model(job, cycles)}") from error
             raise
 
     def read(self) -> Finished:
-        launch, counters = self._job.launch, self.driver.counters()
-        memory = self.rows(self._target.result_rows(launch, counters))
-        outputs = self._target.outputs(launch, self._job.operands, memory)
+        job, counters = self._loaded(), self.driver.counters()
+        memory = self.rows(self._target.result_rows(job.launch, counters))
+        outputs = self._target.outputs(job.launch, job.operands, memory)
         return Finished(outputs, self.driver.cycles(), counters)
 
     def rows(self, wanted: Mapping[str, np.ndarray]) -> dict[str, Rows]:
@@ -134,16 +144,36 @@ class HostMachine(Generic[OperandsT]):
     def _block_rows(self, window: str) -> int:
         return max(1, _BLOCK_WORDS // self._map.window(window).words)
 
-    def _on_model(self, cycles: int) -> str:
-        """What the model makes of a job that the hardware stops at, in not many more cycles."""
-        job = replace(self._job, max_cycles=2 * cycles + _MORE_CYCLES)
-        try:
-            self._target.model(self._config, job, lambda counters: {})
-        except CycleLimitError:
-            return "the model goes on"
-        except GnarlError as error:
-            return f"model {error}"
-        return "the model runs to the end"
+    def _all_rows(self, window: str) -> np.ndarray:
+        return np.arange(self._map.window(window).rows)
+
+    def _loaded(self) -> HostJob[OperandsT]:
+        assert self._job is not None
+        return self._job
+
+    def _on_model(self, job: HostJob[OperandsT], cycles: int) -> str:
+        """What the model makes of a job that the hardware stops at."""
+        found = on_model(self._target, self._config, job, cycles, lambda counters: {})
+        return found if isinstance(found, str) else "the model runs to the end"
+
+
+def on_model(
+    target: HostTarget[Any, Any, OperandsT],
+    config: Any,
+    job: HostJob[OperandsT],
+    cycles: int,
+    wanted: Wanted,
+) -> MachineRun | str:
+    """The model's run of a job that took hardware so many cycles, or why it has none, in words: it
+    may have not many more, and whatever happens to it does not hide what happened to hardware."""
+    try:
+        return target.model(config, replace(job, max_cycles=2 * cycles + _MORE_CYCLES), wanted)
+    except CycleLimitError:
+        return "the model goes on"
+    except GnarlError as error:
+        return f"model {error}"
+    except Exception as error:
+        return f"the model fails: {type(error).__name__}: {one_line(error)}"
 
 
 class ModelMachine(Generic[OperandsT]):

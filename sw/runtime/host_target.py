@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Generic, cast
 import numpy as np
 from amaranth.lib import wiring
 
-from hw.lib.errors import ConfigError, GnarlError, WorkloadError
+from hw.lib.errors import ConfigError, WorkloadError
 from hw.lib.memory_map import NO_LIMIT, MemoryMap
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host import HostError
-from sw.runtime.host_machine import HostJob, HostMachine, ModelMachine, OperandsT
+from sw.runtime.host_machine import HostJob, HostMachine, ModelMachine, OperandsT, on_model
 from sw.runtime.machine import LaunchRun, Machine
 from sw.runtime.result import Result
 from sw.runtime.serial_address import SerialAddress
@@ -134,7 +134,7 @@ class HostTarget(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> HostJob[OperandsT]:
         operands = self.operands(launch, tensors)
-        return HostJob(launch, operands, self.image(launch, operands))
+        return HostJob(launch, operands, self.image(launch, operands), program=program)
 
     def machine(
         self,
@@ -190,11 +190,10 @@ class HostTarget(
         config: Any = hardware.config
         wanted = partial(self.written_rows, run.launch)
         found = machine.rows(wanted(run.finished.counters))
-        try:
-            model = self.model(config, run.job, wanted).memory
-        except GnarlError as error:
-            return f"model {error}"
-        event = self.first_difference(run.launch, found, model)
+        model = on_model(self, config, run.job, run.finished.cycles or 0, wanted)
+        if isinstance(model, str):
+            return model
+        event = self.first_difference(run.launch, found, model.memory)
         return event or "machine and model store the same words: the program is wrong"
 
     @property

@@ -215,6 +215,39 @@ def test_the_model_is_asked_about_as_many_cycles_as_the_hardware_ran(
     fails(endless, job(FULL), text)
 
 
+class BrokenAdder(WatchedAdder):
+    """Whose model is not as it should be."""
+
+    def model(self, config: AdderConfig, job: HostJob[Any], wanted: Wanted) -> MachineRun:
+        raise IndexError("list index out of range")
+
+
+def test_a_model_that_fails_does_not_hide_the_error(simulator: Simulator) -> None:
+    broken = HostMachine(BrokenAdder(), AdderConfig(), simulator)
+    text = (
+        "stopped after 16 cycles: error 3 (OVERFLOW), detail 7; the model fails: IndexError: list "
+        "index out of range"
+    )
+    fails(broken, job(FULL), text)
+
+
+def test_another_program_may_have_written_anywhere_in_windows_that_it_writes(
+    machine: HostMachine[Any],
+    port: CountingPort,
+    target: WatchedAdder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_machine, "_BLOCK_WORDS", 2 * adder.NARROW_WORDS)
+    target.volatile = {"table": np.arange(adder.ROWS), "narrow": np.array([3])}
+    first, second = (
+        TARGET.compile(Table("table", {}), AdderConfig(), trace=Trace()) for _ in range(2)
+    )
+    given = job(TABLE, NARROW)
+    run(machine, port, replace(given, program=first))
+    assert run(machine, port, replace(given, program=first))["narrow"] == 2 * adder.NARROW_WORDS
+    assert run(machine, port, replace(given, program=second))["narrow"] == NARROW_WORDS
+
+
 def test_an_interrupt_stops_the_run_and_forgets_all(
     machine: HostMachine[Any], port: CountingPort
 ) -> None:
