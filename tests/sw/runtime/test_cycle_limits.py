@@ -152,13 +152,19 @@ def test_the_limit_without_one_is_far_from_what_right_runs_take(cases, target):
 def tmu_programs(found: Case) -> dict[str, Program]:
     """Programs without an end, which pass all checks."""
     config = TmuConfig.from_dict(found.program.config)
-    endless = assemble_core("again:\njump again\nhalt", "test", {}).words()
-    takes = assemble_core("again:\nadd s1, deq, zero\njump again\nhalt", "test", {}).words()
-    loops = assemble_core(
-        "add s1, zero, 0x7fffffff\nloop s1, done\nadd s2, s2, 1\nadd s2, s2, 1\ndone:\nhalt",
-        "test",
-        {},
-    ).words()
+
+    def instructions(text: str) -> np.ndarray:
+        """In the place of the program's own first ones: what tokens name stays there."""
+        own = found.program.launches[0].sections["instructions"].copy()
+        words = assemble_core(text, "test", {}).words()
+        own[: len(words)] = words
+        return own
+
+    endless = instructions("again:\njump again\nhalt")
+    takes = instructions("again:\nadd s1, deq, zero\njump again\nhalt")
+    loops = instructions(
+        "add s1, zero, 0x7fffffff\nloop s1, done\nadd s2, s2, 1\nadd s2, s2, 1\ndone:\nhalt"
+    )
     induction = Stream(StreamKind.INDUCTION, queued=True)
     unit = Unit(upper_immediate=2**31 - 1, streams=(induction,))
     word = {Event.ITERATION: (EventStep(EventKind.WORD, 0, 0, 0),)}
