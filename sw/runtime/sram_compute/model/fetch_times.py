@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS
+from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS
 from sw.runtime.sram_compute.model.copy_times import CopyTimes
 from sw.runtime.sram_compute.model.memory_times import Channel
 
@@ -13,11 +15,22 @@ _ASKED = 2
 
 class FetchTimes:
     """When units of the program are there, as ``CommandFetch`` has it, and when copies are done
-    meanwhile, as ``MemoryTurns``."""
+    meanwhile, as ``MemoryTurns``.
+
+    memory
+        uint32 [lines, words of a line], which a program may change behind its fetch.
+    """
 
     def __init__(
-        self, config: SramConfig, channel: Channel, copies: CopyTimes, first_line: int
+        self,
+        config: SramConfig,
+        channel: Channel,
+        copies: CopyTimes,
+        memory: np.ndarray,
+        first_line: int,
     ) -> None:
+        self._memory = memory
+        self._fetched: dict[int, np.ndarray] = {}
         self._channel = channel
         self._copies = copies
         self._turn = 0  # the first cycle in which a request may be the next one
@@ -43,10 +56,18 @@ class FetchTimes:
             self._settle(cycle)
         return cycle
 
+    def units(self, place: int, count: int) -> np.ndarray:
+        """Units that have been fetched, from one of memory on: uint32 [count, words of a unit]."""
+        first, end = place // LINE_UNITS, -(-(place + count) // LINE_UNITS)
+        lines = np.concatenate([self._fetched[line] for line in range(first, end)])
+        begin = place - first * LINE_UNITS
+        return lines.reshape(-1, UNIT_WORDS)[begin : begin + count]
+
     def take(self, units: int, cycle: int) -> None:
         """So many are done with in this cycle, which ``wait`` gave."""
         self._offset += units
         if self._offset >= LINE_UNITS:
+            del self._fetched[min(self._fetched)]
             self._offset -= LINE_UNITS
             self._held -= 1
             self._want(cycle + 1)
@@ -113,6 +134,7 @@ class FetchTimes:
                 self._accepted.append(accepted)
                 self._turn = accepted + 1
                 self._wants = None
+                self._fetched[self._next_line] = self._memory[self._next_line].copy()
                 self._next_line += 1
             else:
                 return

@@ -12,7 +12,7 @@ from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.memory_map import NO_LIMIT
 from hw.sram_compute.command_unit import END_CYCLES
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNIT_WORDS, UNITS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNITS, Opcode
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
@@ -106,7 +106,9 @@ class Run:
         self._config = system.config
         self._channel = Channel(system.config)
         self._copies = CopyTimes(self._channel, system.config.banks)
-        self._fetch = FetchTimes(system.config, self._channel, self._copies, first_line)
+        self._fetch = FetchTimes(
+            system.config, self._channel, self._copies, system.memory, first_line
+        )
         self._waits = CopyWaits(self._fetch, self._copies)
         self._place = first_line * LINE_UNITS
         self._layouts: dict[int, Mapping[str, Any]] = {}
@@ -141,22 +143,24 @@ class Run:
     def step(self) -> None:
         """Does the next command."""
         require_cycles(self._cycle, self._max_cycles)
-        units = self._system.memory.reshape(-1, UNIT_WORDS)
-        if self._place >= len(units):
+        end = self._config.memory_lines * LINE_UNITS
+        if self._place >= end:
             raise StoppedError(ErrorCause.ADDRESS, self._place)
-        opcode = opcode_of(units[self._place])
+        cycle = self._fetch.wait(1, self._cycle)
+        assert cycle is not None
+        opcode = opcode_of(self._fetch.units(self._place, 1)[0])
         if opcode == Opcode.CORE and not self._config.core_lanes:
             opcode = None
         if opcode in NEAR_COMMANDS and not self._config.near_lanes:
             opcode = None
         count = 1 if opcode is None else UNITS[opcode]
-        if self._place + count > len(units):
+        if self._place + count > end:
             raise StoppedError(ErrorCause.ADDRESS, self._place)
-        cycle = self._fetch.wait(count, self._cycle)
+        cycle = self._fetch.wait(count, cycle)
         assert cycle is not None
         if opcode is None:
             raise StoppedError(ErrorCause.COMMAND, self._place)
-        command = decode(units[self._place : self._place + count])
+        command = decode(self._fetch.units(self._place, count))
         self._fetch.take(count, cycle)
         self._counts["commands"] += 1
         self._check(command)

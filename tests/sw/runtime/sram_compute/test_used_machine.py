@@ -117,11 +117,11 @@ def test_programs_one_after_the_other(used: Device[Any], first: int, count: int)
 
 @pytest.mark.parametrize(
     "seeds",
-    [(64, 163, 169, 224), pytest.param(range(100), marks=pytest.mark.slow)],
+    [(64, 106, 163, 169, 224), pytest.param(range(100), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_programs_of_the_core_one_after_the_other(used: Device[Any], seeds: Sequence[int]):
-    """The few begin behind what writes their vector registers."""
+    """The few begin behind what writes their vector registers; one writes over its ``END``."""
     with Device(NAMED, "model") as fresh:
         for seed in seeds:
             with suppress(CapacityError):  # words that are no instruction
