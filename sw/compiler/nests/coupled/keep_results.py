@@ -20,11 +20,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from sw.compiler.nests.coupled.places import (
     Place,
-    are_disjoint,
     parts,
     place_of,
     touches_others,
 )
+from sw.compiler.nests.dependences.accesses import may_meet
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.functions import arrays_of, function_of
@@ -152,7 +152,7 @@ def _is_first(loop: scf.ForOp, place: Place) -> bool:
         if not isinstance(operation, STORES) or parts(operation)[0] is not place.array:
             continue
         other = place_of(operation)
-        if are_disjoint(place, other):
+        if not may_meet(place.access, other.access, around):
             continue
         holder: Operation | None = operation
         while holder is not None and holder.parent_block() is not block:

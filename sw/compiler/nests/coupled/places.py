@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from sw.compiler.nests.dependences.accesses import Access, access_of, distances_in, may_meet
+from sw.compiler.nests.dependences.linear import MOST
 from sw.compiler.nests.execute.affine import Affine, affine_of
-from sw.compiler.nests.values import constant_of, iterations_of
 
 
 @dataclass
@@ -21,6 +23,7 @@ class Place:
     indices: list[Affine]
     mask: SSAValue | None
     width: int
+    access: Access
     accesses: list[Operation] = field(default_factory=list)
 
     def is_same(self, other: Place) -> bool:
@@ -30,21 +33,14 @@ class Place:
         )
 
     def is_apart(self, other: Place) -> bool:
-        """Whether they are sure to have no word in common."""
-        for place, (one, two) in enumerate(zip(self.indices, other.indices, strict=True)):
-            if one.terms != two.terms:
-                continue
-            off = two.constant - one.constant
-            is_last = place == len(self.indices) - 1
-            if off >= (self.width if is_last else 1) or -off >= (other.width if is_last else 1):
-                return True
-        return False
+        """Whether they are sure to have no word in common, where values are the same."""
+        return not may_meet(self.access, other.access)
 
 
 def place_of(access: Operation) -> Place:
     """Of one of ``LOADS`` or ``STORES``."""
     array, indices, mask, width = parts(access)
-    return Place(array, [affine_of(each) for each in indices], mask, width)
+    return Place(array, [affine_of(each) for each in indices], mask, width, access_of(access))
 
 
 def parts(
@@ -71,46 +67,8 @@ def _width(value: SSAValue) -> int:
     return int(value.type.get_shape()[0])
 
 
-def are_disjoint(one: Place, other: Place) -> bool:
-    """Whether they have no word in common in any iterations of the loops around."""
-    for dimension, indices in enumerate(zip(one.indices, other.indices, strict=True)):
-        left, right = map(_span, indices)
-        is_last = dimension == len(one.indices) - 1
-        widths = (one.width, other.width) if is_last else (1, 1)
-        if left is None or right is None:
-            continue
-        if left[1] + widths[0] <= right[0] or right[1] + widths[1] <= left[0]:
-            return True
-    return False
-
-
-def _span(index: Affine) -> tuple[int, int] | None:
-    """The least and the most that an index is."""
-    least = most = index.constant
-    for value, factor in index.terms.items():
-        loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
-        if not isinstance(loop, scf.ForOp):
-            return None
-        iterations = iterations_of(loop)
-        if not iterations:
-            return None
-        ends = [factor * iterations[0], factor * iterations[-1]]
-        least, most = least + min(ends), most + max(ends)
-    return least, most
-
-
 def touches_others(loop: scf.ForOp, places: Sequence[Place]) -> bool:
-    """Whether each iteration of a loop has words of its own: an index counts them, and differs
-    among places by less than the loop's step."""
-    counter, step = loop.body.block.args[0], constant_of(loop.step)
-    for dimension in range(len(places[0].indices)):
-        indices = [each.indices[dimension] for each in places]
-        is_last = dimension == len(places[0].indices) - 1
-        ends = [
-            index.constant + (each.width if is_last else 1)
-            for index, each in zip(indices, places, strict=True)
-        ]
-        is_counted = all(index.terms == {counter: 1} for index in indices)
-        if is_counted and step and max(ends) - min(each.constant for each in indices) <= step:
-            return True
-    return False
+    """Whether each iteration of a loop has words of its own."""
+    pairs = combinations_with_replacement(places, 2)
+    gone = [distances_in(loop, one.access, other.access) for one, other in pairs]
+    return not any(each.meet(1, MOST) or each.meet(-MOST, -1) for each in gone)
