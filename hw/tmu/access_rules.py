@@ -231,8 +231,8 @@ class _Rules:
             return
         inside = place + (event in (Event.TOGGLE, Event.ITERATION))
         if step.layer >= inside:
-            which = f"below {inside}" if inside else "none: the outermost loop has not begun"
-            yield f"layer = {step.layer}: must be {which}, to be in an iteration"
+            must = f"must be below {inside}, to be" if inside else "no layer is"
+            yield f"layer = {step.layer}: {must} in an iteration"
             return
         layer = self._layers[step.layer]
         if step.kind == EventKind.MASK:

@@ -130,6 +130,10 @@ def _check_instructions(words: npt.NDArray[np.uint32]) -> None:
             raise ProgramError(f"{place}: target = {target}: must be below {len(words)}, their end")
         what = "opcode" if is_none[number] else "source of an operand"
         raise ProgramError(f"{place}: the {what} is none that there is")
+    is_taken = np.isin(fields.sources, (Source.DEQUEUE, Source.DEQUEUE_SCALAR)).any(axis=0)
+    # It may be done as one with the instruction before it, which takes what it takes alone.
+    for number in np.flatnonzero(is_taken & (fields.opcode == Opcode.JUMP_TOKEN)):
+        raise ProgramError(f"instruction {number}: JUMP_TOKEN: no operand can be of the data queue")
     if not len(words) or fields.opcode[-1] not in (Opcode.HALT, Opcode.JUMP, Opcode.JUMP_TOKEN):
         raise ProgramError("instructions: the last one must be HALT, JUMP or JUMP_TOKEN")
 

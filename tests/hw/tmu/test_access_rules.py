@@ -192,8 +192,7 @@ BROKEN: dict[str, tuple[Callable[[], AccessProgram], str]] = {
     ),
     "no layer": (
         lambda: with_step(0, Event.BEGIN, EventStep(EventKind.WORD)),
-        "layer 0, BEGIN, step 0: layer = 0: must be none: the outermost loop has not begun, to be "
-        "in an iteration",
+        "layer 0, BEGIN, step 0: layer = 0: no layer is in an iteration",
     ),
     "a stream without a queue": (
         lambda: with_step(1, Event.ITERATION, EventStep(EventKind.WORD, 1, stream=3)),

@@ -300,7 +300,7 @@ def test_events_of_layers_that_are_not_in_an_iteration(
     for each in (device, model):
         with pytest.raises(ProgramError) as caught:
             each.run(broken, workload.inputs)
-        where = f"layer {place}, {event.name}, step 0: layer = {names}: must be "
+        where = f"layer {place}, {event.name}, step 0: layer = {names}: "
         assert str(caught.value).startswith(f"access program: {where}")
     assert device.verify(device.run(program, workload.inputs)).bit_exact
 
@@ -321,7 +321,7 @@ def test_errors_of_the_execute_unit(device: Device, instruction: Instruction, ca
     values = bags(np.random.default_rng(0), [], 2)
     inputs = {name: values[name] for name in ("table", "indices", "offsets")}
     program = device.compile(LoopWorkload("bags", embedding_bag_sum, inputs))
-    broken = with_instructions(program, [instruction, Instruction(Opcode.HALT)])
+    broken = with_instructions(program, [instruction, *[Instruction(Opcode.HALT)] * 20])
     with pytest.raises(ProgramError, match=cause.name):
         device.run(broken, inputs)
     assert device.verify(device.run(program, inputs)).bit_exact
@@ -338,9 +338,13 @@ def test_errors_of_the_execute_unit(device: Device, instruction: Instruction, ca
             [Instruction(Opcode.HALT), Instruction(Opcode.ADD)],
             "instructions: the last one must be HALT, JUMP or JUMP_TOKEN",
         ),
+        (
+            [Instruction(Opcode.JUMP_TOKEN, a=Operand(Source.DEQUEUE))],
+            "instruction 0: JUMP_TOKEN: no operand can be of the data queue",
+        ),
     ],
 )
-def test_instructions_of_an_earlier_program_are_never_reached(
+def test_instructions_that_are_refused(
     device: Device, model: Device, instructions: list[Instruction], problem: str
 ):
     workload = named_workload("embedding_bag:tiny")
