@@ -12,8 +12,10 @@ from tests.fuzz.damage_archive import ARCHIVE
 from tests.fuzz.damage_bytes import BYTES
 from tests.fuzz.damage_json import TREE
 from tests.fuzz.damage_npy import NPY
+from tests.fuzz.damage_options import OPTIONS
 from tests.fuzz.damage_path import PATH
 from tests.fuzz.damage_python import PYTHON
+from tests.fuzz.damage_rows import ROW_DAMAGE
 from tests.fuzz.damage_text import TEXT, Change
 from tests.fuzz.damage_words import damage_words, rename
 from tests.fuzz.formats import FORMATS, Format
@@ -50,6 +52,9 @@ def make_case(seed: int, number: int, valid: Path, folder: Path) -> Case:
     for _ in range(random.choice((1, 1, 1, 1, 2, 3))):
         if format.kind == "words":
             command = damage_words(command, random)
+            continue
+        if format.kind == "options":
+            command = random.choice(OPTIONS)(command, random)
             continue
         files = sorted(path for pattern in format.files for path in folder.glob(pattern))
         if not files:  # renamed
@@ -101,5 +106,7 @@ DAMAGES: dict[str, Sequence[Damage]] = {
     "npy": [*NPY, *NPY, *BYTES],
     "archive": [*ARCHIVE, *ARCHIVE, *ARCHIVE, *BYTES],
     "python": _on_octets(PYTHON),
+    "rows": ROW_DAMAGE,
 }
-"""By kind of format. Others damage the command itself: its ``words``, or the ``name`` of a file."""
+"""By kind of format. Others damage the command itself: its ``words``, its ``options``, or the
+``name`` of a file."""

@@ -50,7 +50,7 @@ class _Entry:
 
 def change_member(octets: bytes, random: Random) -> bytes:
     """A member whose checksum is right, but whose contents are not."""
-    members = _members(octets)
+    members = members_of(octets)
     if not members:
         return octets
     at = random.randrange(len(members))
@@ -65,12 +65,12 @@ def change_member(octets: bytes, random: Random) -> bytes:
     else:
         content = random.choice((*NPY, *NPY, *NPY, *NPY, *BYTES))(content, random)
     members[at] = name, content
-    return _archive(members)
+    return packed(members)
 
 
 def rearrange(octets: bytes, random: Random) -> bytes:
     """Members that are missing, twice there, called differently, or in another order."""
-    members = _members(octets)
+    members = members_of(octets)
     if not members:
         return octets
     at, other = random.randrange(len(members)), random.randrange(len(members))
@@ -89,11 +89,11 @@ def rearrange(octets: bytes, random: Random) -> bytes:
             members.append(members.pop(at))
         case "swap":
             members[at], members[other] = (name, members[other][1]), (members[other][0], content)
-    return _archive(members)
+    return packed(members)
 
 
 def recompress(octets: bytes, random: Random) -> bytes:
-    return _archive(_members(octets), random.choice(METHODS))
+    return packed(members_of(octets), random.choice(METHODS))
 
 
 def change_entry(octets: bytes, random: Random) -> bytes:
@@ -153,7 +153,8 @@ def _of_text(octets: bytes, random: Random, changes: Sequence[Change]) -> bytes:
     return random.choice(changes)(text, random).encode("utf-8", "surrogateescape")
 
 
-def _members(octets: bytes) -> list[tuple[str, bytes]]:
+def members_of(octets: bytes) -> list[tuple[str, bytes]]:
+    """Names and contents; none of what cannot be read, or is too large."""
     try:
         with zipfile.ZipFile(io.BytesIO(octets)) as archive:
             if sum(member.file_size for member in archive.infolist()) > _LARGEST:
@@ -163,7 +164,7 @@ def _members(octets: bytes) -> list[tuple[str, bytes]]:
         return []
 
 
-def _archive(members: Iterable[tuple[str, bytes]], method: int = zipfile.ZIP_STORED) -> bytes:
+def packed(members: Iterable[tuple[str, bytes]], method: int = zipfile.ZIP_STORED) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are there twice
@@ -175,14 +176,14 @@ def _archive(members: Iterable[tuple[str, bytes]], method: int = zipfile.ZIP_STO
 
 
 def _entries(octets: bytes, method: int) -> list[_Entry]:
-    packed = _archive(_members(octets), method)
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+    whole = packed(members_of(octets), method)
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         found = archive.infolist()
     entries = []
     for each in found:
-        local = _LOCAL.unpack_from(packed, each.header_offset)
+        local = _LOCAL.unpack_from(whole, each.header_offset)
         start = each.header_offset + _LOCAL.size + local[9] + local[10]
-        stream = packed[start : start + each.compress_size]
+        stream = whole[start : start + each.compress_size]
         name = each.orig_filename.encode("utf-8", "surrogateescape")
         entries.append(
             _Entry(name, stream, each.flag_bits, each.compress_type, each.CRC, each.file_size)

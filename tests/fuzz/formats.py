@@ -20,6 +20,8 @@ Command = tuple[str, ...]
 
 # First, so that no damage to other words leaves it to the RTL.
 _MODEL = ("run", "--backend=model")
+_RTL = ("run", "--backend=rtl")
+_LIMITED = ("--max-cycles", "20000")
 _EMULATION = ("run", "--backend=emulation")
 _SAVED = ("--json", "-o", "out.npz")
 
@@ -67,6 +69,12 @@ def _tensor(name: str, file: str, kind: str = "text") -> Format:
 def _program(file: str, *run: str) -> Format:
     commands = (*run, *_SAVED), ("disasm", file)
     return Format(f"program {file}", "archive", (file,), commands, computes=True)
+
+
+def _rows(file: str, *words: str) -> Format:
+    """A program whose rows are damaged field by field, on the model and on the RTL."""
+    commands = tuple((*run, *words, *_LIMITED, *_SAVED) for run in (_MODEL, _MODEL, _RTL))
+    return Format(f"rows of {file}", "rows", (file,), commands, computes=True)
 
 
 def _configuration(file: str, *workload: str) -> Format:
@@ -204,6 +212,59 @@ FORMATS = (
             ("compile", "sram_b2", "cells.sram", "-o", "out.npz"),
         ),
     ),
+    Format(
+        "PyTorch module",
+        "archive",
+        ("bag.pt2",),
+        (
+            (*_MODEL, "tmu_l2", "bag.pt2", *_SAVED),
+            ("compile", "tmu_l2", "bag.pt2", "-o", "out.npz"),
+        ),
+        computes=True,
+    ),
+    Format(
+        "operation",
+        "words",
+        (),
+        (
+            (*_MODEL, "tmu_l2", "spmm:tiny", "--opt", "2", *_SAVED),
+            (*_MODEL, "tmu_l2", "embedding_bag:tiny:L1", "--seed", "3", *_SAVED),
+            ("compile", "tmu_l2", "matrix_sum:tiny", "--coupled", "-o", "out.npz"),
+        ),
+    ),
+    Format(
+        "text of a compiler's level",
+        "text",
+        DUMPS,
+        tuple(
+            ("opt", name, "--config", "tmu_l2", "-p", passes)
+            for name, passes in zip(DUMPS, ("select,hoist", "bufferize", ""), strict=True)
+        ),
+    ),
+    Format(
+        "passes",
+        "words",
+        (),
+        (
+            ("opt", DUMPS[0], "--config", "tmu_l2", "-p", "select,hoist,decouple"),
+            ("opt", DUMPS[1], "--config", "tmu_l2", "-p", "bufferize"),
+        ),
+    ),
+    Format(
+        "comparison",
+        "text",
+        ("graph.edgelist",),
+        (("compare", "--backend=model", "graph.edgelist", "dpu_d1_b8", "dpu.toml", "--json"),),
+    ),
+    Format(
+        "comparison's words",
+        "words",
+        (),
+        (
+            ("compare", "--backend=model", "graph.edgelist", "dpu_d1_b8", "dpu.toml", "--json"),
+            ("compare", "--backend=model", "spmm:tiny", "tmu_l2", "tmu.toml", "--chart", "out.png"),
+        ),
+    ),
     Format("journal", "lines", ("out.json.journal",), (JOURNALLED,)),
     _program("dpu.npz", *_MODEL, "dpu_d1_b8", "dpu.npz", "--values", "values.json"),
     _program("sam.npz", *_MODEL, "sam_fp32", "sam.npz", *_OPERANDS),
@@ -212,6 +273,45 @@ FORMATS = (
     _program("tmu.npz", *_MODEL, "tmu_l2", "tmu.npz", *NEST_ARRAYS),
     _program("sram.npz", *_MODEL, "sram_b2", "sram.npz", *CELLS),
     _program("commands.npz", *_MODEL, "sram_b2", "commands.npz", *CELLS),
+    _rows("tmu.npz", "tmu_l2", "tmu.npz", *NEST_ARRAYS),
+    _rows("coupled.npz", "tmu_l2", "coupled.npz", *NEST_ARRAYS),
+    _rows("commands.npz", "sram_b2", "commands.npz", *CELLS),
+    Format(
+        "program on RTL",
+        "archive",
+        ("dpu.npz", "tmu.npz", "commands.npz"),
+        (
+            (*_RTL, "dpu_d1_b8", "dpu.npz", "--values", "values.json", *_LIMITED, *_SAVED),
+            (*_RTL, "tmu_l2", "tmu.npz", *NEST_ARRAYS, *_LIMITED, *_SAVED),
+            (*_RTL, "sram_b2", "commands.npz", *CELLS, *_LIMITED, *_SAVED),
+        ),
+        computes=True,
+    ),
+    Format(
+        "values on RTL",
+        "text",
+        ("values.edgelist",),
+        ((*_RTL, "dpu_d1_b8", "dpu.npz", "--values", "values.edgelist", *_SAVED),),
+    ),
+    Format(
+        "options",
+        "options",
+        (),
+        (
+            (*_MODEL, "dpu_d1_b8", "dpu.npz", "--values", "values.json"),
+            (*_MODEL, "sam_fp32", VECTOR, *_OPERANDS),
+            (*_MODEL, "tmu_l2", "nest.py", *NEST_ARRAYS),
+            (*_MODEL, "sram_b2", "cells.c", *CELLS),
+            ("compile", "dpu_d1_b8", "graph.edgelist", "-o", "out.npz"),
+            ("compile", "cuda_sm90", "small", "-o", "out.npz"),
+            ("compile", "tmu_l2", "nest.py", *NEST_ARRAYS, "-o", "out.npz"),
+            ("compare", "--backend=model", "graph.edgelist", "dpu_d1_b8", "dpu.toml"),
+            ("opt", DUMPS[0], "--config", "tmu_l2"),
+            ("disasm", "sram.npz"),
+            ("passes", "sam_fp32"),
+            ("configs",),
+        ),
+    ),
     _configuration("dpu.toml", "graph.edgelist"),
     _configuration("sam.toml"),
     _configuration("fabric.toml", VECTOR),

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+from hw.sram_compute.isa import Opcode
+from hw.sram_compute.program import assemble, command
 from tests.fuzz.cases import DAMAGES, LARGEST, make_case
-from tests.fuzz.damage_archive import BOMB_BYTES, METHODS, bomb, change_member, recompress
+from tests.fuzz.damage_archive import (
+    BOMB_BYTES,
+    METHODS,
+    bomb,
+    change_member,
+    members_of,
+    packed,
+    recompress,
+)
+from tests.fuzz.damage_options import OPTIONS
+from tests.fuzz.damage_rows import ROWS, change_field
 from tests.fuzz.formats import DUMPS, FORMATS
 from tests.fuzz.valid_files import write_valid_files
 from tests.support.commands import state
+from tests.support.program_files import array_bytes, array_of
 
 CONTENTS = {
     "text": b"psdd 2\nL 0 0 1\nT 1 1 2 -0.5\n",
@@ -30,6 +44,16 @@ def archive() -> bytes:
     return octets.getvalue()
 
 
+def program() -> bytes:
+    """Rows of all kinds."""
+    sections = {name: np.ones((3, layout.size // 32), np.uint32) for name, layout in ROWS.items()}
+    units = assemble([command(Opcode.FILL, n=8), command(Opcode.SYNC), command(Opcode.END)])
+    octets = io.BytesIO()
+    np.savez(octets, **{name.removesuffix(".npy"): rows for name, rows in sections.items()})
+    whole = members_of(octets.getvalue())
+    return packed([*whole, ("commands.npy", array_bytes(units))])
+
+
 def npy() -> bytes:
     octets = io.BytesIO()
     np.save(octets, np.arange(6).reshape(2, 3))
@@ -40,7 +64,7 @@ def npy() -> bytes:
 def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("valid")
     write_valid_files(folder)
-    for name in ("dpu", "sam", "fabric", "cuda", "tmu", "sram", "commands"):
+    for name in ("dpu", "sam", "fabric", "cuda", "tmu", "coupled", "sram", "commands"):
         (folder / f"{name}.npz").write_bytes(archive())
     (folder / "dump").mkdir()
     for name in ("graph.gv", "schedules.json", "out.json.journal", *DUMPS):
@@ -65,7 +89,8 @@ def test_equal_seeds_and_numbers_are_equal_cases(valid: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_every_damage_works_on_everything(kind: str) -> None:
     """Also on what is damaged already, and on nothing."""
-    content = CONTENTS.get(kind) or (npy() if kind == "npy" else archive())
+    made = {"npy": npy, "rows": program}.get(kind, archive)
+    content = CONTENTS.get(kind) or made()
     random = Random(3)
     for damage in dict.fromkeys(DAMAGES[kind]):
         changed = 0
@@ -84,6 +109,39 @@ def test_members_are_changed_behind_right_checksums() -> None:
             assert opened.testzip() is None
             assert opened.namelist() == ["one.npy", "two.npy"]
             assert opened.infolist()[0].compress_type in METHODS
+
+
+def differences(octets: bytes) -> dict[str, np.ndarray]:
+    """Of each member of a program, the bits that are not as in ``program``."""
+    before = {name: array_of(content) for name, content in members_of(program())}
+    after = {name: array_of(content) for name, content in members_of(octets)}
+    assert before.keys() == after.keys()
+    return {
+        name: rows ^ after[name] for name, rows in before.items() if (rows != after[name]).any()
+    }
+
+
+def test_fields_of_all_sections_are_changed_one_at_a_time() -> None:
+    changed: set[str] = set()
+    alone = 0
+    for seed in range(300):
+        found = differences(change_field(program(), Random(seed)))
+        assert len(found) <= 1
+        for name, bits in found.items():
+            changed.add(name)
+            alone += np.count_nonzero(bits.any(axis=1)) == 1
+    assert changed == {*ROWS, "commands.npy"}
+    assert alone > 150
+
+
+@pytest.mark.parametrize("change", OPTIONS)
+def test_lines_have_options_of_all_verbs(change: Callable[..., list[str]]) -> None:
+    commands = [list(each) for format in FORMATS for each in format.commands]
+    lines = [change(random.choice(commands), random) for random in map(Random, range(400))]
+    verbs = {line[0] for line in lines}
+    assert verbs >= {"run", "compile", "compare", "opt", "disasm"}
+    assert all("--backend=rtl" not in line[1:] or line[0] == "run" for line in lines)
+    assert sum(word.startswith("--max-cycles") for line in lines for word in line) > 3
 
 
 def test_a_bomb_expands_to_gigabytes() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from tests.fuzz.formats import NEST_ARRAYS, VECTOR
 from tests.support.dag_files import HEADER
 from tests.support.embedding_files import write_model, write_values
 from tests.support.sam_files import VECTOR_C, B, write_fibertree, write_mtx
+
+ROOT = Path(__file__).parents[2]
 
 # Two decisions over three variables, the parameters of each with the sum 1.
 _PSDD = """c three variables
@@ -98,6 +102,7 @@ COMPILED = (
     ("sam_fabric_small", VECTOR, "-o", "fabric.npz"),
     ("cuda_sm90", "small", "-o", "cuda.npz"),
     ("tmu_l2", "nest.py", *NEST_ARRAYS, "-o", "tmu.npz", "--dump", "dump"),
+    ("tmu_l2", "nest.py", *NEST_ARRAYS, "--coupled", "-o", "coupled.npz"),
     ("sram_b2", "cells.c", "-o", "sram.npz"),
     ("sram_b2", "cells.sram", "-o", "commands.npz"),
 )
@@ -128,6 +133,7 @@ def write_valid_files(folder: Path) -> None:
     (folder / "cells.c").write_text(_CELLS)
     (folder / "cells.sram").write_text(_COMMANDS)
     np.save(folder / "cells.npy", np.arange(192, dtype=np.int8).reshape(3, 64))
+    _write_module(folder / "bag.pt2")
     configurations = configuration_files()
     for name, source in (
         ("dpu", "dpu_d1_b8"),
@@ -138,6 +144,21 @@ def write_valid_files(folder: Path) -> None:
         ("sram", "sram_b2"),
     ):
         (folder / f"{name}.toml").write_text(configurations[source].read_text())
+
+
+_MODULE = """
+import sys
+import torch
+from tests.support.pytorch_modules import bag
+
+indices, offsets = torch.tensor([1, 0, 3, 2]), torch.tensor([0, 3])
+torch.export.save(torch.export.export(bag(), (indices, offsets)), sys.argv[1])
+"""
+
+
+def _write_module(path: Path) -> None:
+    """In a process of its own, for PyTorch has threads, which a server must not have."""
+    subprocess.run([sys.executable, "-c", _MODULE, str(path)], cwd=ROOT, check=True)
 
 
 def _write_graphs(folder: Path) -> None:
