@@ -77,6 +77,11 @@ def _rows(file: str, *words: str) -> Format:
     return Format(f"rows of {file}", "rows", (file,), commands, computes=True)
 
 
+def _on_rtl(file: str, *words: str) -> Format:
+    command = (*_RTL, *words, *_LIMITED, *_SAVED)
+    return Format(f"{file} on RTL", "archive", (file,), (command,), computes=True)
+
+
 def _configuration(file: str, *workload: str) -> Format:
     commands = ("passes", file), ("compile", file, *workload, "-o", "out.npz")
     return Format(f"configuration {file}", "text", (file,), commands)
@@ -276,16 +281,13 @@ FORMATS = (
     _rows("tmu.npz", "tmu_l2", "tmu.npz", *NEST_ARRAYS),
     _rows("coupled.npz", "tmu_l2", "coupled.npz", *NEST_ARRAYS),
     _rows("commands.npz", "sram_b2", "commands.npz", *CELLS),
-    Format(
-        "program on RTL",
-        "archive",
-        ("dpu.npz", "tmu.npz", "commands.npz"),
-        (
-            (*_RTL, "dpu_d1_b8", "dpu.npz", "--values", "values.json", *_LIMITED, *_SAVED),
-            (*_RTL, "tmu_l2", "tmu.npz", *NEST_ARRAYS, *_LIMITED, *_SAVED),
-            (*_RTL, "sram_b2", "commands.npz", *CELLS, *_LIMITED, *_SAVED),
-        ),
-        computes=True,
+    *(
+        _on_rtl(file, *run)
+        for file, *run in (
+            ("dpu.npz", "dpu_d1_b8", "dpu.npz", "--values", "values.json"),
+            ("tmu.npz", "tmu_l2", "tmu.npz", *NEST_ARRAYS),
+            ("commands.npz", "sram_b2", "commands.npz", *CELLS),
+        )
     ),
     Format(
         "values on RTL",
