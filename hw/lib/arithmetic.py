@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, unsigned
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.fixed import check_fixed, compute_fixed
 from hw.lib.float_arithmetic import compute_float
 from hw.lib.float_parts import check_float
 from hw.lib.formats import FloatFormat, NumberFormat
-from hw.lib.losses import LossLayout
+from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 from hw.lib.pipelined import Pipelined
+
+LossLayout = data.StructLayout(dict.fromkeys(LOSSES, unsigned(1)))
+"""Whether a result has lost something, by the kinds of ``LOSSES``."""
 
 
 class ArithmeticUnit(Pipelined):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import unsigned
-from amaranth.lib import data
-
 LOSSES = ("underflow", "overflow", "nan")
-"""Kinds, of sums, differences and products; a bit each in ``LossLayout``.
+"""Kinds, of sums, differences and products; a bit each in ``hw.lib.arithmetic.LossLayout``.
 
 underflow
     0, and the exact result is not. A result that is subnormal is none.
@@ -15,5 +12,3 @@ overflow
 nan
     NaN, and no operand is.
 """
-
-LossLayout = data.StructLayout(dict.fromkeys(LOSSES, unsigned(1)))

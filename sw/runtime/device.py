@@ -192,8 +192,8 @@ class Device:
         options: Mapping[str, Any],
     ) -> LaunchRun[Any]:
         job = self.target.job(program, launch, tensors, **options)
-        job = self.target.limited(job, max_cycles)
         self.target.check(job)
+        job = self.target.limited(job, max_cycles)
         machine = self._machine(program, launch)
         place, stage = program.workload, "simulate"
         if len(program.launches) > 1:

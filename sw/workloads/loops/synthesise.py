@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from sw.workloads.loops.binding import dimension, open_sizes, sizes_of
-from sw.workloads.loops.nest import Nest, Scalar
+from sw.workloads.loops.nest import Load, Nest, Scalar
 from sw.workloads.loops.scalar_type import ScalarType
-from sw.workloads.loops.sequence import begun
+from sw.workloads.loops.sequence import begun, nodes
 from sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16
@@ -27,13 +27,14 @@ def synthesised(
     results: Collection[str] = (),
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
     """``given``, and random values for other scalars and arrays, of those that the nest writes for
-    ``results`` alone, as they begin as zeros; and all sizes, some of which may be given as
-    ``sizes``.
+    ``results`` alone: others begin as zeros, which are there if the nest reads them; and all sizes,
+    some of which may be given as ``sizes``.
 
     Floats are normal, integers small, counts among them. The same ``seed`` gives the same values.
     Raises ``WorkloadError`` where arrays and sizes disagree.
     """
     found_sizes = sizes_of(nest, given, DEFAULT_SIZE, sizes)
+    read = {each.array for each in nodes(nest.body) if isinstance(each, Load)}
     found = dict(given)
     random = np.random.default_rng(seed)
     for parameter in nest.parameters:
@@ -41,9 +42,12 @@ def synthesised(
             continue
         if isinstance(parameter, Scalar):
             found[parameter.name] = _values(random, parameter.type, ())
-        elif parameter.name not in nest.results or parameter.name in results:
-            shape = tuple(dimension(size, found_sizes) for size in parameter.shape)
+            continue
+        shape = tuple(dimension(size, found_sizes) for size in parameter.shape)
+        if parameter.name not in nest.results or parameter.name in results:
             found[parameter.name] = _values(random, parameter.type, shape)
+        elif parameter.name in read:
+            found[parameter.name] = np.zeros(shape, parameter.type.dtype)
     return found, found_sizes
 
 

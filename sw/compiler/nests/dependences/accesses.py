@@ -25,7 +25,7 @@ from sw.compiler.nests.dependences.linear import (
 from sw.compiler.nests.dialects import slc
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
-from sw.compiler.nests.values import constant_of, is_defined_inside
+from sw.compiler.nests.values import constant_of, is_defined_inside, iterations_of
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,13 @@ def _of_stream(value: SSAValue) -> Linear:
 
 
 def range_of(value: Hashable) -> Range:
-    """Of a loop's counter, by the loop's bounds. O(depth of loops)."""
+    """Of a loop's counter, by the loop's bounds; where they and the step are numbers, up to the
+    last iteration. O(depth of loops)."""
     assert isinstance(value, SSAValue)
     loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
     if isinstance(loop, scf.ForOp) and value is loop.body.block.args[0]:
+        if iterations := iterations_of(loop):
+            return Range(Linear(iterations[0]), Linear(iterations[-1]), _depth(loop))
         lower, upper = linear_of(loop.lb), linear_of(loop.ub)
     elif isinstance(loop, slc.ForOp) and not loop.accumulates:
         lower, upper = linear_of(loop.lower), linear_of(loop.upper)

@@ -52,7 +52,7 @@ def core_memory(
         np.array([*sorted(line * LINE_WORDS for line in lines.values()), count], np.int64),
     )
     for name, array in arrays.items():
-        if name in unknown or array.itemsize != WORD_BYTES:
+        if name in unknown or array.itemsize != WORD_BYTES or not array.size:
             continue
         place = slice(lines[name] * LINE_WORDS, ends[name])
         rows = array.reshape(-1, array.shape[-1] if array.ndim else 1).view(np.uint32)

@@ -157,3 +157,15 @@ def test_accesses_that_meet():
     assert may_meet(first, second, function)
     assert not may_meet(first, second)
     assert not may_meet(stores[0], stores[1], function)
+
+
+@pytest.mark.parametrize(("first", "meets"), [(13, False), (12, True)])
+def test_a_loop_in_steps_ends_with_its_last_iteration(first: int, meets: bool):
+    module = module_of(
+        "for k in range(0, 15, 4):\n        a[k] = x[k]\n"
+        f"    for k in range({first}, 20):\n        b[k] = a[k]"
+    )
+    function = function_of(module)
+    store, _ = (access_of(each) for each in module.walk() if isinstance(each, memref.StoreOp))
+    _, load = (access_of(each) for each in module.walk() if isinstance(each, memref.LoadOp))
+    assert may_meet(store, load, function) == meets
