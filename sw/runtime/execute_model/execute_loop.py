@@ -17,6 +17,7 @@ from hw.lib.execute_isa import (
 )
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.lines.line_size import LINE_WORDS
+from sw.execute_timing.arithmetic import compute_floats, compute_integers
 from sw.execute_timing.trace import (
     ENDS_BODY,
     FLAGS,
@@ -25,7 +26,7 @@ from sw.execute_timing.trace import (
     REQUEST,
     TURNS,
 )
-from sw.program.jit import compiled, compiled_inner, inner, inner_floats
+from sw.program.jit import compiled, compiled_inner, inner
 
 VECTORS = 0
 """Rows of registers: first vectors, then scalars; 0; the immediate; what is dequeued; results, and
@@ -73,11 +74,8 @@ _FIRST, _LAST, _LEFT = range(3)
 """Of a loop that runs: first and last instruction, iterations left."""
 
 _WORD = 0xFFFF_FFFF
-_NAN = FLOAT_FORMATS["float32"].canonical_nan
 _PLUS_INFINITY = FLOAT_FORMATS["float32"].infinity
-_SIGN = 1 << 31
-_MINUS_INFINITY = _SIGN | _PLUS_INFINITY
-_SHIFTS = 31
+_MINUS_INFINITY = 1 << 31 | _PLUS_INFINITY
 
 # Plain numbers for compiled code, which knows no Amaranth enumerations.
 _NONE, _CONTROL, _ADDRESS = Fault.NONE.value, Fault.CONTROL.value, Fault.ADDRESS.value
@@ -86,17 +84,9 @@ _BRANCH_EQ, _BRANCH_NE = Opcode.BRANCH_EQ.value, Opcode.BRANCH_NE.value
 _BRANCH_LT, _BRANCH_GE = Opcode.BRANCH_LT.value, Opcode.BRANCH_GE.value
 _LOOP, _SELECT, _EXTRACT = Opcode.LOOP.value, Opcode.SELECT.value, Opcode.EXTRACT.value
 _FIRST_LANES, _LANES = Opcode.FIRST_LANES.value, Opcode.LANES.value
+_TO_FLOAT, _FEQUAL = Opcode.TO_FLOAT.value, Opcode.FEQUAL.value
+_FADD, _FMIN, _FMAX = Opcode.FADD.value, Opcode.FMIN.value, Opcode.FMAX.value
 _LOAD, _STORE, _PREFETCH = Opcode.LOAD.value, Opcode.STORE.value, Opcode.PREFETCH.value
-_ADD, _SUB, _MUL = Opcode.ADD.value, Opcode.SUB.value, Opcode.MUL.value
-_AND, _OR, _XOR = Opcode.AND.value, Opcode.OR.value, Opcode.XOR.value
-_SHIFT_LEFT, _SHIFT_RIGHT = Opcode.SHIFT_LEFT.value, Opcode.SHIFT_RIGHT.value
-_MIN, _MAX, _LESS = Opcode.MIN.value, Opcode.MAX.value, Opcode.LESS.value
-_TO_FLOAT = Opcode.TO_FLOAT.value
-_FADD, _FSUB, _FMUL = Opcode.FADD.value, Opcode.FSUB.value, Opcode.FMUL.value
-_FMUL_ADD, _FDIV, _FSQRT = Opcode.FMUL_ADD.value, Opcode.FDIV.value, Opcode.FSQRT.value
-_FMIN, _FMAX, _FABS = Opcode.FMIN.value, Opcode.FMAX.value, Opcode.FABS.value
-_FLESS, _FLESS_EQUAL = Opcode.FLESS.value, Opcode.FLESS_EQUAL.value
-_FEQUAL = Opcode.FEQUAL.value
 _REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
 
 
@@ -369,9 +359,9 @@ def _compute(fields: np.ndarray, lanes: int, mask: int, rows: np.ndarray) -> Non
     opcode, width = fields[OPCODE], fields[WIDTH]
     a, b, c = fields[A], fields[B], fields[C]
     if opcode <= _TO_FLOAT:
-        _compute_integers(opcode, width, rows, a, b)
+        compute_integers(opcode, width, rows, RESULT, a, b)
     elif opcode <= _FEQUAL:
-        _compute_floats(opcode, width, rows, a, b, c)
+        compute_floats(opcode, width, rows, RESULT, a, b, c)
     elif opcode > _SELECT and opcode != _EXTRACT:
         _reduce(opcode, lanes, mask, rows, a)
     else:
@@ -403,84 +393,6 @@ def _write_result(dst: int, lanes: int, rows: np.ndarray, masks: np.ndarray) -> 
 
 
 @inner
-def _compute_integers(opcode: int, width: int, rows: np.ndarray, a: int, b: int) -> None:
-    """``ADD`` to ``TO_FLOAT`` of rows a and b into ``RESULT``, in the first ``width`` lanes."""
-    for lane in range(width):
-        left, right = np.int64(np.int32(rows[a, lane])), np.int64(np.int32(rows[b, lane]))
-        result = left
-        if opcode == _ADD:
-            result = left + right
-        elif opcode == _SUB:
-            result = left - right
-        elif opcode == _MUL:
-            result = left * right
-        elif opcode == _AND:
-            result = left & right
-        elif opcode == _OR:
-            result = left | right
-        elif opcode == _XOR:
-            result = left ^ right
-        elif opcode == _SHIFT_LEFT:
-            result = left << (right & _SHIFTS)
-        elif opcode == _SHIFT_RIGHT:
-            result = left >> (right & _SHIFTS)
-        elif opcode == _MIN:
-            result = min(left, right)
-        elif opcode == _MAX:
-            result = max(left, right)
-        elif opcode == _LESS:
-            result = np.int64(left < right)
-        if opcode == _TO_FLOAT:
-            rows.view(np.float32)[RESULT, lane] = left
-        else:
-            rows[RESULT, lane] = result
-
-
-@inner_floats
-def _compute_floats(opcode: int, width: int, rows: np.ndarray, a: int, b: int, c: int) -> None:
-    """``FADD`` to ``FEQUAL`` of rows a, b and c into ``RESULT``, in the first ``width`` lanes."""
-    numbers = rows.view(np.float32)
-    for lane in range(width):
-        left, right = numbers[a, lane], numbers[b, lane]
-        if opcode == _FABS:
-            rows[RESULT, lane] = rows[a, lane] & (_SIGN - 1)
-            continue
-        if opcode == _FLESS:
-            rows[RESULT, lane] = left < right
-            continue
-        if opcode == _FLESS_EQUAL:
-            rows[RESULT, lane] = left <= right
-            continue
-        if opcode == _FEQUAL:
-            rows[RESULT, lane] = left == right
-            continue
-        if opcode == _FADD:
-            numbers[RESULT, lane] = left + right
-        elif opcode == _FSUB:
-            numbers[RESULT, lane] = left - right
-        elif opcode == _FMUL:
-            numbers[RESULT, lane] = left * right
-        elif opcode == _FMUL_ADD:
-            # Each is rounded to float32: compiled without leave to fuse them.
-            product = np.float32(left * right)
-            numbers[RESULT, lane] = product + numbers[c, lane]
-        elif opcode == _FDIV:
-            numbers[RESULT, lane] = left / right
-        elif opcode == _FSQRT:
-            numbers[RESULT, lane] = np.sqrt(left)
-        elif left == right:  # the same bits, or zeros, whose signs decide
-            both, either = rows[a, lane] & rows[b, lane], rows[a, lane] | rows[b, lane]
-            rows[RESULT, lane] = both if opcode == _FMAX else either
-        else:
-            takes_left = left > right if opcode == _FMAX else left < right
-            numbers[RESULT, lane] = left if takes_left else right
-            if left != left:
-                numbers[RESULT, lane] = left
-        if numbers[RESULT, lane] != numbers[RESULT, lane]:
-            rows[RESULT, lane] = _NAN
-
-
-@inner
 def _reduce(opcode: int, lanes: int, mask: int, rows: np.ndarray, a: int) -> None:
     """``REDUCE_ADD``, ``REDUCE_MAX`` or ``REDUCE_MIN`` of row a into lane 0 of ``RESULT``."""
     operation, neutral = _FADD, 0
@@ -494,5 +406,5 @@ def _reduce(opcode: int, lanes: int, mask: int, rows: np.ndarray, a: int) -> Non
     while half:
         for lane in range(half):
             rows[HALF, lane] = rows[RESULT, half + lane]
-        _compute_floats(operation, half, rows, RESULT, HALF, RESULT)
+        compute_floats(operation, half, rows, RESULT, RESULT, HALF, RESULT)
         half //= 2

@@ -77,7 +77,7 @@ class Scalars(NamedTuple):
     words, word_kinds, bounds
         of a ``CoreMemory``.
     scratch
-        uint32, of ``scalar_result``.
+        uint32 [``SCRATCH``, 1], of ``scalar_result``.
     at
         int64: loops that run, the next instruction, whether data decided about a branch or a
         loop, and what chance has drawn last.
@@ -104,7 +104,7 @@ def begin(lanes: int, memory: CoreMemory) -> Scalars:
         memory.words,
         memory.kinds,
         memory.bounds,
-        np.zeros(SCRATCH, np.uint32),
+        np.zeros((SCRATCH, 1), np.uint32),
         np.zeros(4, np.int64),
     )
 
