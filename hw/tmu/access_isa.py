@@ -50,6 +50,10 @@ class Mode(IntEnum, metaclass=EnumType, shape=3):
     DISJUNCTIVE = 4
 
 
+MERGES = (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE)
+"""Modes in which units merge their fibers."""
+
+
 class StreamKind(IntEnum, metaclass=EnumType, shape=3):
     """What the value of a stream is. Stream 0 of every unit is its ``INDUCTION`` variable.
 

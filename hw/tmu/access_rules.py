@@ -45,6 +45,7 @@ import numpy.typing as npt
 
 from hw.lib.errors import ProgramError
 from hw.tmu.access_isa import (
+    MERGES,
     UNBOUNDED,
     AluOperation,
     Event,
@@ -57,8 +58,6 @@ from hw.tmu.access_isa import (
 )
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Operand, Stream, Unit
 from hw.tmu.config import TmuConfig
-
-MERGES = (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE)
 
 
 def check(rows: Mapping[str, npt.NDArray[np.uint32]], config: TmuConfig, tokens: int) -> None:

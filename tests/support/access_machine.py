@@ -16,7 +16,7 @@ from amaranth.sim import Simulator
 
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access.access_unit import WAITS, AccessUnit
-from hw.tmu.access_isa import Mode
+from hw.tmu.access_isa import MERGES
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.runtime.execute_model.output import Output
@@ -161,7 +161,7 @@ async def _configure(ctx: Any, unit: Component, program: AccessProgram, config: 
     def bits(row: npt.NDArray[np.uint32]) -> int:
         return sum(int(word) << 32 * place for place, word in enumerate(row))
 
-    if any(layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE) for layer in program.layers):
+    if any(layer.mode in MERGES for layer in program.layers):
         await _write_words(ctx, unit.unit_words, rows["units"])
         await _write_words(ctx, unit.stream_words, rows["streams"])
     for layer in range(config.layers):

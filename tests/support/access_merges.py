@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import MERGES, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
@@ -23,7 +23,6 @@ from hw.tmu.access_program import (
 from hw.tmu.config import TmuConfig
 from tests.support.access_programs import INDUCTION, load
 
-MERGES = (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE)
 STEP, LAST = 20, 21
 """Tokens."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from hw.tmu.access_isa import (
     EVENT_STEPS,
+    MERGES,
     UNBOUNDED,
     AluOperation,
     Event,
@@ -26,7 +27,6 @@ from hw.tmu.access_program import (
     own,
     parent,
 )
-from hw.tmu.access_rules import MERGES
 from hw.tmu.config import TmuConfig
 
 

@@ -10,7 +10,16 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.utils.exceptions import InterpretationError
 
-from hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, Source, StreamKind
+from hw.tmu.access_isa import (
+    MERGES,
+    UNBOUNDED,
+    AluOperation,
+    Event,
+    EventKind,
+    Mode,
+    Source,
+    StreamKind,
+)
 from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.interpreting.merging import merged
@@ -117,7 +126,7 @@ class AccessUnit(InterpreterFunctions):
     # Iterations.
 
     def _iterations(self, layer: Layer, depth: int) -> Iterator[_Iteration]:
-        if layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE):
+        if layer.mode in MERGES:
             yield from self._merged(layer, depth)
             return
         (unit,) = layer.units

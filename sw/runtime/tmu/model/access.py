@@ -12,6 +12,7 @@ from hw.lib.errors import GnarlError
 from hw.lib.memory_map import NO_LIMIT
 from hw.tmu.access_isa import (
     MAX_STREAMS,
+    MERGES,
     UNBOUNDED,
     AluOperation,
     Event,
@@ -180,7 +181,7 @@ class _Traversal:
         self._output.puts.append(len(words))
 
     def _iterations(self, place: int, layer: Layer) -> Iterator[_Iteration]:
-        if layer.mode in (Mode.CONJUNCTIVE, Mode.DISJUNCTIVE):
+        if layer.mode in MERGES:
             yield from self._merged(place, layer)
             return
         unit = layer.units[0]
