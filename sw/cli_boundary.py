@@ -45,16 +45,16 @@ class BoundedGroup(click.Group):
         with ExitStack() as stack:
             stack.enter_context(command_files())
             stack.enter_context(_warnings_as_lines())
-            stack.enter_context(_prompt_interrupts())
             print_held = stack.enter_context(held_lines())
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, TextIOWrapper):  # its encoding may lack characters
                     stream.reconfigure(errors="replace")
-            try:
-                status = super().main(*args, **extra)
-                print_held()
-                if sys.stdout is not None:  # closed before the start
-                    sys.stdout.flush()
+            try:  # outside of what makes interrupts exceptions: one may come in its first line
+                with _prompt_interrupts():
+                    status = super().main(*args, **extra)
+                    print_held()
+                    if sys.stdout is not None:  # closed before the start
+                        sys.stdout.flush()
             except BaseException as error:
                 status = _end(error)
         sys.exit(status)
@@ -197,11 +197,13 @@ def _prompt_interrupts() -> Iterator[None]:
     heard = [signal.SIGTERM]
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         heard.append(signal.SIGINT)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
+    before = {number: signal.getsignal(number) for number in heard}
     unraisable_before, sys.unraisablehook = sys.unraisablehook, show_unraisable
     pipe_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     thread.start()
     try:
+        for number in heard:
+            signal.signal(number, signal.default_int_handler)
         yield
     finally:
         ended.set()

@@ -125,6 +125,25 @@ def test_an_interrupt_of_imports(graph: Path, number: signal.Signals, delay: flo
     assert (child.returncode, error) in [(130, "gnarl: interrupted\n"), (0, "")]
 
 
+STARTING = """
+import os, signal, threading
+import sw.__main__
+start = threading.Thread.start
+def interrupted_start(thread):
+    start(thread)
+    os.kill(os.getpid(), signal.{name})
+threading.Thread.start = interrupted_start
+sw.__main__.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_while_interrupts_become_exceptions(graph: Path, name: str) -> None:
+    command = [sys.executable, "-c", STARTING.format(name=name), "run", CONFIG, str(graph)]
+    ended = subprocess.run(command, preexec_fn=default_interrupts, timeout=60, **PIPES)
+    assert (ended.returncode, ended.stderr) == (130, "gnarl: interrupted\n")
+
+
 FINALIZER = """
 import time
 from sw.cli import main
