@@ -23,7 +23,8 @@ def evaluate(dag: Dag, inputs: np.ndarray) -> np.ndarray:
         edges = slice(dag.offsets[node], dag.offsets[node + 1])
         operands = values[dag.operands[edges]]
         if dag.op[node] == Op.ADD:
-            values[node] = np.where(dag.negative[edges], -operands, operands).sum()
+            terms = np.where(dag.negative[edges], -operands, operands)
+            values[node] = terms.sum(initial=-0.0)
         else:
             compute = {Op.MUL: np.prod, Op.MAX: np.max, Op.MIN: np.min}[Op(dag.op[node])]
             values[node] = compute(operands)

@@ -5,8 +5,9 @@ Nodes of a directed graph; an edge leads from an operand to its user:
 ``op``
     what the node computes, in any case: ``input``; ``const`` (``constant``); ``add`` (``sum``,
     ``+``); ``mul`` (``prod``, ``product``, ``*``); ``max`` (``maximum``); ``min`` (``minimum``);
-    ``sub`` (``subtract``, ``-``), its first operand less all others; ``neg`` (``negate``), 0 less
-    its operand. Every node must have one. There is no division: multiply by a reciprocal.
+    ``sub`` (``subtract``, ``-``), its first operand less all others; ``neg`` (``negate``), -0 less
+    its operand, which changes the sign of zeros, too. Every node must have one. There is no
+    division: multiply by a reciprocal.
 ``value``
     a finite number: what a ``const`` is; the default value of an ``input``. Either all inputs have
     one or none has: then they are random, uniform in [0.5, 1.5) from a seed.
@@ -176,8 +177,8 @@ class _Reader:
                     f"{self.place(at)}: neg has {len(operands)} operands: must have one"
                 )
             self._negates = True
-            zero = len(self._nodes)  # comes after all nodes of the graph
-            self._builder.operation(Op.ADD, [zero, *operands], [False, True], name)
+            minus_zero = len(self._nodes)  # comes after all nodes of the graph
+            self._builder.operation(Op.ADD, [minus_zero, *operands], [False, True], name)
         else:
             negative = [op == "sub" and k > 0 for k in range(len(operands))]
             self._builder.operation(_DAG_OP[op], operands, negative, name)
@@ -187,10 +188,10 @@ class _Reader:
     def finish(self) -> tuple[Dag, np.ndarray]:
         """The DAG, and the number in it of each node, as of ``DagBuilder.build``."""
         if self._negates:
-            name = "0"
+            name = "-0"
             while name in self._names:
                 name += "'"
-            self._builder.constant(0.0, name)
+            self._builder.constant(-0.0, name)
         return self._builder.build()
 
     def _op(self, at: int, text: Any, operands: int) -> str:

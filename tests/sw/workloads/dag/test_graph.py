@@ -121,19 +121,30 @@ def test_parallel_edges_with_numbers() -> None:
     assert evaluate(workload.dag, workload.inputs).tolist() == [-5.0]
 
 
-def test_negation_is_zero_less_the_operand() -> None:
+def test_negation_is_minus_zero_less_the_operand() -> None:
     graph = nx.DiGraph()
-    graph.add_node("0", op="input", value=4.0)
+    graph.add_node("-0", op="input", value=4.0)
     graph.add_node("m", op="neg")
     graph.add_node("k", op="negate")
-    graph.add_edges_from([("0", "m"), ("m", "k")])
+    graph.add_edges_from([("-0", "m"), ("m", "k")])
     workload = from_networkx(graph)
     check(workload.dag)
     graph.nodes["m"]["output"] = True
     both = from_networkx(graph)
     assert both.output_names.tolist() == ["m", "k"]
     assert evaluate(both.dag, both.inputs).tolist() == [-4.0, 4.0]
-    assert sorted(workload.dag.names.tolist()) == ["0", "0'", "k", "m"]
+    assert sorted(workload.dag.names.tolist()) == ["-0", "-0'", "k", "m"]
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0])
+def test_negation_changes_the_sign_of_zeros(value: float) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("a", op="input", value=value)
+    graph.add_node("m", op="neg")
+    graph.add_edge("a", "m")
+    workload = from_networkx(graph)
+    (result,) = evaluate(workload.dag, workload.inputs)
+    assert np.signbit(result) != np.signbit(value)
 
 
 @pytest.mark.parametrize("op", ["add", "mul", "max", "min", "sub"])
