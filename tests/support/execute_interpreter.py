@@ -53,22 +53,19 @@ def run(
 
     What is left of words and tokens is in the outcome. Raises ``Starved``.
     """
-    state = _State(program, memory, lanes, program_words, list(words), list(tokens))
-    for _ in range(limit):
-        try:
-            if state.step():
-                return state.outcome
-        except _Fault as error:
-            state.outcome.fault = error.args[0]
-            return state.outcome
-    raise AssertionError(f"{limit} instructions, and no end")
+    state = State(program, memory, lanes, program_words, list(words), list(tokens))
+    if not state.run(limit):
+        raise AssertionError(f"{limit} instructions, and no end")
+    return state.outcome
 
 
-class _State:
+class State:
+    """What a run has come to. ``memory``: words that can be read and written at places, uint32."""
+
     def __init__(
         self,
         program: list[Any],
-        memory: npt.NDArray[np.uint32],
+        memory: Any,
         lanes: int,
         program_words: int,
         queue: list[int],
@@ -82,6 +79,17 @@ class _State:
         self.masks = np.zeros((4, lanes), np.bool_)
         self.masks[0] = True
         self.loops: list[list[int]] = []  # first and last instruction, and how often still
+
+    def run(self, limit: int) -> bool:
+        """Whether it ends within so many instructions. Raises ``Starved``."""
+        for _ in range(limit):
+            try:
+                if self.step():
+                    return True
+            except _Fault as error:
+                self.outcome.fault = error.args[0]
+                return True
+        return False
 
     def step(self) -> bool:
         """Runs an instruction; whether it was ``HALT``."""

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hw.tmu.access_isa import (
-    EVENT_STEPS,
     MERGES,
     UNBOUNDED,
     AluOperation,
-    Event,
-    EventKind,
     Mode,
+    Source,
     StreamKind,
 )
 from hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
-    EventStep,
     Layer,
     Operand,
     Stream,
@@ -28,11 +25,19 @@ from hw.tmu.access_program import (
     parent,
 )
 from hw.tmu.config import TmuConfig
+from tests.support.random_events import with_events
+
+CORNERS = (
+    *(0, 1, 2, 3, 15, 16, 17, 4095, 4096, 1 << 16, 1 << 30),
+    *((1 << 31) - 2, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, (1 << 32) - 3, (1 << 32) - 2),
+    (1 << 32) - 1,
+)
+"""Words that are special as addresses, indices, bounds or shifts."""
 
 
 @dataclass(frozen=True)
 class Areas:
-    """Words of memory: what access programs read, and what they store to."""
+    """Words of memory: what access programs mostly read, and what they mostly store to."""
 
     read: range
     stored: range
@@ -46,7 +51,8 @@ _VALUES = (
     StreamKind.ADDRESS,
     StreamKind.NONE,
 )
-_STEPS = (EventKind.WORD, EventKind.WORD, EventKind.VECTOR, EventKind.MASK, EventKind.TOKEN)
+_NO_STREAM = Stream(cached=False, temporal=False, scale=0)
+"""Behind a unit's last stream: its row is 0."""
 
 
 def random_access(
@@ -54,12 +60,37 @@ def random_access(
 ) -> AccessProgram:
     """Any modes, units, bounds, streams, queues, events and stores; tokens are below ``tokens``.
 
-    Loops are short, with few exceptions: bounds that are loaded are what memory has, and some lie
-    where induction variables end. Indices are mostly inside of their arrays.
+    Loops are short, the shorter the more of them there are, with few exceptions: bounds that are
+    loaded are what memory has, and some lie where induction variables end. Indices are mostly
+    inside of their arrays, which are mostly in ``areas``. Fields that mean nothing may have
+    anything.
     """
     while not (program := _Maker(rng, config, areas, tokens).program()).layers:
         pass
     return program
+
+
+class _Rows:
+    """Of a memory for queues, of which some are taken."""
+
+    def __init__(self, rng: random.Random, count: int) -> None:
+        self._rng = rng
+        self._count = count
+        self._taken: set[int] = set()
+
+    def place(self, slots: int) -> int | None:
+        """The first of so many neighbours that are free: the lowest ones, the highest, or any; none
+        if there are no more."""
+        free = [
+            first
+            for first in range(self._count - slots + 1)
+            if not any(row in self._taken for row in range(first, first + slots))
+        ]
+        if not free:
+            return None
+        found = self._rng.choice((free[0], free[0], free[-1], self._rng.choice(free)))
+        self._taken |= {*range(found, found + slots)}
+        return found
 
 
 class _Maker:
@@ -68,17 +99,19 @@ class _Maker:
         self._config = config
         self._areas = areas
         self._tokens = tokens
-        self._rows = {False: 0, True: 0}
-        self._steps = EVENT_STEPS
+        self._rows = {is_single: _Rows(rng, config.stream_words) for is_single in (False, True)}
+        self._depth = rng.randint(1, config.layers)
+        self._has_junk = rng.random() < 0.2
 
     def program(self) -> AccessProgram:
         layers: list[Layer] = []
-        for _ in range(self._rng.randint(1, self._config.layers)):
+        for _ in range(self._depth):
             layer = self._layer(layers)
             if layer is None:
                 break
             layers.append(layer)
-        return AccessProgram(tuple(self._with_events(layers)))
+        made = with_events(self._rng, layers, self._config.lanes, self._tokens, self._has_junk)
+        return AccessProgram(tuple(made))
 
     # Layers.
 
@@ -88,8 +121,15 @@ class _Maker:
         mode = rng.choice((Mode.SINGLE, Mode.SINGLE, Mode.LOCKSTEP, *MERGES))
         count = rng.randint(1, config.lanes) if mode in MERGES else 1
         slots = rng.choice((1, 1, 2, 3, 5, 8))
-        names = range(rng.randint(2 if mode in MERGES else 1, config.streams))
+        if rng.random() < 0.03:
+            slots = rng.choice((config.stream_words, config.stream_words // 2))
+        least = 2 if mode in MERGES else 1
+        names = range(rng.randint(least, config.streams))
         units = [self._unit(mode, around[-1] if around else None, len(names)) for _ in range(count)]
+        if count > 1 and rng.random() < 0.1:  # the last of which have fewer streams
+            left = rng.randint(least, len(names))
+            fewer = (*units[-1].streams[:left], *[_NO_STREAM] * (len(names) - left))
+            units[-1] = replace(units[-1], streams=fewer)
         for number in names:
             rows = [unit.streams[number] for unit in units]
             if not any(row.queued for row in rows):
@@ -97,20 +137,12 @@ class _Maker:
             is_single = mode == Mode.SINGLE or (
                 mode == Mode.LOCKSTEP and rows[0].kind == StreamKind.ADDRESS
             )
-            queue = self._rows[is_single]
-            if queue + slots > config.stream_words:
+            queue = self._rows[is_single].place(slots)
+            if queue is None:
                 return None
-            self._rows[is_single] += slots
             units = [
-                replace(
-                    unit,
-                    streams=(
-                        *unit.streams[:number],
-                        replace(unit.streams[number], queue=queue),
-                        *unit.streams[number + 1 :],
-                    ),
-                )
-                for unit in units
+                _with_queue(unit, number, queue) if rows[lane].queued or not lane else unit
+                for lane, unit in enumerate(units)
             ]
         return Layer(mode, tuple(units), slots)
 
@@ -123,7 +155,7 @@ class _Maker:
         return Unit(
             lower,
             upper,
-            rng.choice((1, 1, 1, 2, 3, rng.randint(1, 4095))),
+            rng.choice((1, 1, 1, 2, 3, 4095, rng.randint(1, 4095))),
             rng.random() < 0.1,
             rng.random() < 0.1,
             first,
@@ -132,16 +164,22 @@ class _Maker:
         )
 
     def _bounds(self, around: Layer | None) -> tuple[Operand, Operand, int, int]:
-        rng = self._rng
-        if rng.random() < 0.03:  # where an induction variable has nothing behind
-            return IMMEDIATE, IMMEDIATE, 2**31 - rng.randint(1, 9), 2**31 - 1
-        if rng.random() < 0.03:
-            return IMMEDIATE, IMMEDIATE, rng.randint(-9, -1), rng.randint(-9, 3)
-        lower, upper = rng.choice((0, 0, 0, rng.randint(0, 3))), rng.randint(0, 7)
-        operands = [IMMEDIATE, IMMEDIATE]
+        rng, immediate = self._rng, self._operand(IMMEDIATE)
+        match rng.randrange(40):
+            case 0:  # where an induction variable has nothing behind
+                return immediate, immediate, 2**31 - rng.randint(1, 9), 2**31 - 1
+            case 1:  # nor before
+                return immediate, immediate, -(2**31), -(2**31) + rng.randint(0, 6)
+            case 2:
+                return immediate, immediate, rng.randint(-9, -1), rng.randint(-9, 3)
+            case 3:  # empty, however large
+                return immediate, immediate, rng.choice((0, 2**31 - 1)), -rng.choice((0, 1, 2**31))
+        most = {1: 7, 2: 7, 3: 7, 4: 4, 5: 3}.get(self._depth, 2)
+        lower, upper = rng.choice((0, 0, 0, rng.randint(0, 3))), rng.randint(0, most)
+        operands = [immediate, immediate]
         for place, share in enumerate((0.3, 0.5)):
             if around is not None and rng.random() < share:
-                operands[place] = self._parent(around) or IMMEDIATE
+                operands[place] = self._parent(around) or immediate
         return operands[0], operands[1], lower, upper
 
     # Streams.
@@ -154,12 +192,13 @@ class _Maker:
         if number == 0:
             kind = StreamKind.INDUCTION
         elif is_coordinate:
-            kind = rng.choice(_COORDINATES)
+            kind = rng.choice((*_COORDINATES, StreamKind.FORWARD))
         else:
             kind = rng.choice(_VALUES)
         operations = [*AluOperation]
         if is_coordinate:
-            operations = [AluOperation.ADD, AluOperation.MUL, AluOperation.SHIFT_LEFT]
+            operations.remove(AluOperation.DIV)
+            operations.remove(AluOperation.MOD)
         known = [
             place
             for place, stream in enumerate(before)
@@ -173,9 +212,9 @@ class _Maker:
                 choices += [own(0), own(rng.choice(known))]
             if around is not None and rng.random() < 0.3:
                 choices.append(self._parent(around) or IMMEDIATE)
-            return rng.choice(choices)
+            return self._operand(rng.choice(choices))
 
-        a = own(0) if number and rng.random() < 0.5 else operand()
+        a = self._operand(own(0)) if number and rng.random() < 0.5 else operand()
         is_queued = kind == StreamKind.MEMORY and not is_coordinate
         is_queued |= kind != StreamKind.NONE and rng.random() < 0.6
         base, length = self._array(kind)
@@ -187,21 +226,41 @@ class _Maker:
             queued=is_queued,
             cached=rng.random() < 0.7,
             temporal=rng.random() < 0.7,
-            immediate=rng.choice((0, 0, 1, 2, rng.randint(0, 40), rng.getrandbits(32))),
-            scale=rng.choice((1, 1, 1, 0, 2, 5, rng.getrandbits(32))),
+            queue=rng.getrandbits(32) if self._has_junk and not is_queued else 0,
+            immediate=rng.choice((0, 0, 1, 2, rng.randint(0, 40), self._word())),
+            scale=rng.choice((1, 1, 1, 0, 2, 5, self._word())),
             base=base,
             length=length,
         )
 
+    def _word(self) -> int:
+        return self._rng.choice((self._rng.choice(CORNERS), self._rng.getrandbits(32)))
+
     def _array(self, kind: StreamKind) -> tuple[int, int]:
-        rng = self._rng
+        rng, config = self._rng, self._config
+        if kind not in (StreamKind.MEMORY, StreamKind.ADDRESS):
+            return (self._word(), self._word()) if self._has_junk else (0, 0)
         if kind == StreamKind.ADDRESS and rng.random() < 0.3:
-            return rng.choice((0, rng.getrandbits(32))), UNBOUNDED
+            return self._word(), UNBOUNDED
         area = self._areas.stored if kind == StreamKind.ADDRESS else self._areas.read
-        # Units of layers that merge store behind it.
-        most = len(area) - self._config.lanes
+        behind = config.lanes - 1  # units of layers that merge store there
+        if (chance := rng.random()) < 0.1:
+            # At the end of memory, or anywhere.
+            length = rng.choice((0, 1, 16, 40))
+            last = config.memory_words - length - behind * (kind == StreamKind.ADDRESS)
+            return (last if chance < 0.05 else rng.randint(0, last)), length
+        most = len(area) - behind
         length = rng.choice((most, most, most, rng.randint(0, 40)))
         return area.start + rng.randint(0, most - length), length
+
+    def _operand(self, operand: Operand) -> Operand:
+        """With anything where it has no meaning."""
+        if not self._has_junk or operand.source == Source.PARENT:
+            return operand
+        lane, stream = self._rng.randrange(16), operand.stream
+        if operand.source == Source.IMMEDIATE:
+            stream = self._rng.randrange(8)
+        return replace(operand, lane=lane, stream=stream)
 
     def _parent(self, around: Layer) -> Operand | None:
         """One of the layer around with a queue."""
@@ -218,55 +277,7 @@ class _Maker:
             return replace(operand, lane=self._rng.randrange(self._config.lanes))
         return operand
 
-    # Events.
 
-    def _with_events(self, layers: Sequence[Layer]) -> list[Layer]:
-        return [self._layer_with_events(layers, place) for place in range(len(layers))]
-
-    def _layer_with_events(self, layers: Sequence[Layer], place: int) -> Layer:
-        rng, layer = self._rng, layers[place]
-        toggles = [n for n, stream in enumerate(layer.units[0].streams) if stream.queued]
-        events: dict[Event, tuple[EventStep, ...]] = {}
-        for event in Event:
-            if event == Event.TOGGLE and (not toggles or rng.random() < 0.6):
-                continue
-            inside = place + (event in (Event.TOGGLE, Event.ITERATION))
-            most = min(self._steps, rng.choice((0, 0, 1, 1, 2, 3)))
-            steps = [self._step(layers[:inside]) for _ in range(most)]
-            if steps:
-                self._steps -= len(steps)
-                events[event] = tuple(steps)
-        return replace(layer, toggle=rng.choice(toggles) if toggles else 0, events=events)
-
-    def _step(self, layers: Sequence[Layer]) -> EventStep:
-        rng = self._rng
-        kind = rng.choice(_STEPS)
-        token = EventStep(EventKind.TOKEN, token=rng.randrange(self._tokens))
-        if not layers or kind == EventKind.TOKEN:
-            return token
-        place = rng.randrange(len(layers))
-        layer = layers[place]
-        if kind == EventKind.MASK:
-            return EventStep(kind, place)
-        streams = layer.units[0].streams
-        lane = rng.randrange(len(layer.units))
-        of_lane = [n for n, each in enumerate(layer.units[lane].streams) if each.queued]
-        of_all = [
-            number
-            for number in range(len(streams))
-            if all(unit.streams[number].queued for unit in layer.units)
-        ]
-        addresses = [
-            number
-            for number, each in enumerate(streams)
-            if each.kind == StreamKind.ADDRESS and each.queued and each.length != UNBOUNDED
-        ]
-        if addresses and of_all and rng.random() < 0.5:
-            to = rng.choice(addresses)
-            return EventStep(EventKind.STORE, place, stream=rng.choice(of_all), address=to)
-        chosen = of_lane if kind == EventKind.WORD else of_all
-        if not chosen:
-            return token
-        if kind == EventKind.WORD and layer.mode == Mode.LOCKSTEP:
-            lane = rng.randrange(self._config.lanes)
-        return EventStep(kind, place, lane, rng.choice(chosen))
+def _with_queue(unit: Unit, number: int, queue: int) -> Unit:
+    stream = replace(unit.streams[number], queue=queue)
+    return replace(unit, streams=(*unit.streams[:number], stream, *unit.streams[number + 1 :]))

@@ -1,191 +1,222 @@
 """Program files of the TMU at random: right ones, damaged ones, and rows that are arbitrary.
 
-Each is a program of one launch, with the nest, the arrays and the inputs of a compiled one, whose
-arrays fill the memory; so it is loaded and run as any user's file is.
+Each has the nest, the arrays and the inputs of a compiled one, whose arrays fill the memory; so it
+is loaded and run as any user's file is. What is drawn:
+
+- access programs of up to as many layers, lanes and streams as a configuration has, of all modes;
+  units with fewer streams than others, queues anywhere in their memory and of all of it, long lists
+  of steps; arrays at the end of memory or without a bound; bounds at both ends of 32 bits; special
+  words in memory; anything in fields that mean nothing (``random_access``, ``random_events``);
+- programs of the execute unit that take what is queued, by the mask that comes with it too, and
+  store it at neighbouring places, or over what they stored; that load and store behind it, on lines
+  and at words that the access unit uses (``random_drains``); or that are arbitrary;
+- no access program; several launches, each on what the one before it left;
+- compiled nests, of all levels and coupled, and models of embedding tables;
+- fields of rows of all of these changed, and rows copied; rows that are arbitrary
+  (``random_tmu_rows``).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from amaranth.lib import data
 
-from hw.lib.execute_isa import (
-    INSTRUCTION,
-    INSTRUCTION_WORDS,
-    OPERAND,
-    Instruction,
-    Opcode,
-    Operand,
-)
+from hw.lib.errors import CapacityError
+from hw.lib.execute_isa import INSTRUCTION, INSTRUCTION_WORDS, OPERAND, Instruction, Operand
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu import access_isa as isa
-from hw.tmu.access_isa import Event, EventKind, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep
+from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
-from sw.program.program import Program
+from sw.program.program import Launch, Program
+from sw.program.tensor_spec import Array
+from sw.workloads.embedding.model import EmbeddingModel, Feature
+from sw.workloads.loops.embedding_model import ModelWorkload
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.execute_programs import (
-    DEQUEUE,
-    HALT,
-    IMMEDIATE,
-    Raw,
-    random_program,
-    register,
-)
-from tests.support.random_access import Areas, random_access
+from tests.support.execute_programs import HALT, Raw, random_program
+from tests.support.random_access import CORNERS, Areas, random_access
+from tests.support.random_drains import drained
+from tests.support.random_tmu_rows import damaged_rows, random_rows
 
 Words = npt.NDArray[np.uint32]
 
 SOURCE = """\
 from sw.workloads.loops.notation import int32, nest, sizes
 
-n, m = sizes("n", "m")
+n, m, k = sizes("n", "m", "k")
 
 
 @nest
-def added(x: int32[n], z: int32[n], rest: int32[m]):
+def added(z: int32[k], x: int32[n], rest: int32[m]):
     for i in range(n):
-        z[i] = x[i] + rest[i]
+        z[i] = {}
 """
 
-_N, _M = 4 * LINE_WORDS, 3968
-"""Sizes of the arrays, which have the first 4096 words of memory."""
+NESTS = (
+    "x[i] + rest[i]",
+    "rest[x[i]]",
+    "z[i] + x[i] if x[i] > 3 else rest[i]",
+)
+"""What is stored; the first one's program is the one that runs behind all others."""
 
-_USED = 2 * _N + _M
+SIZES = {"z": 2048, "x": 4 * LINE_WORDS, "rest": 2048 - 4 * LINE_WORDS}
+"""Of the arrays, which have the first 4096 words of memory in this order."""
 
 _DATA = 512
 """Before this word lies what random programs of the execute unit load and store."""
 
-AREAS = Areas(range(_DATA, 3 * _DATA), range(3 * _DATA, 4 * _DATA))
+_DRAINS = 1024
+"""From this word on, to the end of ``z``, drains mostly store."""
 
-_LAYOUTS: Mapping[str, data.StructLayout] = {
-    "layers": isa.LAYER,
-    "units": isa.UNIT,
-    "streams": isa.STREAM,
-    "events": isa.EVENT,
-    "instructions": INSTRUCTION,
-}
+AREAS = Areas(range(sum(SIZES.values()) - 1024, sum(SIZES.values())), range(_DATA, _DRAINS))
 
+_MANNERS: Sequence[Mapping[str, bool | int]] = (
+    *({"opt": level} for level in (0, 2, 4)),
+    {"coupled": True},
+)
 
-_INSTRUCTION = [(name, field.offset, field.width) for name, field in INSTRUCTION]
+_BAGS, _ROWS, _DIM = 3, 8, 4
+"""Of a model's two features: samples, and rows of so many numbers."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program, and the words of all arrays: uint32 [``_USED``]."""
+    """A program and its inputs by name."""
 
     program: Program
-    memory: Words
+    tensors: Mapping[str, Array]
 
-    def tensors(self) -> dict[str, npt.NDArray[np.int32]]:
-        """The inputs: the arrays as they lie in memory."""
-        (launch,) = self.program.launches
-        bases = dict(zip(("x", "z", "rest"), launch.sections["bases"].tolist(), strict=True))
-        sizes = {"x": _N, "z": _N, "rest": _M}
-        words = self.memory.view(np.int32)
-        return {name: words[base : base + sizes[name]] for name, base in bases.items()}
+
+def of_memory(program: Program, memory: Words) -> Case:
+    """``memory``: the words of all arrays, as they lie there."""
+    places = np.cumsum(list(SIZES.values()))[:-1]
+    arrays = np.split(memory.view(np.int32), places)
+    return Case(program, dict(zip(SIZES, arrays, strict=True)))
 
 
 @cache
-def right_program(config: TmuConfig) -> Program:
-    """The compiled one."""
-    nest = read_source(SOURCE, "added.py")
-    inputs = {
-        "x": np.zeros(_N, np.int32),
-        "z": np.zeros(_N, np.int32),
-        "rest": np.zeros(_M, np.int32),
-    }
-    return compile(LoopWorkload("added", nest, inputs, {}), config, trace=Trace())
+def right_program(config: TmuConfig, stored: str = NESTS[0], **manner: bool | int) -> Program:
+    """The compiled one, of a nest that stores so."""
+    nest = read_source(SOURCE.format(stored), "added.py")
+    inputs = {name: np.zeros(size, np.int32) for name, size in SIZES.items()}
+    return compile(LoopWorkload("added", nest, inputs, {}), config, trace=Trace(), **manner)
 
 
 def right_case(config: TmuConfig, seed: int) -> Case:
     rng = np.random.default_rng(seed)
-    return Case(right_program(config), rng.integers(0, 2**32, _USED, dtype=np.uint32))
+    words = rng.integers(0, 2**32, sum(SIZES.values()), dtype=np.uint32)
+    return of_memory(right_program(config), words)
+
+
+def any_right_case(config: TmuConfig, rng: random.Random) -> Case:
+    """Of a compiled program, at any level, or of a model."""
+    manner = rng.choice(_MANNERS)
+    if rng.random() < 0.4:
+        return _model_case(config, rng, manner)
+    return of_memory(right_program(config, rng.choice(NESTS), **manner), _memory(rng))
+
+
+@cache
+def _model_program(config: TmuConfig, weighted: bool, **manner: bool | int) -> Program:
+    """Of features of which each run chooses how many rows it looks up."""
+    features = (
+        Feature(name, _ROWS, _DIM, index_type="int32", weighted=weighted) for name in ("f", "g")
+    )
+    workload = ModelWorkload(EmbeddingModel("features", tuple(features)))
+    try:
+        return compile(workload, config, batch=_BAGS, trace=Trace(), **manner)
+    except CapacityError:
+        return compile(workload, config, batch=_BAGS, trace=Trace(), coupled=True)
+
+
+def _model_case(config: TmuConfig, rng: random.Random, manner: Mapping[str, bool | int]) -> Case:
+    draws, weighted = np.random.default_rng(rng.getrandbits(32)), rng.random() < 0.5
+    tensors: dict[str, Array] = {}
+    for name in ("f", "g"):
+        counts = draws.multinomial(draws.integers(0, 4), [1 / _BAGS] * _BAGS)
+        table = draws.integers(0, 1 << 32, (_ROWS, _DIM), np.uint32).view(np.float32)
+        tensors[f"{name}.table"] = table
+        tensors[f"{name}.indices"] = draws.integers(0, _ROWS, counts.sum(), np.int32)
+        tensors[f"{name}.offsets"] = np.cumsum([0, *counts], dtype=np.int32)
+        if weighted:
+            tensors[f"{name}.weights"] = draws.standard_normal(counts.sum(), np.float32)
+    return Case(_model_program(config, weighted, **manner), tensors)
 
 
 def made_case(config: TmuConfig, rng: random.Random) -> Case:
     """Keeps to all rules. The execute unit takes what is queued, now and then a little more or
-    less; or it is arbitrary, as are tokens."""
-    length = rng.randrange(3, 40)
+    less; or it is arbitrary, as are tokens. Rarely there is no access program."""
+    memory = _memory(rng)
     if rng.random() < 0.6:
         access = random_access(rng, config, AREAS, 1)
-        return _case(config, *_drained(config, access, rng), _memory(rng))
+        return _case(config, *drained(config, access, rng, _DRAINS), memory)
+    length = rng.randrange(3, 40)
     made = random_program(
         rng.getrandbits(32), lanes=config.lanes, length=length, memory_words=_DATA
     )
     instructions = made.program
     if len(instructions) > config.program_words:
         instructions = [*instructions[: config.program_words - 1], HALT]
-    access = random_access(rng, config, AREAS, len(instructions))
-    memory = _memory(rng)
+    access = AccessProgram(())
+    if rng.random() < 0.95:
+        access = random_access(rng, config, AREAS, len(instructions))
     memory[:_DATA] = made.memory
     return _case(config, access, instructions, memory)
 
 
+def launches_case(config: TmuConfig, rng: random.Random) -> Case:
+    """A program of several launches, each of which finds in ``z`` what the one before it left
+    there."""
+    programs = []
+    for _ in range(rng.choice((2, 2, 3))):
+        access = random_access(rng, config, AREAS, 1)
+        programs.append(drained(config, access, rng, _DRAINS, stays=True))
+    launches = [
+        replace(_launch(config, *each), name=f"launch {number}")
+        for number, each in enumerate(programs)
+    ]
+    return of_memory(replace(right_program(config), launches=tuple(launches)), _memory(rng))
+
+
 def _memory(rng: random.Random) -> Words:
-    """Small numbers, which are bounds, indices and coordinates; ascending ones at places."""
+    """Small numbers, which are bounds, indices and coordinates; ascending ones at places, and
+    extreme ones at others."""
     draws = np.random.default_rng(rng.getrandbits(32))
-    words = draws.integers(0, 7, _USED, np.uint32)
+    words = draws.integers(0, 7, sum(SIZES.values()), np.uint32)
     for _ in range(6):
         first = rng.choice(AREAS.read[:-40])
         words[first : first + 40] = np.cumsum(draws.integers(0, 3, 40))
-    for _ in range(3):
-        words[rng.choice(AREAS.read)] = rng.getrandbits(32)
+    for _ in range(rng.choice((0, 3, 3, 100))):
+        words[rng.choice(AREAS.read)] = rng.choice((rng.choice(CORNERS), rng.getrandbits(32)))
+    if rng.random() < 0.1:  # behind the end of 32 bits
+        first = rng.choice(AREAS.read[:-40])
+        words[first : first + 40] = np.arange(-20, 20).astype(np.uint32)
     return words
 
 
-def _drained(
-    config: TmuConfig, access: AccessProgram, rng: random.Random
-) -> tuple[AccessProgram, list[Raw]]:
-    """With a case of the execute unit for each event, which stores its words."""
-    begin = Instruction(Opcode.ADD, dst=1, a=IMMEDIATE, immediate=0)
-    instructions: list[Raw] = [begin, Instruction(Opcode.JUMP_TOKEN)]
-    layers = []
-    for layer in access.layers:
-        events: dict[Event, tuple[EventStep, ...]] = {}
-        for event, steps in layer.events.items():
-            words = [step for step in steps if step.kind != EventKind.TOKEN]
-            takes = [
-                config.lanes if step.kind == EventKind.VECTOR else 1
-                for step in words
-                if step.kind != EventKind.STORE
-            ]
-            if rng.random() < 0.04:
-                takes = takes[1:] if rng.random() < 0.5 else [*takes, 1]
-            if len(instructions) + len(takes) + 2 > config.program_words:
-                continue
-            token = EventStep(EventKind.TOKEN, token=len(instructions))
-            events[event] = (*words, token) if rng.random() < 0.3 else (token, *words)
-            instructions += [
-                Instruction(Opcode.STORE, width > 1, a=register(1), c=DEQUEUE, increment=width)
-                for width in takes
-            ]
-            instructions.append(Instruction(Opcode.JUMP_TOKEN))
-        layers.append(replace(layer, events=events))
-    while sum(len(each) for layer in layers for each in layer.events.values()) >= isa.EVENT_STEPS:
-        layers = [replace(layer, events={}) for layer in layers]
-    end = EventStep(EventKind.TOKEN, token=len(instructions))
-    behind = layers[0].events.get(Event.END, ())
-    layers[0] = replace(layers[0], events={**layers[0].events, Event.END: (*behind, end)})
-    return AccessProgram(tuple(layers)), [*instructions, HALT]
-
-
 def _case(config: TmuConfig, access: AccessProgram, instructions: list[Raw], memory: Words) -> Case:
+    launch = _launch(config, access, instructions)
+    return of_memory(replace(right_program(config), launches=(launch,)), memory)
+
+
+def _launch(config: TmuConfig, access: AccessProgram, instructions: list[Raw]) -> Launch:
     words = [_encoded(each) if isinstance(each, Instruction) else each for each in instructions]
+    (launch,) = right_program(config).launches
     sections = {
+        **launch.sections,
         **access.rows(config),
         "instructions": np.array(words, np.uint32).reshape(-1, INSTRUCTION_WORDS),
     }
-    return Case(with_sections(right_program(config), sections), memory)
+    return replace(launch, sections=sections)
+
+
+_INSTRUCTION = [(name, field.offset, field.width) for name, field in INSTRUCTION]
 
 
 def _encoded(instruction: Instruction) -> tuple[int, ...]:
@@ -199,153 +230,28 @@ def _encoded(instruction: Instruction) -> tuple[int, ...]:
     return tuple(bits >> 32 * word & 0xFFFF_FFFF for word in range(INSTRUCTION_WORDS))
 
 
-def with_sections(program: Program, sections: Mapping[str, Words]) -> Program:
-    """A program of one launch with other sections."""
-    (launch,) = program.launches
-    changed = replace(launch, sections={**launch.sections, **sections})
-    return replace(program, launches=(changed,))
+def with_sections(program: Program, sections: Mapping[str, Words], number: int = 0) -> Program:
+    """With other sections of a launch."""
+    launches = list(program.launches)
+    launch = launches[number]
+    launches[number] = replace(launch, sections={**launch.sections, **sections})
+    return replace(program, launches=tuple(launches))
 
 
 def damaged_case(rng: random.Random, of: Case) -> Case:
-    """One field, or two or three, of rows that mean something are extreme, next to what they were,
-    those of another row, or arbitrary."""
-    (launch,) = of.program.launches
-    sections = {name: launch.sections[name].copy() for name in _LAYOUTS}
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        name = rng.choice(("layers", "units", "streams", "streams", "events", "instructions"))
-        rows, layout = sections[name], _LAYOUTS[name]
-        used = np.flatnonzero(rows.any(axis=1)).tolist()
-        if not used:
-            continue
-        row = rng.choice(used) if rng.random() < 0.95 else rng.randrange(len(rows))
-        fields = _fields(layout)
-        first, width = rng.choice(fields)
-        other = _get(rows[rng.choice(used)], first, width)
-        _set(rows[row], first, width, _replaced(rng, _get(rows[row], first, width), width, other))
-    return Case(with_sections(of.program, sections), of.memory)
-
-
-def _replaced(rng: random.Random, value: int, width: int, other: int) -> int:
-    most = (1 << width) - 1
-    extreme = (0, 1, most, most >> 1, most - 1, 1 << width - 1)
-    return rng.choice(
-        (
-            rng.choice(extreme),
-            value + 1,
-            value - 1,
-            value ^ 1 << rng.randrange(width),
-            rng.randint(0, 6),
-            rng.getrandbits(width),
-            other,
-        )
-    )
-
-
-@cache
-def _fields(layout: data.StructLayout) -> list[tuple[int, int]]:
-    """First bit and bits of all fields, of those within others too."""
-    found: list[tuple[int, int]] = []
-    for _, field in layout:
-        inner = field.shape
-        if isinstance(inner, data.StructLayout):
-            found += [(field.offset + first, width) for first, width in _fields(inner)]
-        elif isinstance(inner, data.ArrayLayout):
-            for place in range(inner.length):
-                begin = field.offset + place * isa.STEPS.size
-                found += [(begin + first, width) for first, width in _fields(isa.STEPS)]
-        else:
-            found.append((field.offset, field.width))
-    return found
-
-
-def _get(row: Words, first: int, width: int) -> int:
-    return _bits(row) >> first & (1 << width) - 1
-
-
-def _set(row: Words, first: int, width: int, value: int) -> None:
-    mask = (1 << width) - 1
-    bits = _bits(row) & ~(mask << first) | (value & mask) << first
-    row[:] = [bits >> 32 * word & 0xFFFF_FFFF for word in range(len(row))]
-
-
-def _bits(row: Words) -> int:
-    return int.from_bytes(row.astype("<u4").tobytes(), "little")
+    """Fields of rows of one launch."""
+    number = rng.randrange(len(of.program.launches))
+    sections = damaged_rows(rng, of.program.launches[number].sections)
+    return replace(of, program=with_sections(of.program, sections, number))
 
 
 def arbitrary_case(config: TmuConfig, rng: random.Random) -> Case:
     """Rows whose fields are small numbers that mean something, or any; few are right."""
-    sections: dict[str, Words] = {}
-    depth = rng.randint(0, config.layers)
-    lanes, streams = config.lanes, config.streams
-    counts = {
-        "layers": config.layers,
-        "units": config.layers * lanes,
-        "streams": config.layers * lanes * streams,
-        "events": rng.randint(0, isa.EVENT_STEPS),
-        "instructions": rng.randint(1, 20),
-    }
-    in_use = {
-        "layers": range(depth),
-        "units": [place * lanes for place in range(depth)],
-        "streams": [
-            place * lanes * streams + number
-            for place in range(depth)
-            for number in range(rng.randint(1, streams))
-        ],
-        "events": range(counts["events"]),
-        "instructions": range(counts["instructions"]),
-    }
-    for name, layout in _LAYOUTS.items():
-        rows = sections[name] = np.zeros((counts[name], layout.size // 32), np.uint32)
-        for row in in_use[name]:
-            for first, width in _fields(layout):
-                _set(rows[row], first, width, _drawn(rng, width))
-    for place, row in enumerate(sections["streams"]):
-        if place in in_use["streams"]:
-            number = place % streams
-            kind = StreamKind.INDUCTION if number == 0 else rng.choice((2, 2, 3, 4, 5))
-            _set(row, *_place(isa.STREAM, "kind"), int(kind))
-            _set(row, *_place(isa.STREAM, "queued"), 1)
-            _set(row, *_place(isa.STREAM, "queue"), place // (lanes * streams) * 10 + 2 * number)
-            _set(row, *_place(isa.STREAM, "base"), rng.randrange(_USED))
-            for name in "ab":
-                source = rng.choice((0, 0, 0, 1, 1, 2)) if number else 0
-                _set(row, *_place(isa.STREAM, name), source)
-    for row in sections["units"][: depth * lanes : lanes]:
-        _set(row, *_place(isa.UNIT, "stride"), rng.choice((1, 1, 2, rng.randrange(1, 4096))))
-        _set(row, *_place(isa.UNIT, "lower"), 0)
-        _set(row, *_place(isa.UNIT, "upper"), 0)
-    for row in sections["layers"][:depth]:
-        for place in range(len(Event)):
-            first = isa.LAYER["steps"].offset + place * isa.STEPS.size
-            _set(row, first, 8, rng.randint(0, counts["events"]))
-            _set(row, first + 8, 8, rng.choice((0, 0, 1, 2)))
-        _set(row, *_place(isa.LAYER, "mode"), rng.choice((1, 1, 2, 3)))
-        _set(row, *_place(isa.LAYER, "units"), 1)
-        _set(row, *_place(isa.LAYER, "slots"), rng.choice((1, 2)))
-    for row in sections["instructions"][:-1]:
-        _set(row, *_place(INSTRUCTION, "opcode"), int(rng.choice([*Opcode])))
-        if rng.random() < 0.9:
-            _set(row, *_place(INSTRUCTION, "immediate"), rng.randrange(counts["instructions"]))
-        for name in "abc":
-            source = rng.choice((0, 0, 1, 1, 2, 3, 4, 5))
-            _set(row, INSTRUCTION[name].offset + OPERAND["source"].offset, 3, source)
-    sections["instructions"][-1] = 0
-    return Case(with_sections(right_program(config), sections), _memory(rng))
+    sections = random_rows(config, rng, sum(SIZES.values()))
+    return of_memory(with_sections(right_program(config), sections), _memory(rng))
 
 
-@cache
-def _place(layout: data.StructLayout, name: str) -> tuple[int, int]:
-    return layout[name].offset, layout[name].width
-
-
-def _drawn(rng: random.Random, width: int) -> int:
-    if rng.random() < 0.05:
-        return rng.getrandbits(width)
-    return rng.choice((0, 0, 0, 0, 1, 1, rng.randint(0, 9)))
-
-
-KINDS = ("made", "damaged", "damaged right", "arbitrary")
+KINDS = ("made", "damaged", "launches", "damaged right", "made", "arbitrary")
 
 
 def case(config: TmuConfig, seed: int, number: int) -> tuple[str, Case]:
@@ -354,8 +260,11 @@ def case(config: TmuConfig, seed: int, number: int) -> tuple[str, Case]:
     kind = KINDS[number % len(KINDS)]
     if kind == "made":
         return kind, made_case(config, rng)
+    if kind == "launches":
+        return kind, launches_case(config, rng)
     if kind == "damaged":
-        return kind, damaged_case(rng, made_case(config, rng))
+        make = made_case if rng.random() < 0.8 else launches_case
+        return kind, damaged_case(rng, make(config, rng))
     if kind == "damaged right":
-        return kind, damaged_case(rng, right_case(config, number))
+        return kind, damaged_case(rng, any_right_case(config, rng))
     return kind, arbitrary_case(config, rng)

@@ -1,6 +1,8 @@
-"""A TMU as small as random programs leave it, which builds quickly."""
+"""TMUs as small as random programs leave them, which build quickly."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from hw.tmu.config import TmuConfig
 from sw.runtime.configuration import NamedConfiguration
@@ -24,3 +26,28 @@ CONFIG = TmuConfig(
 )
 
 HARDWARE = NamedConfiguration("tmu_small", "", TARGET, CONFIG, {})
+
+WIDER = replace(
+    CONFIG,
+    layers=5,
+    lanes=4,
+    requests=4,
+    data_words=32,
+    control_tokens=4,
+    program_words=128,
+    bandwidth=8,
+)
+"""With more layers and lanes."""
+
+WIDER_HARDWARE = NamedConfiguration("tmu_wider", "", TARGET, WIDER, {})
+
+WIDEST = replace(
+    WIDER,
+    layers=8,
+    lanes=16,
+    streams=8,
+    stream_words=128,
+    data_words=256,
+    program_words=512,
+)
+"""As many of all as there can be, for models."""

@@ -3,6 +3,7 @@ and on a simulator."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -11,10 +12,11 @@ import numpy.typing as npt
 
 from hw.lib.errors import ProgramError
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import EventKind, StreamKind
+from hw.tmu.access_isa import Event, EventKind, StreamKind
 from hw.tmu.access_program import AccessProgram, Stream, Unit
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause
+from sw.program.rows import Rows
 from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.execute_model import execute
 from sw.runtime.execute_model.execute import DeadlockError, FaultError, LeftError
@@ -25,6 +27,7 @@ from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import BoundsError, StreamError
 from sw.runtime.tmu.target import TARGET
 from tests.support.random_tmu_programs import Case
+from tests.support.tmu_words import UsedWords, used_words
 
 Words = npt.NDArray[np.uint32]
 Error = tuple[ErrorCause, int]
@@ -42,8 +45,9 @@ class Ending:
     """``memory``: what a run leaves behind; none where it ends with an error. ``errors``: those
     that end it, of which time decides; of hardware the one that has. Neither: it is too long.
 
-    ``is_clean``: no unit reads or writes a line that the other one writes, and the access unit
-    reads none that it writes itself: so time does not matter otherwise.
+    ``is_clean``: no unit reads or writes a word that the other one writes, and the access unit
+    reads none that it writes itself, but for what the execute unit writes behind the access unit's
+    end: so time does not matter otherwise.
     """
 
     memory: Words | None
@@ -52,10 +56,30 @@ class Ending:
 
 
 def job_of(case: Case) -> HostJob[object]:
-    """What machines are given. Raises ``GnarlError`` where the program is refused."""
+    """What machines are given for the first launch. Raises ``GnarlError`` where the program is
+    refused."""
     case.program.check()
-    (launch,) = case.program.launches
-    return TARGET.job(case.program, launch, case.tensors())
+    return TARGET.job(case.program, case.program.launches[0], case.tensors)
+
+
+def first_difference(case: Case, ending: Callable[[HostJob[object]], Ending]) -> str:
+    """Of ``ending``, which runs launches, from ``on_model``; empty if there is none. Left out are
+    launches behind one that does not end, or that writes more than its results."""
+    tensors = dict(case.tensors)
+    for launch in case.program.launches:
+        job = TARGET.job(case.program, launch, tensors)
+        model, found = on_model(job), ending(job)
+        if problem := difference(model, found):
+            return f"{launch.name}: {problem}"
+        if model.memory is None or found.memory is None or not model.is_clean:
+            return ""
+        lines = model.memory.reshape(-1, LINE_WORDS)
+        results = TARGET.result_rows(launch, {})["memory"]
+        others = np.setdiff1d(np.arange(len(lines)), results)
+        if (lines[others] != job.image["memory"].words[others]).any():
+            return ""
+        tensors |= TARGET.outputs(launch, job.operands, {"memory": Rows(results, lines[results])})
+    return ""
 
 
 def on_model(job: HostJob[object], most: int = MOST_STEPS) -> Ending:
@@ -81,25 +105,27 @@ def on_model(job: HostJob[object], most: int = MOST_STEPS) -> Ending:
     instructions = np.zeros((config.program_words, 3), np.uint32)
     instructions[job.image["instructions"].numbers] = job.image["instructions"].words
     room = Room(config.data_words, config.control_tokens)
-    is_faulty = bool(errors)
+    is_faulty, ends = bool(errors), True
+    between = memory.copy()
     try:
         done = execute.run(instructions, memory, config.lanes, queued, most, room)
-    except FaultError as error:
-        done = error.run
-        errors.add((ErrorCause[error.fault.name], error.pc))
-    except DeadlockError as error:
-        done = error.run
-        # Behind a fault, more words would come; where queues are full, it may not be reached.
-        if not is_faulty or "no room" in str(error):
-            errors.add((ErrorCause.DEADLOCK, 0))
-    except LeftError as error:
-        done = error.run
-        if not is_faulty:
-            errors.add((ErrorCause.LEFT, 0))
     except execute.ExecuteError as error:
-        return Ending(None, frozenset(errors), traversal.is_clean_with(error.run))
-    is_clean = traversal.is_clean_with(done)
-    return Ending(None if errors else memory, frozenset(errors), is_clean)
+        done = error.run
+        match error:
+            case FaultError():
+                errors.add((ErrorCause[error.fault.name], error.pc))
+            # Behind a fault, more words would come; where queues are full, it may not be reached.
+            case DeadlockError() if not is_faulty or "no room" in str(error):
+                errors.add((ErrorCause.DEADLOCK, 0))
+            case LeftError() if not is_faulty:
+                errors.add((ErrorCause.LEFT, 0))
+            case execute.EndlessError():
+                ends = False
+    is_clean = traversal.is_clean and (
+        not traversal.shares_lines(done)
+        or traversal.is_clean_with(used_words(instructions, between, config.lanes, queued, most))
+    )
+    return Ending(memory if ends and not errors else None, frozenset(errors), is_clean)
 
 
 def on_target(job: HostJob[object], most: int = MOST_STEPS) -> Ending:
@@ -129,7 +155,7 @@ def _error(error: StreamError | BoundsError, config: TmuConfig) -> Error:
 
 
 class _Recorded(access._Traversal):
-    """Also which lines are read and stored to."""
+    """Also which words are read and stored to."""
 
     def __init__(self, program: AccessProgram, memory: Words, config: TmuConfig, most: int) -> None:
         super().__init__(program, memory, config.lanes, most)
@@ -145,26 +171,35 @@ class _Recorded(access._Traversal):
     def is_clean(self) -> bool:
         return not self.reads & self.stores
 
-    def is_clean_with(self, done: execute.ExecuteRun) -> bool:
+    def shares_lines(self, done: execute.ExecuteRun) -> bool:
+        """Whether a unit uses a line that the other one writes."""
         written = set(done.lines[done.uses == execute.WRITE].tolist())
         read = set(done.lines[done.uses == execute.READ].tolist())
-        return self.is_clean and not (written & (self.reads | self.stores) or read & self.stores)
+        stores = {word // LINE_WORDS for word in self.stores}
+        reads = {word // LINE_WORDS for word in self.reads}
+        return bool(written & (reads | stores) or read & stores)
+
+    def is_clean_with(self, used: UsedWords) -> bool:
+        """Whether time does not matter: what is written behind the access unit's end, which it
+        tells, may be what it has read."""
+        early, late = used.writes, used.late_writes
+        last = self._program.layers[0].events.get(Event.END, ())
+        if not any(step.kind != EventKind.STORE for step in last):
+            early = early | late
+        return not (early & self.reads or (early | late | used.reads) & self.stores)
 
     def _address(self, place: int, lane: int, number: int, stream: Stream, a: int, b: int) -> int:
         address = super()._address(place, lane, number, stream, a, b)
         if stream.kind == StreamKind.MEMORY:
-            self.reads.add(address // LINE_WORDS)
+            self.reads.add(address)
         return address
 
-    def _happens(self, place: int, event: access.Event) -> None:
+    def _happens(self, place: int, event: Event) -> None:
         for step in self._program.layers[place].events.get(event, ()):
             if step.kind == EventKind.STORE and (at := self._current[step.layer]) is not None:
                 address = at.values[0][step.address]
-                self.stores |= {
-                    (address + lane) // LINE_WORDS
-                    for lane in range(self._config.lanes)
-                    if at.lanes >> lane & 1
-                }
+                lanes = range(self._config.lanes)
+                self.stores |= {address + lane for lane in lanes if at.lanes >> lane & 1}
         super()._happens(place, event)
 
 

@@ -42,7 +42,7 @@ def case(layers: tuple[Layer, ...], *instructions: Instruction) -> Case:
         **AccessProgram(layers).rows(CONFIG),
         "instructions": words.reshape(-1, INSTRUCTION_WORDS),
     }
-    return Case(with_sections(right_program(CONFIG), sections), right_case(CONFIG, 0).memory)
+    return Case(with_sections(right_program(CONFIG), sections), right_case(CONFIG, 0).tensors)
 
 
 def silent(mode: Mode, *units: Unit) -> Case:
@@ -87,7 +87,7 @@ def behind_no_step() -> Case:
     place = LAYER["steps"].offset + Event.ITERATION.value * STEPS.size
     layers[0, place // 32] += np.uint32(len(events) - 1 << place % 32)
     sections = {"layers": layers, "events": np.concatenate([events, np.zeros_like(events)])}
-    return Case(with_sections(found.program, sections), found.memory)
+    return Case(with_sections(found.program, sections), found.tensors)
 
 
 STEP = (EventStep(EventKind.WORD),)

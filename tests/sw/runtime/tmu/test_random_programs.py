@@ -3,7 +3,8 @@ same errors; and the right program right behind them, on the same machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,50 +14,51 @@ from hw.tmu.config import TmuConfig
 from sw.program.archive import write_archive
 from sw.program.manifest import encode
 from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.host_machine import HostMachine
+from sw.runtime.host_machine import HostJob, HostMachine
 from sw.runtime.programs import load_program
 from sw.runtime.stages import quiet
 from sw.runtime.tmu.target import TARGET
 from tests.support.random_tmu_programs import Case, case, right_case
-from tests.support.small_tmu import HARDWARE
+from tests.support.small_tmu import CONFIG, HARDWARE, WIDER, WIDER_HARDWARE, WIDEST
 from tests.support.tmu_outcomes import (
     Ending,
     difference,
+    first_difference,
     job_of,
     on_model,
     on_rtl,
     on_target,
 )
 
-CONFIG = HARDWARE.config
-assert isinstance(CONFIG, TmuConfig)
 
-
-def job(made: Case) -> object | None:
-    """Of a program that is not refused, which takes a line."""
+def check(made: Case, ending: Callable[[HostJob], Ending], place: str) -> bool:
+    """Whether the program is not refused; else that takes a line."""
     try:
-        return job_of(made)
+        job_of(made)
     except GnarlError as error:
         assert "\n" not in str(error)
-        return None
+        return False
+    found = first_difference(made, ending)
+    assert not found, f"{place}: {found}"
+    return True
 
 
-def check_on_model(numbers: range, seed: int) -> None:
+def check_on_model(config: TmuConfig, numbers: range, seed: int) -> None:
     for number in numbers:
-        kind, made = case(CONFIG, seed, number)
-        if (given := job(made)) is not None:
-            found = difference(on_model(given), on_target(given))
-            assert not found, f"case {number} of seed {seed}, {kind}: {found}"
+        kind, made = case(config, seed, number)
+        check(made, on_target, f"case {number} of seed {seed}, {kind}")
 
 
-def test_on_the_model():
-    check_on_model(range(320), 0)
+@pytest.mark.parametrize("config, count", [(CONFIG, 240), (WIDEST, 40)], ids=["small", "widest"])
+def test_on_the_model(config: TmuConfig, count: int):
+    check_on_model(config, range(count), 0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 100_000, 5000))
-def test_many_on_the_model(first: int):
-    check_on_model(range(first, first + 5000), 1)
+@pytest.mark.parametrize("config", [CONFIG, WIDER, WIDEST], ids=["small", "wider", "widest"])
+@pytest.mark.parametrize("first", range(0, 35_000, 5000))
+def test_many_on_the_model(first: int, config: TmuConfig):
+    check_on_model(config, range(first, first + 5000), 1)
 
 
 @pytest.mark.parametrize("number", range(12))
@@ -88,25 +90,22 @@ def machine() -> Iterator[HostMachine]:
     found.close()
 
 
-@pytest.fixture(scope="module")
-def small_machine() -> Iterator[HostMachine]:
-    found = opened(HARDWARE)
-    yield found
+@pytest.fixture(scope="module", params=[HARDWARE, WIDER_HARDWARE], ids=["small", "wider"])
+def small(request: pytest.FixtureRequest) -> Iterator[tuple[HostMachine, TmuConfig]]:
+    found = opened(request.param)
+    yield found, request.param.config
     found.close()
 
 
 def check_beside(machine: HostMachine, config: TmuConfig, numbers: range, seed: int) -> None:
     right = job_of(right_case(config, seed))
-    end: Ending = on_model(right)
+    end = on_model(right)
     for number in numbers:
         kind, made = case(config, seed, number)
-        if (given := job(made)) is None:
-            continue
         place = f"case {number} of seed {seed}, {kind}"
-        found = difference(on_model(given), on_rtl(machine, given))
-        assert not found, f"{place}: {found}"
-        found = difference(end, on_rtl(machine, right))
-        assert not found, f"the right program behind {place}: {found}"
+        if check(made, partial(on_rtl, machine), place):
+            found = difference(end, on_rtl(machine, right))
+            assert not found, f"the right program behind {place}: {found}"
 
 
 def test_beside_rtl(machine: HostMachine):
@@ -116,7 +115,7 @@ def test_beside_rtl(machine: HostMachine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 10_000, 1000))
-def test_many_beside_rtl(small_machine: HostMachine, first: int):
-    """Some 5,000 of which are not refused."""
-    check_beside(small_machine, CONFIG, range(first, first + 1000), 1)
+@pytest.mark.parametrize("first", range(0, 5_000, 1000))
+def test_many_beside_rtl(small: tuple[HostMachine, TmuConfig], first: int):
+    """Half of which are not refused."""
+    check_beside(*small, range(first, first + 1000), 1)
