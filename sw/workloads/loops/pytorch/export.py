@@ -13,6 +13,7 @@ from hw.lib.errors import GnarlError, WorkloadError, one_line
 from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.pytorch.archive import read_archive
+from sw.workloads.loops.pytorch.results import result_names
 from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
 
 SUFFIX = ".pt2"
@@ -146,23 +147,9 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
                 f"{name}: changes {names.get(spec.target, tensors.get(spec.target, spec.target))}: "
                 "forward must change nothing"
             )
+    nodes = list(program.graph.nodes)
     if saved is None:
-        results = _results(program.call_spec.out_spec)
-        return Exported(name, list(program.graph.nodes), data, names, results)
-    for node in program.graph.nodes:
+        return Exported(name, nodes, data, names, result_names(program.call_spec.out_spec))
+    for node in nodes:
         node.meta["stack_trace"] = saved.traces.get(node.meta.get("stack_trace"), "")
-    return Exported(name, list(program.graph.nodes), data, names, saved.results)
-
-
-def _results(structure: Any) -> list[str]:
-    """Keys of dictionaries, fields and numbers of tuples, as ``result0``, joined by _."""
-    from torch.utils._pytree import SequenceKey, tree_leaves_with_path, tree_unflatten
-
-    found = []
-    for path, _ in tree_leaves_with_path(tree_unflatten(range(structure.num_leaves), structure)):
-        parts = [
-            str(getattr(key, "idx", getattr(key, "key", getattr(key, "name", "")))) for key in path
-        ]
-        unnamed = not path or isinstance(path[0], SequenceKey)
-        found.append("result" * unnamed + "_".join(parts))
-    return found
+    return Exported(name, nodes, data, names, saved.results)

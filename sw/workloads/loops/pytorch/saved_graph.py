@@ -8,33 +8,31 @@ follow from the operators, whatever the file says of them.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hw.lib.errors import WorkloadError, quoted, short
-from sw.workloads.loops.pytorch.archive import DTYPES, SavedProgram
+from sw.workloads.loops.pytorch.archive import SavedProgram
+from sw.workloads.loops.pytorch.results import result_names, saved_structure
+from sw.workloads.loops.pytorch.saved_arguments import argument_value
 
-_OPERATOR = re.compile(r"torch\.ops\.(aten)\.(\w+)\.(\w+)", re.ASCII)
+_OPERATOR = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)", re.ASCII)
 _WITHOUT_GRADIENTS = "torch.ops.higher_order.wrap_with_set_grad_enabled"
 _TAKEN = frozenset(
     "Tensor Int SymInt Float Bool Number None DeviceObj ScalarType Layout MemoryFormat".split()
 )
 """Types of arguments of operators that are taken, or lists of these."""
 
-_LAYOUTS = {1: "sparse_coo", 2: "sparse_csr", 3: "sparse_csc", 7: "strided"}
-_MEMORY_FORMATS = {
-    1: "contiguous_format",
-    2: "channels_last",
-    3: "channels_last_3d",
-    4: "preserve_format",
-}
-_FLOATS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
-_PLAIN = {"as_int": int, "as_float": float, "as_bool": bool}
-_CONTAINERS = ("builtins.tuple", "builtins.list", "builtins.dict")
+_BY_NAME = 2
+"""What a file says of arguments that are given by name."""
+
+_CALLED = ("user_input", "constant_input")
+"""Kinds of inputs that callers give."""
+
+_STATE = {"parameter": "PARAMETER", "buffer": "BUFFER", "tensor_constant": "CONSTANT_TENSOR"}
+"""Kinds of inputs that the module has, and what PyTorch calls these in memory."""
 
 
 @dataclass(frozen=True)
@@ -52,108 +50,104 @@ class SavedGraph:
 
 def saved_graph(saved: SavedProgram) -> SavedGraph:
     """Raises ``WorkloadError``, and what Python and PyTorch raise where the file is damaged."""
+    if saved.graph.get("range_constraints"):
+        raise WorkloadError("has dynamic shapes: all must be known")
     return _Builder(saved).build()
 
 
-@dataclass
 class _Builder:
-    saved: SavedProgram
-    inputs: list[str] = field(default_factory=list)
-    tensors: dict[str, str] = field(default_factory=dict)
-    traces: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, saved: SavedProgram) -> None:
         import torch
 
-        module = self.saved.graph["graph_module"]
-        self._module = module
+        self._module = saved.graph["graph_module"]
+        self._given, self._tensors = saved.inputs, saved.tensors
         self._graph = torch.fx.Graph()
         self._nodes: dict[str, Any] = {}
         self._parts: dict[str, tuple[Any, int]] = {}
         self._state: dict[str, Any] = {}
         self._constants: dict[str, Any] = {}
+        # What the file calls things, see ``SavedGraph``.
+        self._input_names: list[str] = []
+        self._tensor_names: dict[str, str] = {}
+        self._traces: dict[str, str] = {}
 
     def build(self) -> SavedGraph:
         from torch.export import graph_signature as signature
 
-        if self.saved.graph.get("range_constraints"):
-            raise WorkloadError("has dynamic shapes: all must be known")
-        specs, values = self._placeholders(signature)
+        inputs, values = self._placeholders(signature)
         self._operators(self._module["graph"]["nodes"])
-        outputs = [self._output(each) for each in self._module["signature"]["output_specs"]]
-        self._graph.output(tuple(outputs))
-        argument = [
-            signature.TensorArgument(each.name)
-            if hasattr(each, "name")
-            else signature.ConstantArgument("", each)
-            for each in outputs
-        ]
-        made = [
-            signature.OutputSpec(signature.OutputKind.USER_OUTPUT, each, None) for each in argument
-        ]
-        program = self._program(signature.ExportGraphSignature(specs, made), values, len(outputs))
+        results = [self._result(each) for each in self._module["signature"]["output_specs"]]
+        self._graph.output(tuple(results))
+        outputs = []
+        for each in results:
+            argument: Any = signature.ConstantArgument("", each)
+            if hasattr(each, "name"):
+                argument = signature.TensorArgument(each.name)
+            kind = signature.OutputKind.USER_OUTPUT
+            outputs.append(signature.OutputSpec(kind, argument, None))
+        program = self._program(signature.ExportGraphSignature(inputs, outputs), values)
         entry = self._module["module_call_graph"][0]["signature"]
-        results = _results(entry["out_spec"])
-        if len(results) != len(outputs):
-            raise WorkloadError(f"out_spec: {len(results)} results: must be {len(outputs)}")
-        return SavedGraph(program, self.inputs, self.tensors, results, self.traces)
+        names = result_names(saved_structure(entry["out_spec"]))
+        if len(names) != len(results):
+            raise WorkloadError(f"out_spec: {len(names)} results: must be {len(results)}")
+        return SavedGraph(program, self._input_names, self._tensor_names, names, self._traces)
 
     def _placeholders(self, signature: Any) -> tuple[list[Any], list[Any]]:
         """Specs of inputs, and their values."""
         import torch
 
-        given, kinds = iter(self.saved.inputs), signature.InputKind
+        inputs = [_only(spec) for spec in self._module["signature"]["input_specs"]]
+        wanted = sum(kind in _CALLED for kind, _ in inputs)
+        if len(self._given) != wanted:
+            what = "few" if len(self._given) < wanted else "many"
+            raise WorkloadError(f"sample inputs: too {what}: must be as many as the graph's")
+        given = iter(self._given)
         specs, values = [], []
-        for number, spec in enumerate(self._module["signature"]["input_specs"]):
-            ((kind, entry),) = spec.items()
+        for number, (kind, entry) in enumerate(inputs):
             own, target, persistent = f"input_{number}", None, None
-            if kind == "user_input":
-                value, made = next(given, self), kinds.USER_INPUT
-                if value is self:
-                    raise WorkloadError("sample inputs: too few: must be as many as the graph's")
-                wanted = entry["arg"].get("as_tensor", {}).get("name", f"input_{number}")
-            elif kind == "constant_input":
-                value, made, wanted = next(given, None), kinds.USER_INPUT, str(entry["name"])
-            elif kind in ("parameter", "buffer", "tensor_constant"):
-                wanted, target = str(entry[f"{kind}_name"]), f"tensor_{number}"
-                if wanted not in self.saved.tensors:
-                    raise WorkloadError(f"{kind} {quoted(wanted)}: has no tensor: must have one")
-                value = self.saved.tensors[wanted]
-                made = {
-                    "parameter": kinds.PARAMETER,
-                    "buffer": kinds.BUFFER,
-                    "tensor_constant": kinds.CONSTANT_TENSOR,
-                }[kind]
-                persistent = bool(entry["persistent"]) if kind == "buffer" else None
-                is_state = kind == "parameter" or persistent
-                if kind == "parameter":
-                    value = torch.nn.Parameter(value, requires_grad=False)
-                (self._state if is_state else self._constants)[target] = value
-                self.tensors[target] = wanted
+            if kind in _CALLED:
+                called = entry if kind == "constant_input" else entry["arg"].get("as_tensor", {})
+                self._input_names.append(str(called.get("name", own)))
+                value = next(given)
             else:
-                raise WorkloadError(f"{short(kind)}: not supported: must be a tensor or a number")
+                target = f"tensor_{number}"
+                persistent = bool(entry["persistent"]) if kind == "buffer" else None
+                value = self._state_of(kind, entry, target)
             node = self._graph.placeholder(own)
-            is_tensor = isinstance(value, torch.Tensor)
-            argument = (
-                signature.TensorArgument(own)
-                if is_tensor
-                else signature.ConstantArgument(own, value)
-            )
-            if is_tensor:
+            argument: Any = signature.ConstantArgument(own, value)
+            if isinstance(value, torch.Tensor):
                 self._define(entry["arg"], node)
-            if target is None:
-                self.inputs.append(str(wanted))
+                argument = signature.TensorArgument(own)
+            made = signature.InputKind[_STATE.get(kind, "USER_INPUT")]
             specs.append(signature.InputSpec(made, argument, target, persistent))
             values.append(value)
-        if next(given, None) is not None:
-            raise WorkloadError("sample inputs: too many: must be as many as the graph's")
         return specs, values
 
+    def _state_of(self, kind: str, entry: Mapping[str, Any], target: str) -> Any:
+        """The tensor of a parameter, buffer or constant, which is called ``target`` here."""
+        import torch
+
+        if kind not in _STATE:
+            raise WorkloadError(f"{short(kind)}: not supported: must be a tensor or a number")
+        name = str(entry[f"{kind}_name"])
+        if name not in self._tensors:
+            raise WorkloadError(f"{kind} {quoted(name)}: has no tensor: must have one")
+        value = self._tensors[name]
+        if kind == "parameter":
+            value = torch.nn.Parameter(value, requires_grad=False)
+        is_state = kind == "parameter" or (kind == "buffer" and entry["persistent"])
+        (self._state if is_state else self._constants)[target] = value
+        self._tensor_names[target] = name
+        return value
+
     def _define(self, argument: Mapping[str, Any], node: Any) -> None:
-        name = argument.get("as_tensor", argument)["name"]
+        self._nodes[self._new_name(argument)] = node
+
+    def _new_name(self, argument: Mapping[str, Any]) -> str:
+        name: str = argument.get("as_tensor", argument)["name"]
         if name in self._nodes or name in self._parts:
             raise WorkloadError(f"graph: {quoted(name)} is given twice: names must differ")
-        self._nodes[name] = node
+        return name
 
     def _operators(self, nodes: Sequence[Mapping[str, Any]]) -> None:
         for node in nodes:
@@ -174,51 +168,47 @@ class _Builder:
         self._operators(inner["nodes"])
         results = [self._value(each) for each in inner["outputs"]]
         self._nodes, self._parts = outer
-        outputs = node["outputs"]
-        if len(outputs) == 1 and "as_tensors" in outputs[0]:
-            outputs = [{"as_tensor": each} for each in outputs[0]["as_tensors"]]
-        for output, value in zip(outputs, results, strict=True):
+        for output, value in zip(_outputs(node), results, strict=True):
             if "as_tensor" in output:
                 self._define(output, value)
 
     def _operator(self, node: Mapping[str, Any]) -> None:
         target = str(node["target"])
-        trace = str(node.get("metadata", {}).get("stack_trace", ""))
         operator = _aten(target)
         if operator is None:
             raise WorkloadError(
                 f"{short(target.removeprefix('torch.ops.'))}: not supported: must be an operator "
                 "of aten on tensors and numbers"
             )
+        made = self._graph.call_function(operator, *self._arguments(operator, node))
+        made.meta["stack_trace"] = own = f"line {len(self._traces)}"
+        self._traces[own] = str(node.get("metadata", {}).get("stack_trace", ""))
+        is_one = len(operator._schema.returns) == len(node["outputs"]) == 1
+        if is_one and "as_tensors" not in node["outputs"][0]:
+            if "as_tensor" in node["outputs"][0]:
+                self._define(node["outputs"][0], made)
+            return
+        for at, output in enumerate(_outputs(node)):
+            if "as_tensor" in output:
+                self._parts[self._new_name(output)] = made, at
+
+    def _arguments(
+        self, operator: Any, node: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Those that are given by their order, and those by name."""
         known = {each.name: each for each in operator._schema.arguments}
         positional: list[Any] = []
         named: dict[str, Any] = {}
         for at, each in enumerate(node["inputs"]):
             name, value = each["name"], self._value(each["arg"])
             if name not in known:
-                raise WorkloadError(f"{target}: has no argument {quoted(name)}")
-            in_order = at < len(known) and [*known][at] == name and len(positional) == at
-            if in_order and not known[name].kwarg_only and each.get("kind") != 2:
+                raise WorkloadError(f"{node['target']}: has no argument {quoted(name)}")
+            in_order = len(positional) == at < len(known) and [*known][at] == name
+            if in_order and not known[name].kwarg_only and each.get("kind") != _BY_NAME:
                 positional.append(value)
             else:
                 named[name] = value
-        made = self._graph.call_function(operator, tuple(positional), named)
-        own = f"line {len(self.traces)}"
-        self.traces[own] = trace
-        made.meta["stack_trace"] = own
-        outputs = node["outputs"]
-        if len(outputs) == 1 and "as_tensors" in outputs[0]:
-            outputs = outputs[0]["as_tensors"]
-        elif len(outputs) == 1 and len(operator._schema.returns) == 1:
-            if "as_tensor" in outputs[0]:
-                self._define(outputs[0], made)
-            return
-        for at, output in enumerate(outputs):
-            name = output.get("as_tensor", output).get("name")
-            if name is not None:
-                if name in self._nodes or name in self._parts:
-                    raise WorkloadError(f"graph: {quoted(name)} is given twice: names must differ")
-                self._parts[name] = made, at
+        return tuple(positional), named
 
     def _tensor(self, argument: Mapping[str, Any]) -> Any:
         import operator
@@ -232,8 +222,8 @@ class _Builder:
             raise WorkloadError(f"graph: {quoted(name)} is used and not computed before")
         return self._nodes[name]
 
-    def _output(self, spec: Mapping[str, Any]) -> Any:
-        ((kind, entry),) = spec.items()
+    def _result(self, spec: Mapping[str, Any]) -> Any:
+        kind, entry = _only(spec)
         if kind != "user_output":
             changed = next(
                 (each for key, each in entry.items() if key.endswith("_name")), short(kind)
@@ -242,44 +232,9 @@ class _Builder:
         return self._value(entry["arg"])
 
     def _value(self, argument: Mapping[str, Any]) -> Any:
-        """An argument of an operator."""
-        import torch
+        return argument_value(argument, self._tensor)
 
-        ((kind, value),) = argument.items()
-        match kind:
-            case "as_none":
-                return None
-            case "as_tensor":
-                return self._tensor(value)
-            case "as_tensors":
-                return [self._tensor(each) for each in value]
-            case "as_optional_tensor":
-                return self._value(value)
-            case "as_optional_tensors" | "as_sym_ints" | "as_sym_floats" | "as_sym_bools":
-                return [self._value(each) for each in value]
-            case "as_nested_tensors":
-                return [[self._tensor(each) for each in row] for row in value]
-            case "as_int" | "as_float" | "as_bool":
-                return _number(_PLAIN[kind], value)
-            case "as_ints" | "as_floats" | "as_bools":
-                return [_number(_PLAIN[kind[:-1]], each) for each in value]
-            case "as_int_lists" | "as_float_lists":
-                return [[_number(_PLAIN[kind[:-6]], each) for each in row] for row in value]
-            case "as_sym_int" | "as_sym_float" | "as_sym_bool":
-                return self._value(value)
-            case "as_name":
-                raise WorkloadError(f"{short(value)}: depends on values: must be known")
-            case "as_scalar_type":
-                return getattr(torch, DTYPES[value])
-            case "as_layout":
-                return getattr(torch, _LAYOUTS[value])
-            case "as_memory_format":
-                return getattr(torch, _MEMORY_FORMATS[value])
-            case "as_device":
-                return torch.device("cpu")
-        raise WorkloadError(f"graph: an argument {short(kind)}: must be a tensor or a number")
-
-    def _program(self, signature: Any, values: Sequence[Any], results: int) -> Any:
+    def _program(self, signature: Any, values: Sequence[Any]) -> Any:
         """With the shapes and types that the operators give."""
         import torch
         from torch._export.verifier import TrainingIRVerifier
@@ -299,13 +254,9 @@ class _Builder:
             FakeTensorProp(root, mode).propagate_dont_convert_inputs(*fake)
         for node, value in zip(self._graph.nodes, fake, strict=False):
             node.meta["val"] = value
-        given = tuple(
-            value
-            for value, spec in zip(values, signature.input_specs, strict=True)
-            if spec.target is None
-        )
+        given = tuple(self._given)
         in_spec = tree_structure((given, {}))
-        out_spec = tree_structure(tuple(range(results)))
+        out_spec = tree_structure(tuple(range(len(signature.output_specs))))
         call = ModuleCallSignature([], [], in_spec, out_spec)
         return ExportedProgram(
             root,
@@ -320,6 +271,20 @@ class _Builder:
         )
 
 
+def _only(spec: Mapping[str, Any]) -> tuple[str, Any]:
+    """Kind and entry of an input's or output's spec."""
+    (found,) = spec.items()
+    return found
+
+
+def _outputs(node: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What a node gives, one by one."""
+    found: Sequence[Mapping[str, Any]] = node["outputs"]
+    if len(found) == 1 and "as_tensors" in found[0]:
+        return [{"as_tensor": each} for each in found[0]["as_tensors"]]
+    return found
+
+
 def _aten(target: str) -> Any:
     """The operator, if it is one of ``aten`` that takes nothing but tensors and numbers."""
     import torch
@@ -327,7 +292,7 @@ def _aten(target: str) -> Any:
     found = _OPERATOR.fullmatch(target)
     if found is None:
         return None
-    operator = getattr(getattr(torch.ops.aten, found[2], None), found[3], None)
+    operator = getattr(getattr(torch.ops.aten, found[1], None), found[2], None)
     if not isinstance(operator, torch._ops.OpOverload):
         return None
     return operator if all(_is_taken(each.type) for each in operator._schema.arguments) else None
@@ -338,34 +303,3 @@ def _is_taken(type: Any) -> bool:
     if kind in ("List", "Optional"):
         return _is_taken(type.getElementType())
     return kind in _TAKEN
-
-
-def _number(kind: type, value: Any) -> Any:
-    if kind is float:
-        return _FLOATS[value] if isinstance(value, str) else float(value)
-    if type(value) is not kind:
-        raise WorkloadError(f"graph: {short(value)}: must be {kind.__name__}")
-    return value
-
-
-def _results(text: str) -> list[str]:
-    """Keys of dictionaries, fields and numbers of tuples, as ``result0``, joined by _."""
-    version, tree = json.loads(text)
-    if version != 1:
-        raise WorkloadError(f"out_spec: version {short(version)}: must be 1")
-    return [*_names(tree, (), "")]
-
-
-def _names(tree: Mapping[str, Any], path: tuple[str, ...], start: str) -> Sequence[str]:
-    kind, children = tree["type"], tree["children_spec"]
-    if kind is None:
-        return ["result" * (start != "builtins.dict") + "_".join(path)]
-    if kind not in _CONTAINERS:
-        raise WorkloadError(f"a result is a {short(kind)}: must be a tensor, tuple, list or dict")
-    keys: list[Any] = [*range(len(children))]
-    if kind == "builtins.dict":
-        keys = json.loads(tree["context"])
-    found: list[str] = []
-    for key, child in zip(keys, children, strict=True):
-        found += _names(child, (*path, str(key)), start or kind)
-    return found
