@@ -11,21 +11,19 @@ from hw.lib.errors import WorkloadError
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.dot_write import JOINERS
 from sw.compiler.sam.streams import trace
+from sw.workloads.tensor.expression import Access, Call, Constant
+from sw.workloads.tensor.notation import SIGNS, Binding, Sum, Written, binding, text_of
 from sw.workloads.tensor.storage import TensorFormat
-from sw.workloads.tensor.sums import SUM
 
-_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-_SUM, _PRODUCT, _ATOM = 0, 1, 2
-_MINUS = "(-1.0)"
+_MINUS = Constant(-1.0)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """An expression, how tightly it binds, and whether there is a sum over an index in it, or a
-    function, inside of which sums are written out."""
+    """An expression, and whether there is a sum over an index in it, or a function, inside of which
+    sums are written out."""
 
-    text: str
-    binds: int = _ATOM
+    written: Written
     summed: bool = False
     calls: bool = False
 
@@ -55,7 +53,7 @@ class _Reader:
         }
         access = self._access(result, [levels[level] for level in sorted(levels)])
         expression = self._value(graph.drivers[writer.name, "val"])
-        parts = [f"{access}={expression.text}"]
+        parts = [f"{access}={text_of(expression.written)}"]
         for tensor, format in self._formats.items():
             if format.levels:
                 parts.append(format.option(tensor))
@@ -93,30 +91,31 @@ class _Reader:
             case "arrayvals":
                 tensor = block["tensor"]
                 if not tensor.isidentifier():
-                    return _Part(f"({tensor})" if tensor.startswith("-") else tensor)
+                    return _Part(Constant(float(tensor)))
                 indices = self._indices(tensor, self._graph.drivers[block.name, "ref"])
                 return _Part(self._access(tensor, indices))
-            case "alu" if block["op"] in _SIGNS:
+            case "alu" if block["op"] in SIGNS:
                 return self._infix(block)
             case "alu" | "function":
                 values = [
                     self._value(self._graph.drivers[block.name, port]) for port in block.inputs
                 ]
                 self._require_unsummed(block, values)
-                arguments = ",".join(value.text for value in values)
-                return _Part(f"{block['op']}({arguments})", calls=True)
+                arguments = tuple(value.written for value in values)
+                return _Part(Call(block["op"], arguments), calls=True)
             case "reduce" | "spaccumulator":
                 value = self._value(self._graph.drivers[block.name, "val"])
-                if value.binds == _SUM or (block.type == "reduce" and block["op"] != "add"):
+                is_sum = binding(value.written) == Binding.TERMS
+                if is_sum or (block.type == "reduce" and block["op"] != "add"):
                     op = "add" if block.type == "spaccumulator" else block["op"]
-                    of = "terms" if value.binds == _SUM else "values"
+                    of = "terms" if is_sum else "values"
                     raise WorkloadError(
                         f"graph: {block.type} {block.name}: the notation has no {op} of {of} over "
                         "an index; it sums each term by itself"
                     )
                 if value.calls:
                     index = self._summed_index(block)
-                    return _Part(f"{SUM}({index},{value.text})", _ATOM, True, True)
+                    return _Part(Sum(index, value.written), True, True)
                 return replace(value, summed=True)
         port = {
             "valdrop": "val",
@@ -130,17 +129,11 @@ class _Reader:
         left = self._value(self._graph.drivers[block.name, "val0"])
         right = self._value(self._graph.drivers[block.name, "val1"])
         summed, calls = left.summed or right.summed, left.calls or right.calls
-        if block["op"] == "mul" and right.text == _MINUS:
-            # A sign changes no scope: terms under it are still terms.
-            text = left.text if left.binds == _ATOM else f"({left.text})"
-            return _Part(f"-{text}", _SUM if left.binds == _SUM else _ATOM, summed, calls)
-        binds = _SUM
+        if block["op"] == "mul" and right.written == _MINUS:
+            return _Part(Call("neg", (left.written,)), summed, calls)
         if block["op"] == "mul":
             self._require_unsummed(block, [left, right])
-            binds = _PRODUCT
-        before = f"({left.text})" if left.binds < binds else left.text
-        after = f"({right.text})" if right.binds <= binds else right.text
-        return _Part(f"{before}{_SIGNS[block['op']]}{after}", binds, summed, calls)
+        return _Part(Call(block["op"], (left.written, right.written)), summed, calls)
 
     def _summed_index(self, block: Block) -> str:
         """The index that a reduction or an accumulator sums over."""
@@ -173,7 +166,7 @@ class _Reader:
             edge = self._graph.drivers.get((block.name, port))
         return found[::-1]
 
-    def _access(self, tensor: str, indices: list[str]) -> str:
+    def _access(self, tensor: str, indices: list[str]) -> Access:
         format = self._formats.get(tensor)
         if format is None or len(format.levels) != len(indices):
             has = "no format" if format is None else f"{len(format.levels)} levels"
@@ -181,5 +174,4 @@ class _Reader:
                 f"graph: tensor {tensor} has {has}, but {len(indices)} levels in the graph"
             )
         modes = dict(zip(format.modes, indices, strict=True))
-        names = ",".join(modes[mode] for mode in range(len(indices)))
-        return f"{tensor}({names})" if indices else tensor
+        return Access(tensor, tuple(modes[mode] for mode in range(len(indices))))

@@ -16,7 +16,7 @@ from sw.workloads.tensor.storage import TensorFormat
 # Functions by name, with their number of arguments.
 FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
 
-Part = TypeVar("Part")
+Part = TypeVar("Part", covariant=True)
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ from sw.workloads.tensor.expression import (
     Statement,
     accesses,
 )
+from sw.workloads.tensor.notation import SUM, Sum, Written
 from sw.workloads.tensor.options import parse_format, parse_parallelize, parse_reorder
 from sw.workloads.tensor.storage import TensorFormat
-from sw.workloads.tensor.sums import SUM, Sum, Written, without_sums
+from sw.workloads.tensor.sums import without_sums
 from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 # Trees are built and walked by recursion.

@@ -9,32 +9,15 @@ that is not linear, a reader may take it for the function of the sum, so that it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 from hw.lib.errors import short
 from sw.workloads.tensor.columns import fail
-from sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Constant, Expression, accesses
+from sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Expression, accesses
+from sw.workloads.tensor.notation import Binding, Sum, Written, binding, text_of
 
-SUM = "sum"
-"""What sums are called."""
-
-_ADDED, _SIGNED = ("add", "sub"), "neg"
-_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-
-
-@dataclass(frozen=True)
-class Sum:
-    """``sum(k,part)``, at its column."""
-
-    index: str
-    part: Written
-    column: int
-
-
-Written: TypeAlias = "Access | Constant | Call[Written] | Sum"
-"""An expression, with the sums that are written out."""
+_ADDED = ("add", "sub")
 
 
 def without_sums(result: Access, written: Written) -> Expression:
@@ -50,7 +33,7 @@ def without_sums(result: Access, written: Written) -> Expression:
 
 def _terms(written: Written) -> Iterator[Written]:
     """The parts of the top sum."""
-    if isinstance(written, Call) and written.function in (*_ADDED, _SIGNED):
+    if isinstance(written, Call) and written.function in (*_ADDED, "neg"):
         for part in written.arguments:
             yield from _terms(part)
     else:
@@ -84,10 +67,7 @@ def _check_term(result: Access, term: Written) -> None:
                 f"index {each.index} is also used outside of the sum over it; "
                 "give it another name there",
             )
-    inner: Expression = bare
-    while isinstance(inner, Call) and inner.function == _SIGNED:
-        (inner,) = inner.arguments
-    if sums and isinstance(inner, Call) and inner.function in _ADDED:
+    if sums and binding(bare) == Binding.TERMS:
         fail(sums[0].column, "a sum is of one term; write a sum of each term")
     known = {*result.indices, *(each.index for each in sums)}
     hidden: dict[str, Call[Expression]] = {}
@@ -185,32 +165,7 @@ def _replaced(expression: Expression, old: Call[Expression], new: Call[Expressio
 
 
 def _summed(expression: Expression, indices: Iterable[str]) -> str:
-    text = text_of(expression)
+    written: Written = expression
     for index in indices:
-        text = f"{SUM}({index},{text})"
-    return text
-
-
-def text_of(expression: Expression) -> str:
-    """The expression in the notation."""
-    match expression:
-        case Access():
-            return str(expression)
-        case Constant():
-            return expression.tensor
-        case Call(function, arguments):
-            parts = list(map(text_of, arguments))
-    if function in FUNCTIONS:
-        return f"{function}({','.join(parts)})"
-    if function == _SIGNED:
-        return f"-{_bracketed(parts[0], arguments[0], (*_ADDED, 'mul'))}"
-    left, right = arguments
-    wider = (*_ADDED, _SIGNED)
-    before = _bracketed(parts[0], left, wider if function == "mul" else ())
-    behind = _bracketed(parts[1], right, (*wider, "mul") if function == "mul" else wider)
-    return f"{before}{_SIGNS[function]}{behind}"
-
-
-def _bracketed(text: str, expression: Expression, functions: Iterable[str]) -> str:
-    inside = isinstance(expression, Call) and expression.function in functions
-    return f"({text})" if inside else text
+        written = Sum(index, written)
+    return text_of(written)

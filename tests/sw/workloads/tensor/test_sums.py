@@ -14,8 +14,8 @@ from sw.compiler.cuda.tensor.patterns import match
 from sw.golden.tensor import reference
 from sw.workloads.loops.tensor_expression import expression_nest
 from sw.workloads.tensor.expression import FUNCTIONS, accesses
+from sw.workloads.tensor.notation import text_of
 from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.sums import text_of
 from sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import refused
 

@@ -1,0 +1,71 @@
+"""Expressions as the notation writes them: with sums written out, and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Constant
+
+SUM = "sum"
+"""What sums are called."""
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+"""Of the functions that stand between their operands."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """``sum(k,part)``, at its column."""
+
+    index: str
+    part: Written
+    column: int = 1
+
+
+Written: TypeAlias = "Access | Constant | Call[Written] | Sum"
+"""An expression, with the sums that are written out."""
+
+
+class Binding(IntEnum):
+    """How tightly an expression binds."""
+
+    TERMS, PRODUCT, ATOM = range(3)
+
+
+def binding(written: Written) -> Binding:
+    """A sign changes no scope: terms under it are still terms."""
+    match written:
+        case Call("add" | "sub"):
+            return Binding.TERMS
+        case Call("mul"):
+            return Binding.PRODUCT
+        case Call("neg", (part,)) if binding(part) == Binding.TERMS:
+            return Binding.TERMS
+    return Binding.ATOM
+
+
+def text_of(written: Written) -> str:
+    """What ``parser`` reads as the same expression."""
+    match written:
+        case Access():
+            return str(written)
+        case Constant():
+            return f"({written.tensor})" if written.tensor.startswith("-") else written.tensor
+        case Sum(index, part):
+            return f"{SUM}({index},{text_of(part)})"
+        case Call("neg", (part,)):
+            return f"-{_text(part, Binding.ATOM)}"
+        case Call(function, arguments) if function in FUNCTIONS:
+            return f"{function}({','.join(map(text_of, arguments))})"
+        case Call(function, (left, right)):
+            own = binding(written)
+            return f"{_text(left, own)}{SIGNS[function]}{_text(right, Binding(own + 1))}"
+    raise TypeError(written)
+
+
+def _text(written: Written, least: Binding) -> str:
+    """In parentheses, if it binds less tightly."""
+    text = text_of(written)
+    return text if binding(written) >= least else f"({text})"
