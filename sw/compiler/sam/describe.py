@@ -10,6 +10,7 @@ import networkx as nx
 from hw.lib.errors import WorkloadError
 from hw.sam.graph import Block, Edge, Graph
 from sw.compiler.sam.dot_write import JOINERS
+from sw.compiler.sam.drops import writers_of
 from sw.compiler.sam.streams import trace
 from sw.workloads.tensor.expression import Access, Call, Constant
 from sw.workloads.tensor.notation import SIGNS, Binding, Sum, Written, binding, text_of
@@ -46,12 +47,8 @@ class _Reader:
         graph = self._graph
         writer = next(block for block in graph.blocks if block.type == "valwrite")
         result = writer["tensor"]
-        levels = {
-            block["level"]: block["index"]
-            for block in graph.blocks
-            if block.type == "fiberwrite" and block["tensor"] == result
-        }
-        access = self._access(result, [levels[level] for level in sorted(levels)])
+        levels = writers_of(graph).get(result, [])
+        access = self._access(result, [level["index"] for level in levels])
         expression = self._value(graph.drivers[writer.name, "val"])
         parts = [f"{access}={text_of(expression.written)}"]
         for tensor, format in self._formats.items():

@@ -18,7 +18,7 @@ from sw.compiler.sam.dot_generations import modernise
 from sw.compiler.sam.dot_netlist import Netlist, Node
 from sw.compiler.sam.dot_syntax import DotGraph, parse_dot
 from sw.compiler.sam.dot_write import JOINERS
-from sw.compiler.sam.empty_fibers import remove_other_drops
+from sw.compiler.sam.drops import remove_other_drops
 from sw.compiler.sam.passes import (
     attach_coordinates,
     mark_empty_fibers,

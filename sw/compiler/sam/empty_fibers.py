@@ -10,12 +10,12 @@ coordinates. ``sw.runtime.sam.written`` reads what is recorded.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
 
 from hw.sam.block_types import DENSE
-from hw.sam.graph import Block, Edge, Graph
+from hw.sam.graph import Block, Graph
+from sw.compiler.sam.drops import is_dropped, writers_of
 from sw.compiler.sam.iteration import MAX_KNOWN
-from sw.compiler.sam.streams import Output, StreamTable, trace
+from sw.compiler.sam.streams import Output
 
 Presence = frozenset[frozenset[str]]
 """What is known of lookups that may have no position: of each set, by name, one has."""
@@ -23,81 +23,6 @@ Presence = frozenset[frozenset[str]]
 _LOOKUPS = ("fiberlookup", "bitvectorlookup")
 _UNIONS = ("union", "bitvectorunion")
 _INTERSECTIONS = ("intersect", "bitvectorintersect")
-
-
-def writers_of(graph: Graph) -> dict[str, list[Block]]:
-    """The writers of each tensor's levels, outermost first."""
-    found: dict[str, list[Block]] = {}
-    for block in graph.blocks:
-        if block.type == "fiberwrite":
-            found.setdefault(block["tensor"], []).append(block)
-    return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in found.items()}
-
-
-def with_inner(levels: list[Block]) -> Iterator[tuple[Block, Block | None]]:
-    """Each writer of a tensor's levels, and that of the next level further in, if there is one."""
-    yield from zip_longest(levels, levels[1:])
-
-
-def drops_of(graph: Graph, writer: Block) -> Iterator[Block]:
-    """The drops that have removed coordinates from what ``writer`` writes, the last one first."""
-    edge = graph.drivers[writer.name, "crd"]
-    while graph[edge.source].type == "crddrop":
-        if edge.output == "out_outer":
-            yield graph[edge.source]
-        edge = graph.drivers[edge.source, edge.output.removeprefix("out_")]
-
-
-def drops_by(graph: Graph, table: StreamTable, drop: Block, inner: Block | None) -> bool:
-    """Whether a drop removes the coordinates of the fibers that are empty in what ``inner``
-    writes."""
-    if inner is None:
-        return False
-    written, seen = graph.drivers[inner.name, "crd"], graph.drivers[drop.name, "inner"]
-    (one, other) = (table.loops[edge.source, edge.output] for edge in (written, seen))
-    return one[-1].origin == other[-1].origin
-
-
-def is_dropped(graph: Graph, outer: Block) -> bool:
-    """Whether the coordinates of empty fibers are gone from what ``outer`` writes. That no others
-    are, ``verify`` has checked."""
-    return any(True for _ in drops_of(graph, outer))
-
-
-def remove_other_drops(graph: Graph) -> Graph:
-    """Without drops by another stream than what is written a level further in.
-
-    Tools drop the coordinates of a level by those of the next one before these have been dropped
-    themselves, or not at all; what is recorded tells empty fibers then. O(drops · blocks).
-    """
-    while True:
-        table = trace(graph)
-        drop = next(_other_drops(graph, table), None)
-        if drop is None:
-            return graph
-        graph = _without(graph, drop)
-
-
-def _other_drops(graph: Graph, table: StreamTable) -> Iterator[Block]:
-    for levels in writers_of(graph).values():
-        for outer, inner in with_inner(levels):
-            for drop in drops_of(graph, outer):
-                if not drops_by(graph, table, drop, inner):
-                    yield drop
-
-
-def _without(graph: Graph, drop: Block) -> Graph:
-    before = {f"out_{port}": graph.drivers[drop.name, port] for port in ("outer", "inner")}
-    edges = []
-    for edge in graph.edges:
-        if edge.target == drop.name:
-            continue
-        if edge.source == drop.name:
-            source = before[edge.output]
-            edge = Edge(source.source, source.output, edge.target, edge.input)
-        edges.append(edge)
-    blocks = tuple(block for block in graph.blocks if block.name != drop.name)
-    return Graph(blocks, tuple(edges))
 
 
 def recorded(graph: Graph) -> dict[str, bool]:
@@ -197,13 +122,10 @@ class _Fibers:
 
     def _is_filled(self, lookup: Block) -> bool:
         """Whether no fiber is empty where there is a reference."""
-        if lookup.type == "fiberlookup" and lookup["format"] == DENSE:
+        if _is_dense(lookup):
             return True
         outer = self._outer(lookup)
-        return outer is not None and not self._is_dense(outer)
-
-    def _is_dense(self, block: Block) -> bool:
-        return block.type == "locate" or block.parameters.get("format") == DENSE
+        return outer is not None and not _is_dense(outer)
 
     def _one_is_there(self, lookups: list[Block], around: Presence) -> bool:
         """Whether one of ``lookups`` has a reference, wherever the loop around is."""
@@ -233,3 +155,7 @@ class _Fibers:
     def _source(self, block: Block, port: str) -> Output:
         edge = self._graph.drivers[block.name, port]
         return edge.source, edge.output
+
+
+def _is_dense(block: Block) -> bool:
+    return block.type == "locate" or block.parameters.get("format") == DENSE

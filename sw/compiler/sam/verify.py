@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import DENSE
 from hw.sam.graph import Block, Graph
-from sw.compiler.sam.empty_fibers import drops_by, drops_of, with_inner
+from sw.compiler.sam.drops import drops_by, drops_of, with_inner
 from sw.compiler.sam.streams import Loops, StreamTable, before_drops, is_complete, names, trace
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from hw.lib.errors import ProgramError
 from hw.sam.block_types import BITVECTOR_BITS, COMPRESSED, DENSE
 from hw.sam.graph import Block, Graph
-from sw.compiler.sam.empty_fibers import is_dropped, writers_of
+from sw.compiler.sam.drops import is_dropped, writers_of
 from sw.program.rows import Rows
 from sw.workloads.tensor.storage import (
     BitvectorLevel,

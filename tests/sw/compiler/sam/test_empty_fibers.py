@@ -1,21 +1,16 @@
-"""Where fibers of results may be empty, which writers record that, and which drops stay."""
+"""Where fibers of results may be empty, and which writers record that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.empty_fibers import recorded, remove_other_drops
+from hw.sam.graph import Graph
+from sw.compiler.sam.drops import writers_of
+from sw.compiler.sam.empty_fibers import recorded
 from sw.compiler.sam.lower import lower
-from sw.compiler.sam.verify import verify
 from sw.workloads.tensor.parser import parse
-from tests.support.errors import refused
-from tests.support.sam_graphs import by_operands, drops, unchained, undropped, without
+from tests.support.sam_graphs import drops, undropped, without
 
-BESIDE = ("repsig_i", "repeat_c_i", "lookup_c_j")
 PRODUCT = "X(i,j,k)=B(i,j,k)*C(i,j,k)"
 SUM = "X(i,j,k)=B(i,j,k)+C(i,j,k)"
 
@@ -23,10 +18,7 @@ SUM = "X(i,j,k)=B(i,j,k)+C(i,j,k)"
 def kept(graph: Graph) -> str:
     """Levels, outermost first, whose writers record every fiber: + or -."""
     flags = recorded(graph)
-    writers = sorted(
-        (block for block in graph.blocks if block.type == "fiberwrite"), key=lambda b: b["level"]
-    )
-    return "".join("-+"[flags[writer.name]] for writer in writers)
+    return "".join("-+"[flags[writer.name]] for writer in writers_of(graph)["X"])
 
 
 @pytest.mark.parametrize(
@@ -76,64 +68,3 @@ def test_levels_outside_of_recorded_ones_are_recorded_though_dropped() -> None:
     assert kept(graph) == "+---"
     # The stops of l tell empty fibers of k from empty ones around them by what k recorded.
     assert kept(without(graph, frozenset({"drop_k_l", "drop_i_j"}))) == "++++"
-
-
-def test_drops_by_what_is_written_stay() -> None:
-    graph = lower(parse(f"{PRODUCT} -f=X:sss -f=B:sss -f=C:sss"))
-    assert remove_other_drops(graph) == graph
-    verify(graph)
-
-
-@pytest.mark.parametrize("change", [unchained, by_operands])
-def test_drops_by_other_streams_go(change: Callable[[Graph], Graph]) -> None:
-    graph = change(lower(parse(f"{PRODUCT} -f=X:sss -f=B:sss -f=C:sss")))
-    left = drops(remove_other_drops(graph))
-    assert left == {unchained: ["drop_j_k"], by_operands: ["drop_i_j"]}[change]
-    verify(remove_other_drops(graph))
-    writer, drop, inner = {
-        unchained: ("write_X_i", "drop_i_j", "write_X_j"),
-        by_operands: ("write_X_j", "drop_j_k", "write_X_k"),
-    }[change]
-    with refused(
-        f"graph: fiberwrite {writer}: crddrop {drop} has removed coordinates from crd by another "
-        f"stream; must be by what {inner} writes"
-    ):
-        verify(graph)
-
-
-def test_drops_come_after_what_is_computed() -> None:
-    graph = lower(parse("X(i,j)=c(j)*d(j) -f=X:ds -f=c:s -f=d:s"))
-    verify(graph)
-    beside = [Block(f"{name}_2", graph[name].type, graph[name].parameters) for name in BESIDE]
-    edges = [
-        replace(edge, source="drop", output="out_outer") if edge.target == "repsig_i" else edge
-        for edge in graph.edges
-    ]
-    edges += [
-        Edge("all_i", "out_crd", "repsig_i_2", "crd"),
-        Edge("root", "out_ref", "repeat_c_i_2", "ref"),
-        Edge("repsig_i_2", "out_repsig", "repeat_c_i_2", "repsig"),
-        Edge("repeat_c_i_2", "out_ref", "lookup_c_j_2", "ref"),
-        Edge("all_i", "out_crd", "drop", "outer"),
-        Edge("lookup_c_j_2", "out_crd", "drop", "inner"),
-    ]
-    blocks = (*graph.blocks, *beside, Block("drop", "crddrop", {}))
-    with refused(
-        "graph: fiberwrite write_X_j: crd lies in a loop over i from which coordinates were "
-        "dropped; drops must come after all that is computed in a loop"
-    ):
-        verify(Graph(blocks, tuple(edges)))
-
-
-def test_values_and_coordinates_come_from_one_drop_of_zeros() -> None:
-    graph = lower(parse("x(i)=b(i) -f=x:s -f=b:d"))
-    assert len(drops(graph)) == 1
-    edges = [
-        replace(edge, source="vals_b", output="out_val") if edge.target == "write_x_vals" else edge
-        for edge in graph.edges
-    ]
-    with refused(
-        "graph: valwrite write_x_vals: val has other coordinates than the crd of write_x_i; both "
-        "must come from one valdrop, or none"
-    ):
-        verify(Graph(graph.blocks, tuple(edges)))
