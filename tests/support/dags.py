@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
+from sw.workloads.dag.workload import DagWorkload
 
 OPERATIONS = (Op.ADD, Op.MUL, Op.MAX, Op.MIN)
 
@@ -29,6 +30,12 @@ def evaluate(dag: Dag, inputs: np.ndarray) -> np.ndarray:
             compute = {Op.MUL: np.prod, Op.MAX: np.max, Op.MIN: np.min}[Op(dag.op[node])]
             values[node] = compute(operands)
     return values[dag.outputs]
+
+
+def results(workload: DagWorkload) -> dict[str, float]:
+    """Outputs by name, in float64, with the workload's own inputs."""
+    values = evaluate(workload.dag, workload.inputs).tolist()
+    return dict(zip(workload.output_names, values, strict=True))
 
 
 def evaluate_modulo(dag: Dag, inputs: np.ndarray, modulus: int = 2**31 - 1) -> list[int]:

@@ -1,4 +1,4 @@
-"""Reads graphs with operation attributes: GraphML, GML, node-link JSON and edge lists.
+"""Reads graphs with operation attributes: GraphML, GML and node-link JSON.
 
 The attributes are those of ``sw.workloads.dag.graph``. What each format adds:
 
@@ -11,19 +11,10 @@ node-link JSON
     As networkx writes it: ``{"directed": true, "nodes": [{"id": …, "op": …}, …],
     "links": [{"source": …, "target": …}, …]}``, or ``edges`` for ``links``. Repeated links are
     parallel edges, whatever ``multigraph`` says.
-edge list
-    A line ``u v`` or ``u v {'operand': 0}`` is an edge from operand ``u`` to its user ``v``; names
-    are without spaces and tabs, attributes are a Python dictionary. Since networkx writes no line
-    for a node, the edge's attribute ``op`` gives the operation of ``v``; one edge into ``v`` is
-    enough. Besides, there may be lines ``u {'op': 'const', 'value': 2.0}`` with the attributes of a
-    node, which networkx does not know. A node without ``op`` and without operands is an input.
-    ``#`` in a name belongs to it; at the beginning of a word it starts a comment. A comment that
-    would be an edge if its ``#`` belonged to a name is refused: it needs a space behind the ``#``.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Hashable
 from pathlib import Path
@@ -33,7 +24,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 import networkx as nx
 
 from hw.lib.errors import WorkloadError, one_line, quoted, short
-from hw.lib.text_lines import BLANKS, text_lines
+from hw.lib.text_lines import text_lines
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.text_file import parse_json, read_text
@@ -41,7 +32,6 @@ from sw.workloads.text_file import parse_json, read_text
 _GML_TEXT = re.compile('"[^"]*"')
 _GML_TEXT_OR_COMMENT = re.compile('"[^"]*"|#[^\n]*')
 _OTHER_SPACE = re.compile("[^\\S \t]")
-_WORD = re.compile("([^ \t]*)[ \t]*(.*)", re.DOTALL)
 
 
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
@@ -176,84 +166,3 @@ def _end(entry: Any, key: str, place: str) -> Hashable:
     if not isinstance(name, str | int | float) or isinstance(name, bool) or name != name:
         raise WorkloadError(f"{place}: must be an object with a string or number {key!r}")
     return name
-
-
-def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
-    """The workload of an edge list; ``WorkloadError`` naming the line."""
-    graph = nx.MultiDiGraph()
-    lines: dict[Hashable, int] = {}
-    unclear: list[tuple[str, str, str]] = []
-    for number, line in enumerate(text_lines(read_text(path)), 1):
-        place = f"{path}:{number}"
-        node, rest = _first_word(line.strip(BLANKS))
-        user, text = _first_word(rest)
-        if node.startswith("#"):
-            has_attributes = "{" in (user[:1], text[:1])
-            if node.strip("#") and (has_attributes or user and not text):
-                unclear.append((place, node, "" if has_attributes else user))
-            continue
-        if user.startswith("#"):
-            if user.strip("#") and text[:1] in ("", "{"):
-                unclear.append((place, user, ""))
-            user = rest = ""
-        if text.startswith("#"):
-            text = ""
-        if not node:
-            continue
-        if not user or user.startswith("{"):
-            lines[node] = number
-            graph.add_node(node)
-            _update(graph.nodes[node], _dictionary(rest, place), place)
-            continue
-        for end in (node, user):
-            lines.setdefault(end, number)
-        attributes = _dictionary(text, place)
-        graph.add_edge(node, user)
-        if "op" in attributes:
-            _update(graph.nodes[user], {"op": attributes.pop("op")}, place)
-        graph.edges[node, user, graph.number_of_edges(node, user) - 1].update(attributes)
-    for place, word, other in unclear:
-        if not other or other in graph:
-            raise WorkloadError(
-                f"{place}: {quoted(word)} may be a name or begin a comment: a name must not begin "
-                "with #, a comment must have a space behind it"
-            )
-    for node, attributes in graph.nodes(data=True):
-        if "op" not in attributes and not graph.pred[node]:
-            attributes["op"] = "input"
-    return from_networkx(graph, Path(path).stem, source=str(path), lines=lines, seed=seed)
-
-
-def _first_word(text: str) -> tuple[str, str]:
-    """The word that a text begins with, and what comes behind it."""
-    found = _WORD.match(text)
-    assert found is not None
-    return found[1], found[2]
-
-
-def _dictionary(text: str, place: str) -> dict[str, Any]:
-    given: dict[str, Any] | None = None
-    try:
-        syntax = ast.parse(text or "{}", mode="eval").body
-        if isinstance(syntax, ast.Dict):
-            given = ast.literal_eval(syntax)
-            if len(given) < len(syntax.keys):
-                raise WorkloadError(f"{place}: {short(text)}: a key is given twice")
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        given = None
-    if given is None:
-        raise WorkloadError(
-            f"{place}: {quoted(text)} is not a dictionary: must be like "
-            "{'op': 'add', 'operand': 0}"
-        )
-    return given
-
-
-def _update(attributes: dict[str, Any], new: dict[str, Any], place: str) -> None:
-    """Adds attributes of a node that do not contradict what is known of it."""
-    for key, value in new.items():
-        if attributes.setdefault(key, value) != value:
-            raise WorkloadError(
-                f"{place}: {short(key)} = {quoted(value)}, but earlier "
-                f"{quoted(attributes[key])}: must agree"
-            )

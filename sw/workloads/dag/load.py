@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hw.lib.errors import WorkloadError, damaged_as
-from sw.workloads.dag.graph_files import read_edge_list, read_gml, read_graphml, read_node_link
+from sw.workloads.dag.edge_list_file import read_edge_list
+from sw.workloads.dag.graph_files import read_gml, read_graphml, read_node_link
 from sw.workloads.dag.psdd import read_psdd
 from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload
