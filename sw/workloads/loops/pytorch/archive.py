@@ -18,6 +18,7 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError, one_line, quoted, short
 from sw.program.command_files import note_input
+from sw.program.npz import EXPANDED
 from sw.workloads.text_file import parse_json
 
 _WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"
@@ -44,6 +45,8 @@ DTYPES = {
 }
 """Types of elements by their numbers in such a file."""
 
+_MOST_USES = 4
+"""How often all that a file stores may be in its tensors; weights are tied, for instance."""
 
 _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 """Whose code a pickle would run, as PyTorch says it."""
@@ -63,24 +66,35 @@ def read_archive(path: Path) -> SavedProgram:
     """Raises ``WorkloadError``, without the file's name, and what Python and PyTorch raise."""
     note_input(path)
     with zipfile.ZipFile(path) as file:
-        members = {}
-        for info in file.infolist():
-            name = info.filename.partition("/")[2]
-            if not name:
-                continue
-            if info.compress_type != zipfile.ZIP_STORED or name in members:
-                raise WorkloadError(f"{short(info.filename)}: must be stored once, uncompressed")
-            members[name] = info
+        members = _members(file)
         if _GRAPH not in members:
             raise WorkloadError(
                 f"has no {_GRAPH}: must be written by torch.export.save of PyTorch 2.8 or later"
             )
-        return _Archive(file, members).program()
+        return _Archive(file, members, path.stat().st_size).program()
+
+
+def _members(file: zipfile.ZipFile, place: str = "") -> dict[str, zipfile.ZipInfo]:
+    """By their names below the archive's own folder. ``place``: what error texts begin with."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    for info in file.infolist():
+        name = info.filename.partition("/")[2]
+        if not name:
+            continue
+        if info.compress_type != zipfile.ZIP_STORED or name in found:
+            raise WorkloadError(f"{place}{short(info.filename)}: must be stored once, uncompressed")
+        found[name] = info
+    return found
 
 
 class _Archive:
-    def __init__(self, file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> None:
-        self._file, self._members = file, members
+    """``size``: octets of the file."""
+
+    def __init__(
+        self, file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], size: int
+    ) -> None:
+        self._file, self._members, self._size = file, members, size
+        self._expanded = 0
 
     def program(self) -> SavedProgram:
         if "byteorder" in self._members and self._octets("byteorder") != b"little":
@@ -108,6 +122,10 @@ class _Archive:
         import torch
 
         octets = io.BytesIO(self._octets(name))
+        if zipfile.is_zipfile(octets):
+            with zipfile.ZipFile(octets) as inner:
+                _members(inner, f"{name}: ")
+        octets.seek(0)
         try:
             return torch.load(octets, map_location="cpu", weights_only=True)
         except Exception as error:  # of many types
@@ -123,8 +141,19 @@ class _Archive:
         if value is None or type(value) in (bool, int, float):
             return value
         if type(value) in (torch.Tensor, torch.nn.Parameter) and value.device.type == "cpu":
+            self._count(value, name)
             return value.detach()
         raise WorkloadError(f"{name}: a {type(value).__name__}: must be a tensor or a number")
+
+    def _count(self, tensor: Any, name: str) -> None:
+        """Refuses many elements for each one that is stored: strides of 0 repeat them."""
+        self._expanded += sum(each.numel() * each.element_size() for each in _stored(tensor))
+        limit = EXPANDED + _MOST_USES * self._size
+        if self._expanded > limit:
+            raise WorkloadError(
+                f"{name}: tensors up to this one expand to {self._expanded:,} bytes: must be at "
+                f"most {limit:,}"
+            )
 
     def _tensors(self, folder: str, kind: str) -> dict[str, Any]:
         if (old := f"{folder}model.pt") in self._members:
@@ -161,4 +190,18 @@ class _Archive:
             )
         if 0 in sizes:
             return torch.empty(sizes, dtype=dtype)
-        return torch.as_strided(flat, sizes, strides, offset).clone()
+        found = torch.as_strided(flat, sizes, strides, offset)
+        self._count(found, f"{folder}{short(file)}")
+        return found.clone()
+
+
+def _stored(tensor: Any) -> list[Any]:
+    """The dense tensors that a tensor is stored as; none of layouts that are not supported."""
+    match str(tensor.layout).removeprefix("torch."):
+        case "strided":
+            return [tensor]
+        case "sparse_coo":
+            return [tensor._indices(), tensor._values()]
+        case "sparse_csr":
+            return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,7 +109,9 @@ def require_torch() -> Any:
 
 @contextmanager
 def _refusals(what: str) -> Iterator[None]:
-    """PyTorch raises exceptions of many types, and warns of itself."""
+    """PyTorch raises exceptions of many types, warns of itself, and logs what it raises."""
+    logged = logging.root.manager.disable
+    logging.disable()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -116,7 +119,10 @@ def _refusals(what: str) -> Iterator[None]:
     except WorkloadError:
         raise
     except Exception as error:
-        raise WorkloadError(f"{what}: {one_line(error)}") from error
+        problem, _, _ = one_line(error).partition(" While executing %")
+        raise WorkloadError(f"{what}: {problem}") from error
+    finally:
+        logging.disable(logged)
 
 
 def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Exported:

@@ -111,7 +111,7 @@ class Parameters:
         type = type_of(tensor.dtype)
         if type is None:
             raise WorkloadError(f"{place}: {wanted} is {tensor.dtype}: must be of {TYPE_NAMES}")
-        name, array = self.name(wanted), tensor.numpy()
+        name, array = self.name(wanted), tensor.resolve_neg().numpy()
 
         def at(indices: Indices) -> Expression:
             self._declare(name, type, array, place)

@@ -18,6 +18,8 @@ from hw.lib.errors import WorkloadError
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from tests.fuzz.damage_archive import members_of, packed
+from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, module, whole
 
 INDICES, OFFSETS = torch.tensor([3, 0, 3, 9, 1]), torch.tensor([0, 2, 2])
@@ -298,6 +300,66 @@ def test_tensors_beyond_their_files(good: Path, tmp_path: Path, size: int) -> No
     path = changed(good, tmp_path / "bags.pt2", {**members})
     with pytest.raises(WorkloadError, match=r"elements: too few for weight"):
         file_workload(path)
+
+
+def arguments(**others: object) -> dict[str, bytes | None]:
+    """Those of the export, but for ``others``."""
+    return {INPUTS: pickled(((), ARGUMENTS | others))}
+
+
+BEYOND = r": tensors up to this one expand to [\d,]{11,} bytes: must be at most 53\d,\d{3},\d{3}$"
+ONE = torch.zeros(1, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        lambda good: _config(
+            good,
+            "weight",
+            tensor_meta={
+                "dtype": 7,
+                "sizes": [{"as_int": 1 << 40}],
+                "strides": [{"as_int": 0}],
+                "storage_offset": {"as_int": 0},
+            },
+        ),
+        lambda good: {"data/weights/model.pt": pickled({"shift": torch.ones(1).expand(1 << 40)})},
+        lambda good: arguments(indices=ONE.expand(1 << 28)),
+        lambda good: {INPUTS: pickled(((), [ONE.expand(1 << 25)] * 3))},
+    ],
+    ids=["weight", "weights", "input", "three inputs"],
+)
+def test_files_that_expand_beyond_measure(
+    good: Path, tmp_path: Path, members: Callable[[Path], dict[str, bytes | None]]
+) -> None:
+    with pytest.raises(WorkloadError, match=BEYOND):
+        file_workload(changed(good, tmp_path / "bags.pt2", members(good)))
+
+
+def test_pickles_are_stored_too(good: Path, tmp_path: Path) -> None:
+    """PyTorch reads archives in archives, and expands what is compressed in them."""
+    deflated = packed(members_of(member(good, INPUTS)), zipfile.ZIP_DEFLATED)
+    path = changed(good, tmp_path / "bags.pt2", {INPUTS: deflated})
+    with refused(f"{path}: {INPUTS}: archive/data.pkl: must be stored once, uncompressed"):
+        file_workload(path)
+
+
+def test_negated_views(good: Path, tmp_path: Path) -> None:
+    """A tensor whose elements are those that are stored, negated."""
+    negated = torch._neg_view(torch.tensor([-3, 0, -3, -9, -1]))
+    found = file_workload(changed(good, tmp_path / "bags.pt2", arguments(indices=negated)))
+    np.testing.assert_array_equal(found.inputs["indices"], INDICES)
+
+
+def test_what_pytorch_refuses_is_one_line(
+    good: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """PyTorch writes the traceback of what it refuses to stderr, besides."""
+    path = changed(good, tmp_path / "bags.pt2", arguments(indices=INDICES > 0))
+    with refused(f"{path}: cannot be read: expected indices to be long or int, got torch.bool"):
+        file_workload(path)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_other_archives_are_refused(tmp_path: Path, good: Path) -> None:
