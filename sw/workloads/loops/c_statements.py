@@ -229,7 +229,7 @@ class CStatementReader:
             case _:
                 self._text.refuse(node.cond or node, _LOOP)
         upper = self._expressions.read(bound)
-        if not (upper.type.is_integer and INT32.holds(upper.type)):
+        if not INT32.holds(upper.type):
             self._text.refuse(bound, f"a bound is {upper.type}: must be int")
         upper = convert(upper, INT32)
         if op in ("<", ">"):

@@ -10,7 +10,7 @@ import pytest
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.nest import Merge, Nest, statements
+from sw.workloads.loops.nest import AugmentedStore, Merge, Nest, Store, statements
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.result_levels import result_tensor
@@ -122,6 +122,17 @@ def test_constants_and_scalars() -> None:
     text = "x=2*B(i)*C(i) -f=B:s"
     inputs = operands(text, 0.7)
     assert run(text, inputs).tolist() == [2 * (inputs["B"] @ inputs["C"])]
+
+
+def test_only_sums_are_added_to_the_zeros_of_a_dense_result() -> None:
+    """0 + -0 would not be -0."""
+    stores = [
+        type(each)
+        for text in ("X(i)=B(i)*C(i)", "X(i)=B(i)*C(j)")
+        for each in statements(expression_nest(text).body)
+        if isinstance(each, Store | AugmentedStore)
+    ]
+    assert stores == [Store, AugmentedStore]
 
 
 def test_a_result_stored_by_columns() -> None:
