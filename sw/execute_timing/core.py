@@ -20,7 +20,8 @@ class CoreTime:
     (``empty_lines``), with ``loads`` under way at most.
 
     end
-        the cycle in which all is done, once its last part was ``done``; until then ``None``.
+        once its last part was ``done``: the cycle in which all is, or in which the core stops with
+        a fault; until then ``None``.
     """
 
     def __init__(self, fields: Fields, lanes: int, loads: int, lines: Lines, start: int) -> None:

@@ -30,7 +30,7 @@ from sw.execute_timing.table import (
     B,
     C,
 )
-from sw.execute_timing.trace import ENDS_BODY, FLAGS, INSTRUCTION, REQUEST, TURNS
+from sw.execute_timing.trace import ENDS_BODY, FAULTS, FLAGS, INSTRUCTION, REQUEST, TURNS
 from sw.execute_timing.unit import (
     BUS,
     COUNT,
@@ -52,7 +52,8 @@ _STEERED = 3
 taken, or a ``LOOP``, to an instruction whose successor is not the next one."""
 
 _ENDED = 2
-"""Cycles from the issue of ``HALT`` until nothing more comes."""
+"""Cycles from the issue of ``HALT`` until nothing more comes, and from that of what faults until
+that is known."""
 
 _OVERTAKEN = FLOAT_STAGES - 1
 """Cycles from an ``FMUL_ADD`` until an instruction issues that writes its c early."""
@@ -62,17 +63,20 @@ _OVERTAKEN = FLOAT_STAGES - 1
 def follow(core: Core, table: np.ndarray, trace: np.ndarray, limit: int) -> int:
     """Issues the instructions of a part of a trace (``trace``) of a program (``timing_table``), up
     to the first that may not issue by cycle ``limit``; the cycle in which all is done where the
-    last is ``HALT``, else -1."""
+    last is ``HALT``, or in which a fault is known that it ends with, else -1."""
     at = core.at
     for place in range(len(trace)):
         what = trace[place, INSTRUCTION]
-        row = table[what // FLAGS]
+        row = table[what // FLAGS % len(table)]
         cycle = at[NEXT]
         if cycle > limit:
             break
         if row[HOLDS] or what & ENDS_BODY:
             cycle = max(cycle, at[STEERED] + _STEERED)
-        cycle = _issue(core, row, cycle)
+        if not what & FAULTS or trace[place, REQUEST]:
+            cycle = _issue(core, row, cycle)
+        if what & FAULTS:
+            return cycle + _ENDED
         _begin(core, row, cycle, trace[place, REQUEST])
         if row[STEERS]:
             at[STEERED] = cycle

@@ -42,11 +42,11 @@ def program(config: SramConfig, units: np.ndarray, instructions: Any = None) -> 
     return program_of(config, "random", given, found, units, instructions)
 
 
-def ending(device: Device[Any], given: Program, seed: int) -> End:
+def ending(device: Device[Any], given: Program, seed: int, max_cycles: int = MOST_CYCLES) -> End:
     """Of a run on random lines. Errors are named as the model does it."""
     lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
     try:
-        found = device.run(given, {"lines": lines}, max_cycles=MOST_CYCLES)
+        found = device.run(given, {"lines": lines}, max_cycles=max_cycles)
     except ProgramError as error:
         return End(b"", None, _cause(str(error)))
     return End(found.outputs["results"].tobytes(), found.cycles, "")

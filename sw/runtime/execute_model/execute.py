@@ -160,7 +160,8 @@ def traced(
     limit: int = MOST_INSTRUCTIONS,
 ) -> Iterator[npt.NDArray[np.int64]]:
     """As ``run`` of a program without an access unit: what was done, part by part, as
-    ``sw.execute_timing.trace`` has it. Each part is good until the next is asked for."""
+    ``sw.execute_timing.trace`` has it. Each part is good until the next is asked for; what ``run``
+    raises comes behind the last."""
     table = decode(fields_of_words(instructions), lanes)
     none = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.int64), (0, 0)
     executed, state = np.zeros(len(instructions), np.int64), begin(lanes)
@@ -169,9 +170,8 @@ def traced(
     while why == PAUSED:
         ending = follow(table, memory, *none, lanes, limit, executed, state, part)
         why = ending.why
-        if why != PAUSED:
-            _check(ending, table, _run_of(ending, table, executed), limit, Output(), 0, 0)
         yield part[: ending.filled]
+    _check(ending, table, _run_of(ending, table, executed), limit, Output(), 0, 0)
 
 
 def _check(

@@ -20,6 +20,7 @@ from hw.lib.lines.line_size import LINE_WORDS
 from sw.execute_timing.arithmetic import compute_floats, compute_integers
 from sw.execute_timing.trace import (
     ENDS_BODY,
+    FAULTS,
     FLAGS,
     INSTRUCTION,
     MOST_LANES,
@@ -176,8 +177,13 @@ def follow(
             at[_DEPTH], at[_PC], at[_TAKEN_WORDS], at[_TAKEN_TOKENS] = depth, pc, word, token
             at[_DONE] = done
             return Ending(PAUSED, pc, _NONE, word, token, used, filled)
+        is_last = depth > 0 and pc == loops[depth - 1, _LAST]
         fault = _fault_of_place(table, pc, loops, depth)
         if fault != _NONE:
+            if is_traced:
+                trace[filled, INSTRUCTION] = pc * FLAGS + FAULTS + ENDS_BODY * is_last
+                trace[filled, REQUEST] = 0
+                filled += 1
             return Ending(FAULTED, pc, fault, word, token, used, filled)
         if done == limit:
             return Ending(STOPPED, pc, _NONE, word, token, used, filled)
@@ -220,6 +226,10 @@ def follow(
             address = (np.int64(rows[fields[A], 0]) + target) & _WORD
             is_inside = _is_inside(address, fields[WIDTH], mask, len(memory))
             if not is_inside and opcode != _PREFETCH:
+                if is_traced:
+                    trace[filled, INSTRUCTION] = pc * FLAGS + FAULTS + ENDS_BODY * is_last
+                    trace[filled, REQUEST] = 1
+                    filled += 1
                 return Ending(FAULTED, pc, _ADDRESS, word, token, used, filled)
             if is_traced and is_inside:
                 request = address << MOST_LANES | mask & (1 << fields[WIDTH]) - 1
@@ -232,7 +242,7 @@ def follow(
             _compute(fields, lanes, masks[fields[MASK]], rows)
         _write_result(fields[DST], lanes, rows, masks)
 
-        if depth > 0 and pc == loops[depth - 1, _LAST] and opcode != _LOOP:
+        if is_last and opcode != _LOOP:
             flags |= ENDS_BODY
         if is_traced:
             trace[filled, INSTRUCTION], trace[filled, REQUEST] = pc * FLAGS + flags, request

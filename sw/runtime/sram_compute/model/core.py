@@ -69,6 +69,8 @@ class CoreRuns:
                 require_cycles(time.issued, self._max_cycles)
                 self.instructions += len(part)
         except execute.FaultError as error:
+            assert time.end is not None
+            require_cycles(time.end, self._max_cycles)
             raise StoppedError(CORE_CAUSES[error.fault], first + error.pc) from error
         except execute.DeadlockError as error:
             # The hardware waits for as long before it says so.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -159,15 +159,20 @@ class Run:
         cycle = self._fetch.wait(count, cycle)
         assert cycle is not None
         if opcode is None:
-            raise StoppedError(ErrorCause.COMMAND, self._place)
+            self._stop(ErrorCause.COMMAND, cycle + 1)
         command = decode(self._fetch.units(self._place, count))
         self._fetch.take(count, cycle)
         self._counts["commands"] += 1
-        self._check(command)
+        self._check(command, cycle + 1)
         self._do(command, cycle + 1)
         self._place += count
 
-    def _check(self, command: Command) -> None:
+    def _stop(self, cause: ErrorCause, cycle: int) -> NoReturn:
+        """Because of this command, in a cycle."""
+        require_cycles(cycle, self._max_cycles)
+        raise StoppedError(cause, self._place)
+
+    def _check(self, command: Command, cycle: int) -> None:
         config, fields = self._config, command.fields
         cause = None
         if operand_is_bad(config, command):
@@ -188,7 +193,7 @@ class Run:
         elif command.opcode == Opcode.NEAR and not self._streaming.is_complete(fields):
             cause = ErrorCause.OPERAND
         if cause is not None:
-            raise StoppedError(cause, self._place)
+            self._stop(cause, cycle)
 
     def _do(self, command: Command, cycle: int) -> None:
         """A command that is ready to go from ``cycle`` on."""
@@ -303,7 +308,7 @@ class Run:
         entry = self._layouts[fields["layout"]]
         cause = first_fault(config, entry)
         if cause is not None:
-            raise StoppedError(cause, self._place)
+            self._stop(cause, start + 1)
         where = transfer.places(entry)
         row, n = fields["row"], fields["n"]
         cycles, count = n * transfer.pieces(entry), len(where.lines)

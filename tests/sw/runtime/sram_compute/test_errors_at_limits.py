@@ -1,0 +1,161 @@
+"""Which comes first, an error or the limit of cycles: RTL and model decide it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cocotb_tests.sram_compute.near_programs import near
+from hw.lib.execute_assembly import assemble as assembled
+from hw.lib.execute_isa import Instruction
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.sram_compute.isa import UNIT_WORDS, Opcode
+from hw.sram_compute.program import Command, assemble, command
+from sw.program.program import Program
+from sw.runtime.configuration import load_configuration
+from sw.runtime.device import Device
+from tests.support.execute_programs import DEQUEUE, register
+from tests.support.sram_machine import MOST_CYCLES, ending, program
+from tests.support.sram_programs import FIRST_LINE
+
+NAMED = load_configuration("sram_b2", ["banks=1", "arrays=2", "formats=[]"])
+CONFIG = NAMED.config
+
+
+def _word(instruction: Instruction) -> str:
+    return f".word {', '.join(map(str, instruction.words()))}"
+
+
+TWO = _word(Instruction(ExecuteOpcode.ADD, dst=1, a=DEQUEUE, b=DEQUEUE))
+WAITS = _word(Instruction(ExecuteOpcode.FMUL_ADD, dst=1, a=DEQUEUE, b=DEQUEUE, c=register(1)))
+"""Take two operands from the queue."""
+
+CORES = {
+    "the first instruction": TWO,
+    "behind one that waits": f"""
+        load s1, [1024]
+        add s2, s1, 1
+        {TWO}""",
+    "one that would wait": f"""
+        fdiv s1, s2, s3
+        {WAITS}""",
+    "an address that is loaded": """
+        load s1, [1024]
+        or s1, s1, 0x40000000
+        store s2, [s1]""",
+    "an address behind requests": """
+        load.v v1, [1024]
+        load.v v2, [1056]
+        load.v v3, [1088]
+        load.v v4, [1120]
+        load.v v5, [1152]
+        load.v v6, [1184]
+        store.v v6, [1200]
+        load.v v7, [0x7fffffff]""",
+    "a mask that is compared": """
+        first_lanes m1, 1
+        fless.v m1, v1, v2
+        store.v v1, [0x7fffffff], m0""",
+    "a jump at the end of a body": """
+        add s9, zero, 3
+        loop s9, end
+        add s1, s1, 1
+        jump end
+        end: halt""",
+    "a branch at the end of a body, behind a loop that does not run": """
+        add s9, zero, 3
+        loop s9, end
+        loop zero, inner
+        add s1, s1, 1
+        inner: branch_ge s1, s2, end
+        end: halt""",
+    "behind a branch": f"""
+        branch_eq zero, zero, there
+        add s1, s1, 1
+        there: {TWO}""",
+    "a jump that holds, behind a branch": """
+        branch_ne zero, zero, there
+        add s9, zero, 2
+        loop s9, there
+        there: halt""",
+    "behind a long loop": f"""
+        add s9, zero, 300
+        loop s9, end
+        fmul_add s1, s2, s3, s1
+        load s4, [s5 + 1024], s5 += 7
+        end: {TWO}""",
+    "behind the last instruction": f"jump {CONFIG.core_instructions - 1}",
+}
+"""Programs of the core that end in a fault."""
+
+UNKNOWN = np.full((1, UNIT_WORDS), 0xFFFF_FFFF, np.uint32)
+
+COMMANDS: dict[str, list[Command]] = {
+    "an operand": [command(Opcode.FILL, d=0, n=0)],
+    "no SYNC": [
+        command(Opcode.SHIFT, a=0, d=40, n=8, bitlines_counts=(3, 0, 0), between=1),
+        command(Opcode.FILL, d=0, n=8),
+    ],
+    "a layout that makes no sense": [command(Opcode.LAYOUT, layout=1, element=3)],
+    "a layout that was never set": [command(Opcode.LOAD, layout=2, row=0, n=8)],
+    "lines beyond memory": [command(Opcode.COPY, line=CONFIG.memory_lines - 1, words=0, lines=2)],
+    "operations that were never set": [command(Opcode.NEAR, counts=(1, 1, 1), last=3)],
+    "behind what takes long": [
+        command(Opcode.COPY, line=FIRST_LINE, words=0, lines=8),
+        *near([{"operation": ExecuteOpcode.ADD.value, "d": 1}], counts=(2000, 3, 1)),
+        command(Opcode.FILL, d=0, n=0),
+    ],
+}
+
+
+def of_core(text: str) -> Program:
+    instructions = assembled(text).words()
+    if "jump" in text and len(instructions) == 1:  # to the last of all, which only adds
+        last = np.tile(assembled("add s1, s1, 1").words(), (CONFIG.core_instructions - 1, 1))
+        instructions = np.concatenate([instructions, last])
+    return program(CONFIG, assemble([command(Opcode.CORE), command(Opcode.END)]), instructions)
+
+
+PROGRAMS = {
+    **{f"core: {name}": of_core(text) for name, text in CORES.items()},
+    **{
+        name: program(CONFIG, assemble([*commands, command(Opcode.END)]))
+        for name, commands in COMMANDS.items()
+    },
+    "a command that there is not": program(
+        CONFIG, np.concatenate([assemble([command(Opcode.SYNC)]), UNKNOWN])
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def rtl() -> Iterator[Device[Any]]:
+    with Device(NAMED, "rtl") as device:
+        yield device
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Device[Any]]:
+    with Device(NAMED, "model") as device:
+        yield device
+
+
+def least_limit(device: Device[Any], given: Program) -> int:
+    """Of cycles, with which the error is told in place of the limit."""
+    low, high = 0, MOST_CYCLES
+    assert ending(device, given, 1, high).error not in ("CYCLES", "")
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_late = ending(device, given, 1, middle).error == "CYCLES"
+        low, high = (middle, high) if is_late else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_limit_before_an_error(model: Device[Any], rtl: Device[Any], name: str):
+    limit = least_limit(model, PROGRAMS[name])
+    found = [ending(rtl, PROGRAMS[name], 1, limit - less).error for less in (0, 1)]
+    assert found == [ending(model, PROGRAMS[name], 1, limit).error, "CYCLES"]
