@@ -290,6 +290,7 @@ def test_errors_in_what_is_called_say_where_it_is_called():
         ("scale(n, t, a);", "20:10: t is an array: must have indices"),
         ("scale(n, 1, t);", "20:1: t is int32[2]: a of scale must be float32[n]"),
         ("scale(n, 1, b);", "20:1: b is float32[3 + n]: a of scale must be float32[n]"),
+        ("scale(k, 1, a);", "20:1: a is float32[n]: a of scale must be float32[k]"),
         ("plane(n, 2, c, t);", "20:1: c is float32[6]: a of plane must be float32[n * 2]"),
         ("a[0] = scale(n, 1, a);", "20:8: call of scale: only fabsf, sqrtf, abs, fminf, fmaxf, "
          "fminimumf, fmaximumf may be called"),

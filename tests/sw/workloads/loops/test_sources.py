@@ -78,6 +78,7 @@ def test_graphs_have_the_vertices_asked_for_and_table_iii_s_mean_degree() -> Non
 def test_knowledge_graphs() -> None:
     found = named_workload("knowledge_graph_l1:biokg:77").inputs
     assert found["entity"].shape == (77, 512) and found["relation"].shape == (51, 512)
+    assert named_workload("knowledge_graph_l1:biokg").inputs["entity"].shape == (2048, 512)
 
 
 def test_the_same_matrix_by_rows_and_by_coordinates() -> None:

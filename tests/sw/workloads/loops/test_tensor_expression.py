@@ -10,7 +10,7 @@ import pytest
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.golden import loops
 from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.nest import AugmentedStore, Merge, Nest, Store, statements
+from sw.workloads.loops.nest import AugmentedStore, If, Merge, Nest, Store, statements
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.result_levels import result_tensor
@@ -133,6 +133,18 @@ def test_only_sums_are_added_to_the_zeros_of_a_dense_result() -> None:
         if isinstance(each, Store | AugmentedStore)
     ]
     assert stores == [Store, AugmentedStore]
+
+
+@pytest.mark.parametrize(
+    "text, is_asked",
+    [
+        ("X(i)=B(i,j)*C(j) -f=X:s -f=B:ss", False),
+        ("X(i)=B(i,j)*C(i,j) -f=X:s -f=B:ss -f=C:ss", True),
+    ],
+)
+def test_whether_rows_are_empty_is_asked_where_they_may_be(text: str, is_asked: bool) -> None:
+    body = expression_nest(text).body
+    assert any(isinstance(each, If) for each in statements(body)) == is_asked
 
 
 def test_a_result_stored_by_columns() -> None:
