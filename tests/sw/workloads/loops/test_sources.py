@@ -73,6 +73,8 @@ def test_graphs_have_the_vertices_asked_for_and_table_iii_s_mean_degree() -> Non
         assert len(found["offsets"]) == vertices + 1
         assert abs(len(found["indices"]) / vertices - 6) < 0.15
         assert found["dense"].shape == (vertices, 128)
+        for row in np.split(found["indices"], found["offsets"][1:-1]):
+            assert (np.diff(row) > 0).all()
 
 
 def test_knowledge_graphs() -> None:
