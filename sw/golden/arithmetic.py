@@ -55,9 +55,9 @@ class _FloatArithmetic:
         is_nan = self._is_nan(left) | self._is_nan(right)
         is_finite = ~(is_nan | self._is_infinite(left) | self._is_infinite(right))
         # A sum is 0 only if it is exactly.
-        is_zero = (left == 0) | (right == 0) | (operation != Operation.MUL)
+        is_zero = self._is_zero(left) | self._is_zero(right) | (operation != Operation.MUL)
         return {
-            "underflow": int((is_finite & ~is_zero & (o == 0)).sum()),
+            "underflow": int((is_finite & ~is_zero & self._is_zero(o)).sum()),
             "overflow": int((is_finite & self._is_infinite(o)).sum()),
             "nan": int((~is_nan & self._is_nan(o)).sum()),
         }
@@ -67,12 +67,18 @@ class _FloatArithmetic:
         return np.where(self._is_nan(left) | better & ~self._is_nan(right), left, right)
 
     def _is_nan(self, numbers: np.ndarray) -> np.ndarray:
-        bits = numbers.view(self._bits)
-        return bits & bits.dtype.type((1 << self._format.width - 1) - 1) > self._format.infinity
+        return self._magnitude(numbers) > self._format.infinity
 
     def _is_infinite(self, numbers: np.ndarray) -> np.ndarray:
+        return self._magnitude(numbers) == self._format.infinity
+
+    def _is_zero(self, numbers: np.ndarray) -> np.ndarray:
+        return self._magnitude(numbers) == 0
+
+    def _magnitude(self, numbers: np.ndarray) -> np.ndarray:
+        """Their bits without the sign."""
         bits = numbers.view(self._bits)
-        return bits & bits.dtype.type((1 << self._format.width - 1) - 1) == self._format.infinity
+        return bits & bits.dtype.type((1 << self._format.width - 1) - 1)
 
     def _rank(self, numbers: np.ndarray) -> np.ndarray:
         """Integers in the order of the numbers, -0 below +0."""

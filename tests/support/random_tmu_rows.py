@@ -14,6 +14,7 @@ from hw.lib.execute_isa import INSTRUCTION, OPERAND, Opcode
 from hw.tmu import access_isa as isa
 from hw.tmu.access_isa import Event, StreamKind
 from hw.tmu.config import TmuConfig
+from tests.support.damaged_fields import damage_field, fields_of, set_field
 
 Words = npt.NDArray[np.uint32]
 
@@ -27,71 +28,12 @@ _LAYOUTS: Mapping[str, data.StructLayout] = {
 
 
 def damaged_rows(rng: random.Random, given: Mapping[str, Words]) -> dict[str, Words]:
-    """One field, or two or three, of rows that mean something are extreme, next to what they were,
-    those of another row, or arbitrary; or a row is another one."""
+    """With one to three fields damaged, or rows that are others."""
     sections = {name: given[name].copy() for name in _LAYOUTS}
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         name = rng.choice(("layers", "units", "streams", "streams", "events", "instructions"))
-        rows, layout = sections[name], _LAYOUTS[name]
-        used = np.flatnonzero(rows.any(axis=1)).tolist()
-        if not used:
-            continue
-        row = rng.choice(used) if rng.random() < 0.95 else rng.randrange(len(rows))
-        if rng.random() < 0.1:
-            rows[row] = rows[rng.choice(used)]
-            continue
-        fields = _fields(layout)
-        first, width = rng.choice(fields)
-        other = _get(rows[rng.choice(used)], first, width)
-        _set(rows[row], first, width, _replaced(rng, _get(rows[row], first, width), width, other))
+        damage_field(rng, sections[name], _LAYOUTS[name])
     return sections
-
-
-def _replaced(rng: random.Random, value: int, width: int, other: int) -> int:
-    most = (1 << width) - 1
-    extreme = (0, 1, most, most >> 1, most - 1, 1 << width - 1)
-    return rng.choice(
-        (
-            rng.choice(extreme),
-            value + 1,
-            value - 1,
-            value ^ 1 << rng.randrange(width),
-            rng.randint(0, 6),
-            rng.getrandbits(width),
-            other,
-        )
-    )
-
-
-@cache
-def _fields(layout: data.StructLayout) -> list[tuple[int, int]]:
-    """First bit and bits of all fields, of those within others too."""
-    found: list[tuple[int, int]] = []
-    for _, field in layout:
-        inner = field.shape
-        if isinstance(inner, data.StructLayout):
-            found += [(field.offset + first, width) for first, width in _fields(inner)]
-        elif isinstance(inner, data.ArrayLayout):
-            for place in range(inner.length):
-                begin = field.offset + place * isa.STEPS.size
-                found += [(begin + first, width) for first, width in _fields(isa.STEPS)]
-        else:
-            found.append((field.offset, field.width))
-    return found
-
-
-def _get(row: Words, first: int, width: int) -> int:
-    return _bits(row) >> first & (1 << width) - 1
-
-
-def _set(row: Words, first: int, width: int, value: int) -> None:
-    mask = (1 << width) - 1
-    bits = _bits(row) & ~(mask << first) | (value & mask) << first
-    row[:] = [bits >> 32 * word & 0xFFFF_FFFF for word in range(len(row))]
-
-
-def _bits(row: Words) -> int:
-    return int.from_bytes(row.astype("<u4").tobytes(), "little")
 
 
 def random_rows(config: TmuConfig, rng: random.Random, words: int) -> dict[str, Words]:
@@ -120,38 +62,40 @@ def random_rows(config: TmuConfig, rng: random.Random, words: int) -> dict[str, 
     for name, layout in _LAYOUTS.items():
         rows = sections[name] = np.zeros((counts[name], layout.size // 32), np.uint32)
         for row in in_use[name]:
-            for first, width in _fields(layout):
-                _set(rows[row], first, width, _drawn(rng, width))
+            for first, width in fields_of(layout):
+                set_field(rows[row], first, width, _drawn(rng, width))
     for place, row in enumerate(sections["streams"]):
         if place in in_use["streams"]:
             number = place % streams
             kind = StreamKind.INDUCTION if number == 0 else rng.choice((2, 2, 3, 4, 5))
-            _set(row, *_place(isa.STREAM, "kind"), int(kind))
-            _set(row, *_place(isa.STREAM, "queued"), 1)
-            _set(row, *_place(isa.STREAM, "queue"), place // (lanes * streams) * 10 + 2 * number)
-            _set(row, *_place(isa.STREAM, "base"), rng.randrange(words))
+            set_field(row, *_place(isa.STREAM, "kind"), int(kind))
+            set_field(row, *_place(isa.STREAM, "queued"), 1)
+            set_field(
+                row, *_place(isa.STREAM, "queue"), place // (lanes * streams) * 10 + 2 * number
+            )
+            set_field(row, *_place(isa.STREAM, "base"), rng.randrange(words))
             for name in "ab":
                 source = rng.choice((0, 0, 0, 1, 1, 2)) if number else 0
-                _set(row, *_place(isa.STREAM, name), source)
+                set_field(row, *_place(isa.STREAM, name), source)
     for row in sections["units"][: depth * lanes : lanes]:
-        _set(row, *_place(isa.UNIT, "stride"), rng.choice((1, 1, 2, rng.randrange(1, 4096))))
-        _set(row, *_place(isa.UNIT, "lower"), 0)
-        _set(row, *_place(isa.UNIT, "upper"), 0)
+        set_field(row, *_place(isa.UNIT, "stride"), rng.choice((1, 1, 2, rng.randrange(1, 4096))))
+        set_field(row, *_place(isa.UNIT, "lower"), 0)
+        set_field(row, *_place(isa.UNIT, "upper"), 0)
     for row in sections["layers"][:depth]:
         for place in range(len(Event)):
             first = isa.LAYER["steps"].offset + place * isa.STEPS.size
-            _set(row, first, 8, rng.randint(0, counts["events"]))
-            _set(row, first + 8, 8, rng.choice((0, 0, 1, 2)))
-        _set(row, *_place(isa.LAYER, "mode"), rng.choice((1, 1, 2, 3)))
-        _set(row, *_place(isa.LAYER, "units"), 1)
-        _set(row, *_place(isa.LAYER, "slots"), rng.choice((1, 2)))
+            set_field(row, first, 8, rng.randint(0, counts["events"]))
+            set_field(row, first + 8, 8, rng.choice((0, 0, 1, 2)))
+        set_field(row, *_place(isa.LAYER, "mode"), rng.choice((1, 1, 2, 3)))
+        set_field(row, *_place(isa.LAYER, "units"), 1)
+        set_field(row, *_place(isa.LAYER, "slots"), rng.choice((1, 2)))
     for row in sections["instructions"][:-1]:
-        _set(row, *_place(INSTRUCTION, "opcode"), int(rng.choice([*Opcode])))
+        set_field(row, *_place(INSTRUCTION, "opcode"), int(rng.choice([*Opcode])))
         if rng.random() < 0.9:
-            _set(row, *_place(INSTRUCTION, "immediate"), rng.randrange(counts["instructions"]))
+            set_field(row, *_place(INSTRUCTION, "immediate"), rng.randrange(counts["instructions"]))
         for name in "abc":
             source = rng.choice((0, 0, 1, 1, 2, 3, 4, 5))
-            _set(row, INSTRUCTION[name].offset + OPERAND["source"].offset, 3, source)
+            set_field(row, INSTRUCTION[name].offset + OPERAND["source"].offset, 3, source)
     sections["instructions"][-1] = 0
     return sections
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing
-from hw.lib.execute_isa import Instruction
+from hw.lib.execute_isa import INSTRUCTION, Instruction
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, Opcode
 from hw.sram_compute.program import Command, assemble, command, decode, numbers
-from tests.support.core_programs import computing_program
+from tests.support.core_programs import computing_program, moving_program
+from tests.support.damaged_fields import damage_field
 
 FIRST_LINE = 64
 """Of arrays: programs lie before it."""
@@ -84,6 +85,44 @@ def damaged_core_program(config: SramConfig, seed: int) -> tuple[np.ndarray, np.
         words[row] = Instruction(ExecuteOpcode.JUMP, immediate=row).words()
     first = command(Opcode.CORE, first=chance.choice((0, 0, 0, 1, 40)))
     return assemble([first, command(Opcode.END)]), words
+
+
+def damaged_mixed_program(config: SramConfig, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same of commands of all kinds, some of which start the core, at one of several programs
+    that compute or move words, or anywhere; and of fields of its instructions."""
+    chance = random.Random(f"mixed {seed}")
+    commands = right_program(config, seed)[:-1]
+    commands = commands[: chance.randrange(len(commands)) + 1]
+    firsts: list[int] = []
+    parts: list[np.ndarray] = []
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        firsts.append(sum(map(len, parts)))
+        parts.append(_core_part(config, chance))
+    words = np.concatenate(parts)[: config.core_instructions]
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        first = chance.choice((*firsts, *firsts, chance.randrange(len(words))))
+        # Mostly behind all that the others have done.
+        at = len(commands) if chance.random() < 0.6 else chance.randrange(len(commands) + 1)
+        synced = [command(Opcode.SYNC)] if chance.random() < 0.7 else []
+        commands[at:at] = [*synced, command(Opcode.CORE, first=first)]
+    commands.append(command(Opcode.END))
+    for _ in range(chance.choice((0, 0, 1, 1, 2))):
+        if chance.random() < 0.6:
+            damage_field(chance, words, INSTRUCTION)
+        else:
+            at = chance.randrange(len(commands))
+            commands[at] = _damaged(commands[at], chance)
+    return assemble(commands)[: FIRST_LINE * 4], words
+
+
+def _core_part(config: SramConfig, chance: random.Random) -> np.ndarray:
+    """A program of the core that uses words of commands, or all words that there are."""
+    seed, memory_words = chance.getrandbits(32), chance.choice((1024, 4096, config.memory_words))
+    if chance.random() < 0.5:
+        return moving_program(seed, config.core_lanes, memory_words).instructions
+    length = chance.choice((5, 20, 40))
+    given = computing_program(seed, config.core_lanes, length=length, memory_words=memory_words)
+    return given.instructions
 
 
 def _any_command(chance: random.Random) -> Command:

@@ -18,6 +18,7 @@ from sw.runtime.dpu.model.interpreter import run
 from sw.runtime.host import HostDriver
 from tests.support.amaranth_port import AmaranthPort
 from tests.support.dpu_programs import HALT, NOP, Instruction, load, program
+from tests.support.losses import special_words
 
 CONFIGS = {
     "float": DpuConfig(
@@ -34,6 +35,9 @@ CONFIGS = {
         instruction_words=256,
         data_rows=16,
         overlap=False,
+    ),
+    "wide": DpuConfig(
+        depth=2, banks=8, registers=8, format="bfloat16", instruction_words=256, data_rows=16
     ),
     "fixed": DpuConfig(
         depth=1,
@@ -70,12 +74,15 @@ class Machine:
         return self.driver.counters()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_random_programs_lose_what_they_lose_in_the_model(name: str) -> None:
+@pytest.mark.parametrize(
+    "name, runs",
+    [("fixed", 3), *(pytest.param(name, 12, marks=pytest.mark.slow) for name in CONFIGS)],
+)
+def test_random_programs_lose_what_they_lose_in_the_model(name: str, runs: int) -> None:
     config, rng = CONFIGS[name], np.random.default_rng(2)
     machine = Machine(config)
     found = dict.fromkeys(LOSSES, 0)
-    for _ in range(3):
+    for _ in range(runs):
         given = random_program(config, rng, 60)
         data = numbers_at_ends(config, given.data.shape, rng)
         machine.load(given.stream, data)
@@ -88,14 +95,20 @@ def test_random_programs_lose_what_they_lose_in_the_model(name: str) -> None:
 def numbers_at_ends(
     config: DpuConfig, shape: tuple[int, ...], rng: np.random.Generator
 ) -> np.ndarray:
-    """Any bits, small numbers, and the largest ones and infinities, a third each."""
+    """Any bits, small numbers, the largest ones and infinities, powers of two, whose products are
+    half of the least number, and corners of the format, NaNs among them; of small ones a third, a
+    sixth of each other."""
     bits = rng.integers(0, 1 << config.width, shape, np.uint32)
     format = config.number_format
     ends = to_words(np.array([format.largest, format.lowest]), config.format)
+    powers = 1 << np.arange(config.width, dtype=np.uint32)
+    corners = special_words(format).astype(np.uint32)
     if isinstance(format, FloatFormat):
-        ends = np.array([*ends, format.infinity, format.infinity | 1 << (config.width - 1)])
-    large = rng.choice(ends, shape).astype(np.uint32)
-    return np.choose(rng.integers(0, 3, shape), [bits, bits & 7, large])
+        sign = 1 << (config.width - 1)
+        ends = np.array([*ends, format.infinity, format.infinity | sign])
+        powers = np.arange(0, format.infinity, 1 << format.fraction, np.uint32)
+    chosen = (rng.choice(each, shape).astype(np.uint32) for each in (ends, powers, corners))
+    return np.choose(rng.integers(0, 6, shape), [bits, bits & 7, bits & 7, *chosen])
 
 
 def overflowing(config: DpuConfig) -> tuple[np.ndarray, np.ndarray]:

@@ -15,12 +15,19 @@ import pytest
 
 from hw.lib.arithmetic import ArithmeticUnit
 from hw.lib.cut_points import TECHNOLOGIES
-from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat, parse_format
+from hw.lib.formats import (
+    FLOAT_FORMATS,
+    FixedFormat,
+    FloatFormat,
+    NumberFormat,
+    parse_format,
+)
 from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 from sw.runtime.verilate import lint
 from tests.support import floats
 from tests.support.fixed import ExactFixed, fixed_operands
+from tests.support.losses import lost, pairs_at_ends
 from tests.support.numbers import RationalFloat, crossed
 from tests.support.parameters import slow_but
 from tests.support.units import Units, assert_same_words, convert
@@ -175,6 +182,18 @@ def test_what_a_product_of_wide_floating_point_loses(name: str) -> None:
     }
     check_losses(format, Operation.MUL, a, b, expected)
     assert all(each.any() for each in expected.values())
+
+
+@pytest.mark.parametrize(
+    "name", slow_but(["float8_e4m3"], [*FLOAT_FORMATS, "fixed4.3", "fixed16.8", "fixed32.31"])
+)
+def test_what_is_lost_at_the_ends_of_formats(name: str) -> None:
+    format = parse_format(name)
+    a, b = pairs_at_ends(format, 2000, floats.fresh_rng())
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+    for operation in Operation:
+        found = np.array([lost(format, operation, *pair) for pair in pairs])
+        check_losses(format, operation, a, b, {kind: found == kind for kind in LOSSES})
 
 
 @pytest.mark.parametrize(

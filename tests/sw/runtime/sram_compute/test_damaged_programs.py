@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
 from cocotb_tests.sram_compute.programs import clearing
 from hw.lib.errors import CapacityError
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, Opcode
 from hw.sram_compute.program import Command, assemble, command, decode, numbers
 from sw.runtime.configuration import load_configuration
@@ -23,6 +25,7 @@ from tests.support.sram_machine import ending, program
 from tests.support.sram_programs import (
     FIRST_LINE,
     damaged_core_program,
+    damaged_mixed_program,
     damaged_program,
     right_program,
 )
@@ -123,11 +126,16 @@ def test_damaged_commands_end_or_are_refused(model: Device[Any], count: int):
     assert ending(model, right, 1) == wanted
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_damaged_programs_of_the_core_end_or_are_refused(model: Device[Any], count: int):
+@pytest.mark.parametrize("make", [damaged_core_program, damaged_mixed_program])
+@pytest.mark.parametrize("count", [40, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_damaged_programs_of_the_core_end_or_are_refused(
+    model: Device[Any],
+    make: Callable[[SramConfig, int], tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]],
+    count: int,
+):
     ran = 0
     for seed in range(count):
-        units, words = damaged_core_program(CONFIG, seed)
+        units, words = make(CONFIG, seed)
         with suppress(CapacityError):  # words that are no instruction
             given = program(CONFIG, units, words)
             ending(model, given, seed)

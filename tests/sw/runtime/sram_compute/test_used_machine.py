@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -18,10 +19,11 @@ from hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Opcode, Second
 from hw.sram_compute.program import Command, assemble, command
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
-from tests.support.sram_machine import MORE_LINES, End, ending, program
+from tests.support.sram_machine import MORE_LINES, MOST_CYCLES, End, ending, program
 from tests.support.sram_programs import (
     FIRST_LINE,
     damaged_core_program,
+    damaged_mixed_program,
     damaged_program,
     right_program,
 )
@@ -127,3 +129,17 @@ def test_programs_of_the_core_one_after_the_other(used: Device[Any], seeds: Sequ
             with suppress(CapacityError):  # words that are no instruction
                 given = program(CONFIG, *damaged_core_program(CONFIG, seed))
                 assert ending(used, given, seed) == ending(fresh, given, seed), seed
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 500), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_mixed_programs_one_after_the_other(used: Device[Any], seeds: Sequence[int]):
+    """Half of which come to a limit of cycles, if not to an error before it."""
+    with Device(NAMED, "model") as fresh:
+        for seed in seeds:
+            chance = random.Random(seed)
+            limit = MOST_CYCLES if chance.random() < 0.5 else chance.randrange(20, 3000)
+            with suppress(CapacityError):  # words that are no instruction
+                given = program(CONFIG, *damaged_mixed_program(CONFIG, seed))
+                assert ending(used, given, seed, limit) == ending(fresh, given, seed, limit), seed
