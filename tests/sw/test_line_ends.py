@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,8 +28,9 @@ from sw.workloads.tensor.fibertree_files import load_fibertree
 from sw.workloads.tensor.tensor_files import load_tensor
 
 SOURCES = Path(__file__).parents[2]
-OTHERS = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u2028", "\u2029"]
-"""What Python takes for spaces, most of it for ends of lines, too."""
+SPACES = [each for each in map(chr, range(1 << 16)) if each.isspace() and each not in " \t\n\r"]
+OTHERS = [*SPACES, "\0", "\x1a", "\x7f", "\u200b", "\ufeff"]
+"""What Python takes for spaces, some of it for ends of lines, too; and what editors do not show."""
 
 
 def _dag(path: Path) -> object:
@@ -134,8 +136,13 @@ READERS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 """How each format is read, and a file with ``<`` where its comments may have anything."""
 
-CONTROLS_REFUSED = ("a.toml", "a.graphml")
-"""Formats that have no control characters, in comments neither."""
+_CONTROLS = "".join(each for each in OTHERS if each < " ")
+REFUSED = {
+    "a.toml": _CONTROLS + "\x7f",
+    "a.graphml": _CONTROLS,
+    **dict.fromkeys(("a.py", "a.edgelist", "a.edges"), "\0"),
+}
+"""What formats do not have in comments either."""
 
 
 def outcome(name: str, folder: Path, text: str) -> Any:
@@ -160,8 +167,10 @@ def test_a_comment_goes_on_to_the_end_of_its_line(name: str, tmp_path: Path) -> 
     for at, other in enumerate(OTHERS):
         text = _marked(name, other)
         assert text != _marked(name, " ")
-        if name in CONTROLS_REFUSED and other < " ":
-            with pytest.raises(GnarlError, match=r":\d+: not (TOML|well-formed XML)"):
+        if other in REFUSED.get(name, ""):
+            with pytest.raises(
+                GnarlError, match=r":\d+: .*not (TOML|well-formed XML|Python|a dict)"
+            ):
                 outcome(name, tmp_path / str(at), text)
         else:
             assert _equal(outcome(name, tmp_path / str(at), text), wanted), repr(other)
@@ -183,6 +192,29 @@ def test_lines_end_with_line_feeds_and_carriage_returns(name: str, tmp_path: Pat
         assert _equal(outcome(name, tmp_path / str(at), text.replace("\n", end)), wanted)
 
 
+@pytest.mark.parametrize("name", READERS)
+def test_lines_end_in_any_way(name: str, tmp_path: Path) -> None:
+    """Each in another one; the last may have no end."""
+    text = _marked(name, " ")
+    wanted = outcome(name, tmp_path / "lf", text)
+    chance = random.Random(name)
+    lines = text.split("\n")
+    for at in range(6):
+        ends = [chance.choice(("\n", "\r\n", "\r")) for _ in lines]
+        for place, line in enumerate(lines[1:]):
+            if not line and ends[place] == "\r":  # it would be one with what is next
+                ends[place] = "\r\n"
+        ends[-1] = ""
+        mixed = "".join(map("".join, zip(lines, ends, strict=True)))
+        if at % 2:
+            mixed = mixed.rstrip("\r\n")
+        assert _equal(outcome(name, tmp_path / str(at), mixed), wanted), repr(mixed)
+
+
+def _saif(given: str, marked: str) -> str:
+    return READERS["a.saif"][1].replace("<", "").replace(given, marked)
+
+
 WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a.mtx": (_tensor, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1<1 7\n"),
     "size.mtx": (_tensor, "%%MatrixMarket matrix coordinate real general\n2<2 1\n1 1 7\n"),
@@ -200,11 +232,29 @@ WORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a.sram": (read_commands, "input a int8<64 line=32\nend\n"),
     "command.sram": (read_commands, "input a int8 64 line=32\nfill<d=8\nend\n"),
     "a.s": (_assembly, "  jump<end\nend: halt\n"),
+    "a.c": (
+        READERS["a.c"][0],
+        _C.format("").replace("i < n", "n > i").replace("int i", "int<i").replace("= 1", "=<1"),
+    ),
+    "a.py": (
+        READERS["a.py"][0],
+        "def f(a: float32[n]):\n    for i in<range(n):\n        a[i] = 1.0\n",
+    ),
+    "a.mlir": (_module, "builtin.module<{\n}\n"),
+    "a.lib": (read_liberty, "library(l) {\n  cell(z) { area<: 1; }\n}\n"),
+    "value.lib": (read_liberty, "library(l) {\n  <cell(z) { area : 1; }\n}\n"),
+    "a.toml": (READERS["a.toml"][0], '# It\ntarget = "dpu"\ndepth =<1\nbanks = 8\n'),
+    "net.saif": (READERS["a.saif"][0], _saif("(T0 10)", "(T0<10)")),
+    "begin.saif": (READERS["a.saif"][0], _saif("(valid", "<(valid")),
+    "end.saif": (READERS["a.saif"][0], _saif("(TC 5))", "(TC 5))<")),
     "shape": (_fibertree, "2<\n"),
     "tables": (_tables, "8,4<\n"),
     "lengths": (_lengths, "one-hot,1,<1.0\n"),
 }
 """A file with ``<`` between or behind words."""
+
+_BLANKS = {"a.c": "\v\f", "a.py": "\f", "a.mlir": "\v\f"}
+"""What languages also have between words."""
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -222,7 +272,9 @@ def test_only_spaces_and_tabs_stand_between_words(name: str, tmp_path: Path) -> 
             assert mark not in " \t", error
             found.append(None)
     assert _equal(found[0], found[1])
-    same = [OTHERS[at] for at, each in enumerate(found[2:]) if each is not None]
+    taken = [(OTHERS[at], each) for at, each in enumerate(found[2:]) if each is not None]
+    assert all(_equal(each, found[0]) for mark, each in taken if mark in _BLANKS.get(name, ""))
+    same = [mark for mark, _ in taken if mark not in _BLANKS.get(name, "")]
     if name == "command.sram":  # a word of its own, which the compiler refuses
         assert all(each.lines[0] != found[0].lines[0] for each in found[2:])  # type: ignore[attr-defined]
     else:

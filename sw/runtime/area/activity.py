@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.lib.errors import GnarlError, damaged_as
+from hw.lib.errors import GnarlError, damaged_as, short
 from hw.lib.memory_size import MemorySize
 from hw.lib.text_lines import BLANKS, text_lines
 from sw.runtime.area.component import Component
@@ -18,9 +18,11 @@ from sw.workloads.text_file import read_text
 _HALF_CYCLES = 2
 """Times a cycle at which the simulator records signals."""
 
-_INSTANCE = re.compile(r"\(INSTANCE ([^ \t]+)$")
-_NET = re.compile(r"\(([^ \t]+) \(T0 (\d+)\) \(T1 (\d+)\).*\(TC (\d+)\)\)$")
-_DURATION = re.compile(r"\(DURATION (\d+)\)$")
+_INSTANCE = re.compile(r"\(INSTANCE[ \t]+([^ \t]+)$")
+_NET = re.compile(
+    r"\(([^ \t]+)[ \t]+\(T0[ \t]+(\d+)\)[ \t]+\(T1[ \t]+(\d+)\).*\(TC[ \t]+(\d+)\)\)$"
+)
+_DURATION = re.compile(r"\(DURATION[ \t]+(\d+)\)$")
 
 
 class ActivityError(GnarlError):
@@ -127,6 +129,11 @@ def _read(path: Path, top: str) -> Activity:
             scopes.pop()
         elif duration := _DURATION.match(line):
             cycles = int(duration[1]) / _HALF_CYCLES
+        elif line and scopes and not (scopes[-1] or line.startswith("//")):
+            raise ActivityError(
+                f"{path}:{number}: not a net: must be (NAME (T0 N) (T1 N) … (TC N)), not "
+                f"{short(repr(line))}"
+            )
     if top not in names:
         shown = ", ".join(sorted(names)) or "nothing"
         raise ActivityError(f"{path}: of {shown}: must be of {top}")

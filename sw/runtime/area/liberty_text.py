@@ -100,7 +100,7 @@ class _Tokens:
 def _statement(tokens: _Tokens, inside: Group) -> None:
     """Adds an attribute or a group to the group that it is in."""
     name = tokens.take_word()
-    if not re.match(r"[\w\"]", name):
+    if not (re.match(r"[\w\"]", name) and name.isascii() and name.isprintable()):
         raise tokens.expected("the name of a group or attribute", name)
     sign = tokens.take_word()
     if sign == ":":
