@@ -120,6 +120,8 @@ def _refusals(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         problem, _, _ = one_line(error).partition(" While executing %")
+        if isinstance(error, LookupError):
+            problem = f"{type(error).__name__}: {problem}"
         raise WorkloadError(f"{what}: {problem}") from error
     finally:
         logging.disable(logged)

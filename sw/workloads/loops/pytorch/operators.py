@@ -138,6 +138,8 @@ def _index_select(
 ) -> View:
     """``index`` of any number of dimensions, which stand for that one of ``value``."""
     view, places = parameters.plain(value, place), parameters.plain(index, place)
+    if not view.shape:
+        refuse(place, "of a tensor without dimensions: must have one")
     dimension %= len(view.shape)
     before, order = view.shape[:dimension], len(places.shape)
     shape = before + places.shape + view.shape[dimension + 1 :]

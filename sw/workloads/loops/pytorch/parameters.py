@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -32,6 +33,9 @@ _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
 TYPE_NAMES = ", ".join(_TYPES)
 """Of PyTorch's."""
+
+_MAX_BYTES = 2**63 - 1
+"""Of an array of NumPy, where dimensions of 0 count as 1."""
 
 
 def type_of(dtype: Any) -> ScalarType | None:
@@ -111,6 +115,9 @@ class Parameters:
         type = type_of(tensor.dtype)
         if type is None:
             raise WorkloadError(f"{place}: {wanted} is {tensor.dtype}: must be of {TYPE_NAMES}")
+        if math.prod(filter(None, tensor.shape)) * tensor.element_size() > _MAX_BYTES:
+            shape = tuple(tensor.shape)
+            raise WorkloadError(f"{place}: {wanted} has shape {shape}: NumPy has none that large")
         name, array = self.name(wanted), tensor.resolve_neg().numpy()
 
         def at(indices: Indices) -> Expression:

@@ -28,6 +28,7 @@ from sw.workloads.loops.pytorch.values import (
     View,
     binary,
     cast,
+    counted,
     integer,
     number,
     refuse,
@@ -58,6 +59,8 @@ def embedding_bag(
         parameters.plain(indices, place),
         parameters.plain(offsets, place),
     )
+    if len(looked_up.shape) != 1 or len(starts.shape) != 1:
+        refuse(place, "indices and offsets: must have one dimension")
     weights = None if per_sample_weights is None else parameters.plain(per_sample_weights, place)
     bags, dim = starts.shape[0] - include_last_offset, table.shape[1]
     fixed = looked_up.flattens
@@ -125,6 +128,8 @@ def index_add(
     )
     if into.type != FLOAT32 or added.type != FLOAT32:
         refuse(place, "must be of float32")
+    if len(added.shape) != len(into.shape) or len(places.shape) != 1 or not into.shape:
+        refuse(place, "a tensor without dimensions: all three must have some")
     dimension %= len(into.shape)
 
     def body(result: Destination, outer: Indices) -> tuple[Statement, ...]:
@@ -184,7 +189,9 @@ def sum_(
     if view.type != FLOAT32 or (dtype is not None and type_of(dtype) != FLOAT32):
         refuse(place, f"of {dtype or view.type}: must be of float32")
     order = len(view.shape)
-    gone = {d % order for d in dimensions} if dimensions else {*range(order)}
+    gone = {*range(order)}
+    if dimensions:
+        gone &= {counted(d, order) for d in dimensions}
     outer = min(gone, default=order)
     shape = tuple(
         1 if d in gone else size for d, size in enumerate(view.shape) if keepdim or d not in gone

@@ -16,6 +16,7 @@ from sw.workloads.loops.pytorch.values import (
     View,
     broadcast,
     cast,
+    counted,
     integer,
     merged,
     placed,
@@ -50,7 +51,7 @@ def unsqueeze(parameters: Parameters, place: Place, value: Value, dimension: int
 
 def squeeze(parameters: Parameters, place: Place, value: Value, dimensions: Any) -> Value:
     wanted = [dimensions] if isinstance(dimensions, int) else dimensions
-    gone = {d % len(value.shape) for d in wanted}
+    gone = {counted(d, len(value.shape)) for d in wanted}
     shape = [size for d, size in enumerate(value.shape) if d not in gone or size != 1]
     return reshape(parameters, place, value, shape)
 
@@ -99,10 +100,9 @@ def slice_(
 
 def cat(parameters: Parameters, place: Place, values: Sequence[Value], dimension: int = 0) -> Parts:
     """Of one type, float32 where any is. Each is stored into its part by loops of its own."""
-    values = [each for each in values if each.shape != (0,)]
-    order = len(values[0].shape)
-    dimension %= order
     type = FLOAT32 if any(each.type == FLOAT32 for each in values) else values[0].type
+    values = [each for each in values if each.shape != (0,)] or values[:1]
+    dimension %= len(values[0].shape)
     sizes = [each.shape[dimension] for each in values]
     shape = (*values[0].shape[:dimension], sum(sizes), *values[0].shape[dimension + 1 :])
 
@@ -161,5 +161,6 @@ def transpose(
     parameters: Parameters, place: Place, value: Value, one: int = 0, other: int = -1
 ) -> View:
     order = [*range(len(value.shape))]
-    order[one], order[other] = order[other], order[one]
+    if order:
+        order[one], order[other] = order[other], order[one]
     return permute(parameters, place, value, order)

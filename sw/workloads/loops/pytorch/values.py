@@ -157,6 +157,11 @@ def scaled(index: Expression, by: int, place: Place) -> Expression:
     return index if by == 1 else binary("*", index, integer(by, place), place)
 
 
+def counted(dimension: int, order: int) -> int:
+    """A dimension of ``order`` ones, from the first on; what has none is taken to have one."""
+    return dimension % max(order, 1)
+
+
 def cast(value: Expression, type: ScalarType, place: Place) -> Expression:
     return value if value.type == type else Cast(type, value, place)
 
