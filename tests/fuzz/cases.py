@@ -17,6 +17,7 @@ from tests.fuzz.damage_path import PATH
 from tests.fuzz.damage_python import PYTHON
 from tests.fuzz.damage_rows import ROW_DAMAGE
 from tests.fuzz.damage_text import TEXT, Change
+from tests.fuzz.damage_torch import TORCH
 from tests.fuzz.damage_words import damage_words, rename
 from tests.fuzz.formats import FORMATS, Format
 
@@ -105,6 +106,7 @@ DAMAGES: dict[str, Sequence[Damage]] = {
     "lines": [*_TEXT, *_on_octets([_lines_of_json] * len(_TEXT))],
     "npy": [*NPY, *NPY, *BYTES],
     "archive": [*ARCHIVE, *ARCHIVE, *ARCHIVE, *BYTES],
+    "module": [*ARCHIVE, *ARCHIVE, *TORCH * 4, *BYTES],
     "python": _on_octets(PYTHON),
     "rows": ROW_DAMAGE,
 }

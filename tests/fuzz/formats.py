@@ -219,7 +219,7 @@ FORMATS = (
     ),
     Format(
         "PyTorch module",
-        "archive",
+        "module",
         ("bag.pt2",),
         (
             (*_MODEL, "tmu_l2", "bag.pt2", *_SAVED),

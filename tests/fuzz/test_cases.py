@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.fuzz.damage_archive import (
 )
 from tests.fuzz.damage_options import OPTIONS
 from tests.fuzz.damage_rows import ROWS, change_field
+from tests.fuzz.damage_torch import change_inputs
 from tests.fuzz.formats import DUMPS, FORMATS
 from tests.fuzz.valid_files import write_valid_files
 from tests.support.commands import state
@@ -52,6 +54,14 @@ def program() -> bytes:
     np.savez(octets, **{name.removesuffix(".npy"): rows for name, rows in sections.items()})
     whole = members_of(octets.getvalue())
     return packed([*whole, ("commands.npy", array_bytes(units))])
+
+
+def exported() -> bytes:
+    """What of a file of ``torch.export.save`` has tensors."""
+    weight = {"path_name": "weight_0", "tensor_meta": {"dtype": 7, "sizes": [], "strides": []}}
+    config = json.dumps({"config": {"weight": weight}}).encode()
+    members = {"sample_inputs/model.pt": b"", "weights/model_weights_config.json": config}
+    return packed((f"bag/data/{name}", content) for name, content in members.items())
 
 
 def npy() -> bytes:
@@ -89,7 +99,7 @@ def test_equal_seeds_and_numbers_are_equal_cases(valid: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_every_damage_works_on_everything(kind: str) -> None:
     """Also on what is damaged already, and on nothing."""
-    made = {"npy": npy, "rows": program}.get(kind, archive)
+    made = {"npy": npy, "rows": program, "module": exported}.get(kind, archive)
     content = CONTENTS.get(kind) or made()
     random = Random(3)
     for damage in dict.fromkeys(DAMAGES[kind]):
@@ -142,6 +152,23 @@ def test_lines_have_options_of_all_verbs(change: Callable[..., list[str]]) -> No
     assert verbs >= {"run", "compile", "compare", "opt", "disasm"}
     assert all("--backend=rtl" not in line[1:] or line[0] == "run" for line in lines)
     assert sum(word.startswith("--max-cycles") for line in lines for word in line) > 3
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_pickles_of_tensors_are_those_of_pytorch() -> None:
+    """All but what is damaged on purpose; here nothing else is in the way of the tensors."""
+    torch = pytest.importorskip("torch")
+    read = 0
+    for seed in range(60):
+        members = dict(members_of(change_inputs(exported(), Random(seed))))
+        file = io.BytesIO(members["bag/data/sample_inputs/model.pt"])
+        try:
+            values, named = torch.load(file, weights_only=True)
+        except RuntimeError:  # beyond the storage, or of no such size
+            continue
+        read += any(isinstance(value, torch.Tensor) for value in values)
+        assert named == {}
+    assert read > 15
 
 
 def test_a_bomb_expands_to_gigabytes() -> None:
