@@ -139,11 +139,6 @@ def test_products_are_counted_among_operations():
     assert (work.operations, work.products) == (2 * 5 * 3, 5 * 3)
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
-
-
 _BAGS = """\
 bags, lookups = sizes('bags', 'lookups')
 
@@ -179,7 +174,7 @@ BEHIND = (
 )
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize(
     "source, text",
     [
@@ -199,7 +194,7 @@ def test_offsets_that_decrease_and_lengths_below_0(source: str, text: str):
     assert str(caught.value) == f"file.py:{text}"
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize(
     "bounds",
     [

@@ -13,12 +13,13 @@ from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import LEVELS, compile
-from sw.golden import loops
 from sw.program.program import Program
 from sw.runtime.tmu.image import Operands, image, outputs, result_rows
 from sw.runtime.tmu.model import machine
 from sw.workloads.loops.tensor_expression import expression_workload
 from sw.workloads.tensor.tensor import Tensor
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 CONFIG = TmuConfig(lanes=2, stream_words=64)
 SIDE = 5
@@ -47,11 +48,6 @@ SCALED = (
     "X(i)=B(i,j)*C(j) -f=X:s -f=B:ss",
     "X(i)=B(i,j)*C(j) -f=X:s -f=B:ds",
 )
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
 
 
 def check(text: str, inputs: dict[str, np.ndarray], **options: Any) -> Program:

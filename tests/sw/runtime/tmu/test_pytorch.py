@@ -12,21 +12,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.golden import loops
 from sw.program.program import Program
 from sw.runtime.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, compressed_rows, module, whole
 
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
 INDICES = torch.tensor([3, 0, 3, 9, 1])
 OFFSETS = torch.tensor([0, 2, 2])
 SPARSE = compressed_rows(torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]]))
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
 
 
 def bags(self, indices, offsets):

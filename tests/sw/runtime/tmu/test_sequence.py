@@ -15,7 +15,6 @@ from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import LEVELS, compile
 from sw.compiler.tmu.interpreting.interpret import interpret
 from sw.compiler.tmu.record import read_dump
-from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.runtime.device import Device
 from sw.workloads.loops.binding import bind
@@ -23,11 +22,7 @@ from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.commands import gnarl
 
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
-
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 SOURCE = """\
 from sw.workloads.loops.notation import float32, int32, nest, sizes

@@ -15,20 +15,16 @@ import pytest
 import torch
 
 from hw.lib.errors import WorkloadError
-from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
 from tests.fuzz.damage_archive import members_of, packed
 from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, module, whole
 
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
 INDICES, OFFSETS = torch.tensor([3, 0, 3, 9, 1]), torch.tensor([0, 2, 2])
 GRAPH, INPUTS = "models/model.json", "data/sample_inputs/model.pt"
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
 
 
 class Opens:

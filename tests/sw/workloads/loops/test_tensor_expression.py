@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.golden import loops
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.nest import AugmentedStore, If, Merge, Nest, Store, statements
 from sw.workloads.loops.printer import print_nest
@@ -18,6 +17,8 @@ from sw.workloads.loops.tensor_expression import expression_nest, expression_wor
 from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.support.sam_repeated import make
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 SIZES = {"i": 4, "j": 5, "k": 6}
 
@@ -46,11 +47,6 @@ def run(text: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
         return result_tensor(parse(text), workload.shape, found).to_dense()
     (dense,) = found.values()
     return dense
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
 
 
 @pytest.mark.parametrize("density", (0, 0.4, 1))
