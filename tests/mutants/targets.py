@@ -167,7 +167,11 @@ GROUPS = (
         "loops",
         "readers",
         ("sw/workloads/loops",),
-        whole=("tests/sw/golden/test_loops.py", "tests/sw/compiler/tmu/test_compile.py"),
+        whole=(
+            "tests/sw/golden/test_loops.py",
+            "tests/sw/golden/test_loop_operations.py",
+            "tests/sw/compiler/tmu/test_compile.py",
+        ),
     ),
     Group("lib", "RTL", ("hw/lib",)),
     Group(
