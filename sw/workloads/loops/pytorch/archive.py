@@ -18,7 +18,6 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError, one_line, quoted, short
 from sw.program.command_files import note_input
-from sw.program.npz import EXPANDED
 from sw.workloads.text_file import parse_json
 
 _WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"
@@ -44,6 +43,9 @@ DTYPES = {
     35: "uint64",
 }
 """Types of elements by their numbers in such a file."""
+
+_EXPANDED = 2**27
+"""Bytes of tensors in a small file."""
 
 _MOST_USES = 4
 """How often all that a file stores may be in its tensors; weights are tied, for instance."""
@@ -148,7 +150,7 @@ class _Archive:
     def _count(self, tensor: Any, name: str) -> None:
         """Refuses many elements for each one that is stored: strides of 0 repeat them."""
         self._expanded += sum(each.numel() * each.element_size() for each in _stored(tensor))
-        limit = EXPANDED + _MOST_USES * self._size
+        limit = _EXPANDED + _MOST_USES * self._size
         if self._expanded > limit:
             raise WorkloadError(
                 f"{name}: tensors up to this one expand to {self._expanded:,} bytes: must be at "

@@ -303,7 +303,7 @@ def arguments(**others: object) -> dict[str, bytes | None]:
     return {INPUTS: pickled(((), ARGUMENTS | others))}
 
 
-BEYOND = r": tensors up to this one expand to [\d,]{11,} bytes: must be at most 53\d,\d{3},\d{3}$"
+BEYOND = r": tensors up to this one expand to [\d,]{11,} bytes: must be at most 13\d,\d{3},\d{3}$"
 ONE = torch.zeros(1, dtype=torch.int64)
 
 
