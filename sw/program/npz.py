@@ -110,7 +110,7 @@ class Npz:
 
 
 def read_array(stream: BinaryIO, size: int) -> np.ndarray:
-    """The array in a stream of ``size`` bytes.
+    """The array in a stream of ``size`` bytes, its last dimension the fastest.
 
     Raises ``ArrayFileError`` for a header that is not as NumPy writes it, objects and records, and
     another number of bytes than the header says.
@@ -134,7 +134,7 @@ def read_array(stream: BinaryIO, size: int) -> np.ndarray:
     with _damage():
         array = np.empty(shape, type, order)
     _fill(stream, array.reshape(-1, order="A").view(np.uint8))
-    return array
+    return np.asarray(array, order="C")
 
 
 def _header(octets: bytes, encoding: str) -> tuple[np.dtype, tuple[int, ...], Literal["C", "F"]]:

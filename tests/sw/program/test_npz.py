@@ -71,6 +71,7 @@ def test_arrays_of_numpy(array: np.ndarray, version: tuple[int, int]) -> None:
         found = read_array(io.BytesIO(octets.getvalue()), len(octets.getvalue()))
         assert (found.dtype, found.shape) == (array.dtype, array.shape)
         assert found.tobytes() == array.tobytes()
+        assert found.flags.c_contiguous
 
 
 # Arrays
