@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.lib.errors import GnarlError, damaged_as, short
+from hw.lib.errors import GnarlError, damaged_as, quoted
 from hw.lib.memory_size import MemorySize
 from hw.lib.text_lines import BLANKS, text_lines
 from sw.runtime.area.component import Component
@@ -132,7 +132,7 @@ def _read(path: Path, top: str) -> Activity:
         elif line and scopes and not (scopes[-1] or line.startswith("//")):
             raise ActivityError(
                 f"{path}:{number}: not a net: must be (NAME (T0 N) (T1 N) … (TC N)), not "
-                f"{short(repr(line))}"
+                f"{quoted(line)}"
             )
     if top not in names:
         shown = ", ".join(sorted(names)) or "nothing"

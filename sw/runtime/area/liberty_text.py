@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hw.lib.errors import GnarlError, short
+from hw.lib.errors import GnarlError, quoted, short
 from sw.workloads.text_file import read_text
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\\\n", re.S)
@@ -91,7 +91,7 @@ class _Tokens:
         return not self.peek()
 
     def expected(self, what: str, found: str) -> LibraryError:
-        shown = f"found {short(repr(found))}" if found else "the file ends"
+        shown = f"found {quoted(found)}" if found else "the file ends"
         return LibraryError(
             f"{self._path}:{self.line}: not a liberty file: must be {what}, {shown}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
@@ -11,7 +11,15 @@ from hw.sram_compute.isa import DIMENSIONS
 from hw.sram_compute.memory_map import ErrorCause
 
 
-def first_fault(config: SramConfig, entry: Mapping[str, Any]) -> ErrorCause | None:
+class LayoutFault(NamedTuple):
+    """``place``: of the line, in the order of ``transfer.places``, counted with those that the last
+    chunk does not have."""
+
+    cause: ErrorCause
+    place: int
+
+
+def first_fault(config: SramConfig, entry: Mapping[str, Any]) -> LayoutFault | None:
     """Of the first line, in the order of transfers, that is none of memory, or has tiles beyond the
     last one. ``entry``: one of the layout override table that makes sense. O(log of its sizes).
 
@@ -26,7 +34,11 @@ def first_fault(config: SramConfig, entry: Mapping[str, Any]) -> ErrorCause | No
         walk.fixed[dimension] = _least(walk.ends[dimension], walk.with_most(dimension))
     chunk = _least(walk.last_chunk() + 1, walk.is_bad_in_chunk)
     is_outside = walk.line(walk.fixed, chunk) >= config.memory_lines
-    return ErrorCause.ADDRESS if is_outside else ErrorCause.LAYOUT
+    x, y, z = (walk.fixed[dimension] for dimension in range(DIMENSIONS))
+    line = (z * walk.ends[1] + y) * walk.ends[0] + x
+    return LayoutFault(
+        ErrorCause.ADDRESS if is_outside else ErrorCause.LAYOUT, line * walk.chunks + chunk
+    )
 
 
 def _least(end: int, holds: Callable[[int], bool]) -> int:
@@ -39,8 +51,8 @@ def _least(end: int, holds: Callable[[int], bool]) -> int:
 
 
 class _Walk:
-    """ends
-        how many coordinates there are in each dimension of a chunk.
+    """ends, chunks
+        how many coordinates there are in each dimension of a chunk; how many chunks.
     fixed
         coordinates, by dimension, of which no others are looked at.
     """
@@ -52,6 +64,7 @@ class _Walk:
         self._size = self.ends[self._chunked]
         self._chunk = entry["chunk"] if 0 < entry["chunk"] < self._size else self._size
         self.ends[self._chunked] = self._chunk
+        self.chunks = -(-self._size // self._chunk)
         self.fixed: dict[int, int] = {}
 
     def line(self, place: Mapping[int, int], chunk: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -306,26 +307,32 @@ class Run:
     def _transfer(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
         config, system = self._config, self._system
         entry = self._layouts[fields["layout"]]
-        cause = first_fault(config, entry)
-        if cause is not None:
-            self._stop(cause, start + 1)
-        where = transfer.places(entry)
+        fault = first_fault(config, entry)
+        # A line takes a cycle at least; and at least half of those before a place are there.
+        least = prod(entry["sizes"]) if fault is None else fault.place // 2
+        require_cycles(start + least, self._max_cycles)
+        where = transfer.places(entry, None if fault is None else fault.place)
         row, n = fields["row"], fields["n"]
-        cycles, count = n * transfer.pieces(entry), len(where.lines)
+        cycles = n * transfer.pieces(entry)
         lines = transfer.Transposers(where, config.arrays, config.banks)
         if opcode == Opcode.LOAD:
+            count = len(where.lines)
+            last, end = transfer.load_times(self._channel, start, lines, count, cycles)
+        else:
+            words = transfer.stored_words(entry, where, fields)
+            is_stored: list[bool] = np.any(words, axis=1).tolist()
+            cycles += (8 << entry["element"]) - n + 2
+            last, end = transfer.store_times(self._channel, start, lines, is_stored, cycles)
+        if fault is not None:
+            self._stop(fault.cause, last + 1)
+        if opcode == Opcode.LOAD:
             transfer.load(system.banks, config.bitlines, system.memory, where, row, n)
-            end = transfer.load_times(self._channel, start, lines, count, cycles)
             self._counts["lines_loaded"] += count
         else:
             is_signed = bool(fields["is_signed"])
-            words = transfer.stored_words(entry, where, fields)
             transfer.store(
                 system.banks, config.bitlines, system.memory, where, row, n, is_signed, words
             )
-            is_stored: list[bool] = np.any(words, axis=1).tolist()
-            cycles += (8 << entry["element"]) - n + 2
-            end = transfer.store_times(self._channel, start, lines, is_stored, cycles)
             self._counts["lines_stored"] += sum(is_stored)
         self._transfers.append((start + 1, end))
         self._cycle = end + 2

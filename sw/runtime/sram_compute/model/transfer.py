@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,17 +34,20 @@ class Places:
     numbers: np.ndarray
 
 
-def places(entry: Mapping[str, Any]) -> Places:
-    """Of an entry of the layout override table that makes sense."""
+def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
+    """Of an entry of the layout override table that makes sense; of the first ``most`` lines, those
+    that the last chunk does not have among them."""
     elements = LINE_BYTES >> entry["element"]
     extents, chunk, chunked = list(entry["sizes"]), entry["chunk"], entry["chunked"]
     chunks = 1
     if 0 < chunk < extents[chunked]:
         chunks = -(-extents[chunked] // chunk)
         extents[chunked] = chunk
-    numbers = np.indices((*extents[::-1], chunks)).reshape(4, -1)
-    is_one = numbers[2 - chunked] + chunk * numbers[3] < entry["sizes"][chunked]
-    z, y, x, number = numbers[:, is_one]
+    index, number = np.divmod(np.arange(prod(extents) * chunks if most is None else most), chunks)
+    index, x = np.divmod(index, extents[0])
+    z, y = np.divmod(index, extents[1])
+    is_one = (x, y, z)[chunked] + chunk * number < entry["sizes"][chunked]
+    x, y, z, number = (each[is_one] for each in (x, y, z, number))
     steps = (1, *entry["line_strides"], entry["chunk_lines"])
     lines = entry["base"] + sum(
         each * step for each, step in zip((x, y, z, number), steps, strict=True)
@@ -136,8 +140,11 @@ class Transposers:
         return (first,) if first == last else range(len(self._idle))
 
 
-def load_times(channel: Channel, start: int, lines: Transposers, count: int, cycles: int) -> int:
-    """The cycle in which the last of ``cycles`` that a line takes is over, of the last line."""
+def load_times(
+    channel: Channel, start: int, lines: Transposers, count: int, cycles: int
+) -> tuple[int, int]:
+    """The cycle in which the last line is asked for, and that in which the last of ``cycles`` that
+    a line takes is over, of the last line."""
     taken: list[int] = []
     asked, end = start, start
     for number in range(count):
@@ -149,14 +156,15 @@ def load_times(channel: Channel, start: int, lines: Transposers, count: int, cyc
         taken.append(lines.taken(number, max(asked + channel.latency, before + 1)))
         lines.release(number, taken[-1] + cycles + 1)
         end = max(end, taken[-1] + cycles)
-    return end
+    return asked, end
 
 
 def store_times(
     channel: Channel, start: int, lines: Transposers, is_stored: Sequence[bool], cycles: int
-) -> int:
-    """The cycle in which memory takes the last line, each offered ``cycles`` behind its beginning,
-    at least; those that are not stored are passed over in a cycle."""
+) -> tuple[int, int]:
+    """The cycle in which the last line is begun, and that in which memory takes it, each offered
+    ``cycles`` behind its beginning, at least; those that are not stored are passed over in a
+    cycle."""
     begun, end = start, start
     for number, is_given in enumerate(is_stored):
         begun, end = begun + 1, end + 1
@@ -164,7 +172,7 @@ def store_times(
             begun = lines.taken(number, begun)
             end = channel.accept(max(begun + cycles, end))
             lines.release(number, end + 1)
-    return max(begun, end)
+    return begun, max(begun, end)
 
 
 def _values(lines: np.ndarray, where: Places) -> np.ndarray:

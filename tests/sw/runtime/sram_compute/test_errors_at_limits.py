@@ -111,6 +111,33 @@ COMMANDS: dict[str, list[Command]] = {
 }
 
 
+def _layout(**fields: Any) -> Command:
+    """Of eight lines: four of a tile, of two tiles."""
+    usual: dict[str, Any] = {"layout": 1, "element": 2, "base": FIRST_LINE, "sizes": (4, 2, 1)}
+    usual |= {"line_strides": (4, 8), "tile": (6, 0, 0), "tile_strides": (1, 1)}
+    return command(Opcode.LAYOUT, **usual | fields)
+
+
+LAYOUTS = {
+    "the first line": _layout(base=CONFIG.memory_lines),
+    "a line behind": _layout(base=CONFIG.memory_lines - 1),
+    "a line of another tile": _layout(base=CONFIG.memory_lines - 6),
+    "the last line": _layout(base=CONFIG.memory_lines - 7),
+    "a tile": _layout(first_tile=CONFIG.tiles - 1),
+    "a chunk": _layout(base=CONFIG.memory_lines - 5, chunked=0, chunk=3, chunk_lines=2),
+    "a chunk of rows": _layout(base=CONFIG.memory_lines - 5, chunked=1, chunk=1, chunk_lines=4),
+}
+"""Whose lines or tiles leave memory or the arrays."""
+
+WAYS = {
+    "loaded": command(Opcode.LOAD, layout=1, row=8, n=9),
+    "stored": command(Opcode.STORE, layout=1, row=8, n=9),
+    "stored but for margins": command(
+        Opcode.STORE, layout=1, row=8, n=32, before=(20, 0, 0), after=(1, 0, 0)
+    ),
+}
+
+
 def of_core(text: str) -> Program:
     instructions = assembled(text).words()
     if "jump" in text and len(instructions) == 1:  # to the last of all, which only adds
@@ -124,6 +151,11 @@ PROGRAMS = {
     **{
         name: program(CONFIG, assemble([*commands, command(Opcode.END)]))
         for name, commands in COMMANDS.items()
+    },
+    **{
+        f"{layout}, {way}": program(CONFIG, assemble([LAYOUTS[layout], WAYS[way]]))
+        for layout in LAYOUTS
+        for way in WAYS
     },
     "a command that there is not": program(
         CONFIG, np.concatenate([assemble([command(Opcode.SYNC)]), UNKNOWN])
