@@ -26,12 +26,15 @@ class Accesses:
         which are accessed: bool [banks, steps].
     rounds
         of steps in which words go from bank to bank.
+    fault
+        the first step in which an element is none, whose accesses are not among the others.
     """
 
     lines: np.ndarray | None
     enabled: np.ndarray
     stores: bool
     rounds: Mapping[int, Sequence[Round]]
+    fault: int | None = None
 
 
 class CopyWaits:
@@ -52,14 +55,13 @@ class CopyWaits:
         end = self._copies.end
         return end is not None and end <= cycle
 
-    def ends(self, first: int, accesses: Accesses) -> tuple[int, int, int]:
-        """The cycles in which the accesses of the last three steps end, of which the first begins
-        in a cycle."""
-        found = []
-        for step in range(STRIP):
-            first = self._step(first, step, accesses) + 1
-            found.append(first - 1)
-        return found[-3], found[-2], found[-1]
+    def begins(self, first: int, accesses: Accesses, steps: int = STRIP) -> list[int]:
+        """The cycles in which the accesses of so many steps begin, of which the first one's is
+        given, and in which that of the step behind them may."""
+        found = [first]
+        for step in range(steps):
+            found.append(self._step(found[-1], step, accesses) + 1)
+        return found
 
     def _step(self, cycle: int, step: int, accesses: Accesses) -> int:
         enabled = accesses.enabled[:, step]

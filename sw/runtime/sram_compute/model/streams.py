@@ -24,7 +24,10 @@ from sw.runtime.sram_compute.model.strip_times import Times
 
 _STEPS = np.arange(STRIP)
 
-_EMPTY_STREAM: dict[str, Any] = {"base": 0, "strides": (0, 0, 0), "is_transposed": 0}
+_EMPTY_STREAM: dict[str, Any] = {
+    **{"base": 0, "strides": (0, 0, 0), "is_transposed": 0},
+    **{"is_indirect": 0, "row": 0, "scale": 0, "length": 0},
+}
 
 
 class Streaming:
@@ -62,10 +65,18 @@ class Streaming:
             accesses = operation["reads"] or stores
             begun = times.begin(offered + 3 * accesses, stores and operation["a_is_turned"])
             cycles, found = self._strip(near, place, operation, stores)
+            first = times.first_access(begun)
+            steps = STRIP if found is None or found.fault is None else max(0, found.fault - 1)
             if found is None or waits.is_over(begun):
-                times.access(begun, cycles)
+                begins = [first, *(first + np.cumsum(cycles[:steps])).tolist()]
             else:
-                times.ends = waits.ends(times.first_access(begun), found)
+                begins = waits.begins(first, found, steps)
+            if found is not None and found.fault is not None:
+                # An address is known as soon as the access of the step before begins.
+                known = begins[-1] if found.fault else times.first_address(begun)
+                require_cycles(known, max_cycles)
+                raise StoppedError(ErrorCause.STREAM, operation["stream"])
+            times.accessed(begins)
             self.strips += 1
             idle = begun + 1
         return max(idle, times.through)
@@ -103,11 +114,16 @@ class Streaming:
         columns = _columns(engines.turned)
         if operation["reads"] or stores:
             index = self._index(operation)
-            (rows, columns_of, banks), enabled, lines = self._access(
+            (rows, columns_of, banks), enabled, is_bad, lines = self._access(
                 place, operation, own, first_strip, is_there, index
             )
+            faults = np.flatnonzero(is_bad.any(axis=0))
+            fault = int(faults[0]) if len(faults) else None
+            enabled = enabled & ~is_bad
             cycles, rounds = self._rounds(rows, columns_of, banks, enabled, stores)
-            found = Accesses(lines, enabled, stores, rounds)
+            found = Accesses(lines, enabled, stores, rounds, fault)
+            if fault is not None:
+                return cycles, found
             if stores:
                 stream = self.streams[operation["stream"]] if enabled.any() else _EMPTY_STREAM
                 data = columns if operation["a_is_turned"] else b
@@ -170,15 +186,13 @@ class Streaming:
         first_strip: int,
         is_there: np.ndarray,
         index: np.ndarray,
-    ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray, np.ndarray | None]:
-        """Rows, places in rows and banks; which are accessed; and lines of words; [banks, steps]
-        each."""
-        number = operation["stream"]
-        stream = self.streams.get(number)
-        if stream is None:
-            if is_there.any():
-                raise StoppedError(ErrorCause.STREAM, number)
-            return (index, index, index), is_there, index
+    ) -> tuple[
+        tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray, np.ndarray, np.ndarray | None
+    ]:
+        """Rows, places in rows and banks; which are accessed, and cannot be; and lines of words;
+        [banks, steps] each."""
+        is_set = operation["stream"] in self.streams
+        stream = self.streams.get(operation["stream"], _EMPTY_STREAM)
         by_x, by_y, by_z = stream["strides"]
         steps = (first_strip + own) * STRIP + _STEPS
         element = stream["base"] + steps * by_x + place.y * by_y + place.z * by_z
@@ -187,7 +201,7 @@ class Streaming:
             enabled = is_there.any(axis=1, keepdims=True) & np.ones(STRIP, bool)
         elif self._is_uniform(operation):
             enabled = is_there.any(axis=1, keepdims=True) & (_STEPS == 0)
-        is_bad = np.zeros_like(enabled)
+        is_bad = np.full_like(enabled, not is_set)
         if stream["is_indirect"]:
             element = element + index % (1 << WORD_BITS) * stream["scale"]
             is_bad = index >= stream["length"]
@@ -201,15 +215,14 @@ class Streaming:
         else:
             is_bad = is_bad | (element >= engines.word_count)
             found = engines.places(element)
-        if (is_bad & enabled).any():
-            raise StoppedError(ErrorCause.STREAM, number)
-        return found, enabled, None if stream["is_transposed"] else element // LINE_WORDS
+        lines = None if stream["is_transposed"] else element // LINE_WORDS
+        return found, enabled, is_bad & enabled, lines
 
     def _is_uniform(self, operation: Fields) -> bool:
         """Whether one word is all elements of a strip: it is read once."""
-        stream = self.streams.get(operation["stream"])
-        if stream is None or not operation["reads"]:
+        if not operation["reads"]:
             return False
+        stream = self.streams.get(operation["stream"], _EMPTY_STREAM)
         return not (stream["strides"][0] or stream["is_indirect"] or stream["is_transposed"])
 
     def _store(

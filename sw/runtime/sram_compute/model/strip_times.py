@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from hw.lib.execute_isa import FLOAT_STAGES
 
@@ -20,14 +19,17 @@ class Times:
         """The cycle in which an operation begins that is offered from a cycle on."""
         return max(offered, self.ends[0], self.ends[2] + 3 if drains else 0)
 
+    def first_address(self, begun: int) -> int:
+        """The first cycle in which the first step's address is known."""
+        return self._next(begun) + 1
+
     def first_access(self, begun: int) -> int:
         """The first cycle of the first step's access."""
         return self._next(self._next(begun)) + 1
 
-    def access(self, begun: int, cycles: np.ndarray) -> None:
-        """``cycles``: those that the access of each step takes."""
-        ends = self.first_access(begun) + np.cumsum(cycles) - 1
-        self.ends = (int(ends[-3]), int(ends[-2]), int(ends[-1]))
+    def accessed(self, begins: Sequence[int]) -> None:
+        """``begins``: when the access of each step begins, and when that behind the last may."""
+        self.ends = (begins[-3] - 1, begins[-2] - 1, begins[-1] - 1)
 
     def _next(self, cycle: int) -> int:
         """The first cycle behind one in which steps go on."""

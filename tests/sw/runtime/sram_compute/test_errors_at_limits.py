@@ -12,7 +12,7 @@ from cocotb_tests.sram_compute.near_programs import near
 from hw.lib.execute_assembly import assemble as assembled
 from hw.lib.execute_isa import Instruction
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.isa import UNIT_WORDS, Opcode
+from hw.sram_compute.isa import UNIT_WORDS, WORD_BITS, Opcode
 from hw.sram_compute.program import Command, assemble, command
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
@@ -111,6 +111,54 @@ COMMANDS: dict[str, list[Command]] = {
 }
 
 
+def _streaming(
+    stream: Command | None,
+    *,
+    before: int = 0,
+    counts: tuple[int, int, int] = (70, 2, 1),
+    **fields: int,
+) -> list[Command]:
+    """``before`` operations on registers, then one on a stream."""
+    others = [{"operation": ExecuteOpcode.ADD.value, "d": 2, "a": 1, "b": 3}] * before
+    usual: dict[str, int] = {"operation": ExecuteOpcode.ADD.value, "reads": 1, "stream": 1, "d": 1}
+    return [*([stream] if stream else []), *near([*others, usual | fields], counts=counts, owner=1)]
+
+
+def _stream(**fields: Any) -> Command:
+    return command(Opcode.STREAM, **{"stream": 1, "strides": (1, 0, 0), "scale": 1} | fields)
+
+
+WORDS = CONFIG.banks * CONFIG.bank_words
+STORE = {"operation": ExecuteOpcode.STORE.value, "reads": 0}
+COPIES = [command(Opcode.COPY, line=FIRST_LINE, words=word, lines=2) for word in (0, 2)]
+
+STREAMS: dict[str, list[Command]] = {
+    "a stream that was never set": _streaming(None),
+    "one that is stored": _streaming(None, **STORE),
+    "one whose first element is one too many": _streaming(_stream(base=WORDS)),
+    "the second element": _streaming(_stream(base=WORDS - 1), before=2),
+    "a later element": _streaming(_stream(base=WORDS - 9), before=1),
+    "an element of a later strip": _streaming(_stream(base=WORDS - 40)),
+    "of the last strip": _streaming(_stream(base=WORDS - 69), before=3),
+    "a word of all elements": _streaming(_stream(base=WORDS, strides=(0, 0, 0))),
+    "a word that is stored": _streaming(_stream(base=WORDS - 5), **STORE),
+    "words that are far apart": _streaming(_stream(base=WORDS - 200, strides=(17, 0, 0))),
+    "rows of the second line": _streaming(_stream(base=WORDS - 75, strides=(1, 7, 0))),
+    "an index": _streaming(_stream(is_indirect=1, length=0), before=1),
+    "a row of bits": _streaming(_stream(is_transposed=1, row=CONFIG.wordlines - 7)),
+    "a row of bits that is stored": _streaming(
+        _stream(is_transposed=1, row=CONFIG.wordlines - 7), **STORE
+    ),
+    "behind copies": [*COPIES, *_streaming(_stream(base=WORDS - 9))],
+    "a word that is being copied": [
+        *COPIES,
+        *_streaming(_stream(base=4, strides=((1 << WORD_BITS) - 1, 0, 0))),
+    ],
+    "a store to what is being copied": [*COPIES, *_streaming(_stream(base=WORDS - 3), **STORE)],
+}
+"""Elements of streams that are none."""
+
+
 def _layout(**fields: Any) -> Command:
     """Of eight lines: four of a tile, of two tiles."""
     usual: dict[str, Any] = {"layout": 1, "element": 2, "base": FIRST_LINE, "sizes": (4, 2, 1)}
@@ -150,7 +198,7 @@ PROGRAMS = {
     **{f"core: {name}": of_core(text) for name, text in CORES.items()},
     **{
         name: program(CONFIG, assemble([*commands, command(Opcode.END)]))
-        for name, commands in COMMANDS.items()
+        for name, commands in (COMMANDS | STREAMS).items()
     },
     **{
         f"{layout}, {way}": program(CONFIG, assemble([LAYOUTS[layout], WAYS[way]]))
