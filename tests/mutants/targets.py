@@ -58,7 +58,7 @@ GROUPS = (
         "dpu",
         "models",
         ("sw/golden/dpu.py", "sw/golden/levels.py", "sw/golden/sums.py", "sw/runtime/dpu/model"),
-        whole=("tests/sw/runtime/dpu/test_model.py",),
+        whole=("tests/sw/runtime/dpu/test_model.py", "tests/sw/runtime/dpu/test_model_errors.py"),
         plain=True,
     ),
     Group(
