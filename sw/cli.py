@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import click
 from sw.cli_area import area
 from sw.cli_boundary import DIFFERENT, refuse
 from sw.cli_compare import compare
+from sw.cli_compile import compile_, disasm, passes
 from sw.cli_fpga import fpga
 from sw.cli_opt import opt
 from sw.cli_options import (
@@ -21,7 +21,6 @@ from sw.cli_options import (
     allow_python_option,
     configuration_argument,
     folder_option,
-    input_file,
     json_option,
     max_cycles_option,
     output_option,
@@ -33,15 +32,12 @@ from sw.cli_options import (
     tensors_option,
     values_option,
 )
-from sw.cli_shared import hardware, page, print_result, print_table, stderr
-from sw.compiler.passes import StoppedError, Trace
+from sw.cli_shared import hardware, page, print_result, print_table, stderr, workload_of
 from sw.program.atomic import write_text
-from sw.program.command_files import check_output
 from sw.progress import ConsoleStages
-from sw.runtime.configuration import NamedConfiguration, configuration_notes, load_configuration
+from sw.runtime.configuration import configuration_notes, load_configuration
 from sw.runtime.output_path import OutputPath
-from sw.runtime.programs import load_program
-from sw.targets import TARGETS, loaded, others
+from sw.targets import loaded, others
 
 
 def _version() -> str:
@@ -72,8 +68,11 @@ def main(context: click.Context) -> None:
 
 main.add_command(area)
 main.add_command(compare)
+main.add_command(compile_)
+main.add_command(disasm)
 main.add_command(fpga)
 main.add_command(opt)
+main.add_command(passes)
 
 
 @main.command()
@@ -136,161 +135,6 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     for line in found:
         click.echo(line)
     return DIFFERENT if found else 0
-
-
-@main.command("compile", cls=TargetCommand)
-@configuration_argument
-@click.argument("workload", required=False)
-@allow_python_option
-@tensors_option
-@sizes_option
-@output_option("-o", "--output", help="The program file to write.")
-@output_option(
-    "--dot",
-    help="Write the program's graph as DOT: in the dialect of the SAM tools (sam), or its tensor "
-    "dataflow graphs (sram).",
-)
-@folder_option(
-    "--dump",
-    help="Folder to write what each pass made to, as text and, where it is a graph, as DOT.",
-)
-@click.option(
-    "--dump-after",
-    multiple=True,
-    metavar="PASS",
-    help="With --dump, only what this pass made; may be given again. See gnarl passes.",
-)
-@click.option("--stop-after", metavar="PASS", help="End after this pass, without a program.")
-@overrides_option
-@seed_option
-def compile_(
-    config: str,
-    workload: str | None,
-    tensors: dict[str, str],
-    sizes: dict[str, int],
-    output: Path | None,
-    dot: Path | None,
-    dump: Path | None,
-    dump_after: tuple[str, ...],
-    stop_after: str | None,
-    overrides: tuple[str, ...],
-    seed: int,
-    own: dict[str, Any],
-) -> None:
-    """Compile a workload to a program file, which `gnarl run` takes with new input values.
-
-    WORKLOAD is a file; for sam, an expression; for tmu, the name of an operation, an expression,
-    a .py file of a loop nest, a model's folder or .py file, or a dump's .mlir file; for cuda, a
-    model's folder or .py file, or an expression, whose kernel is made for the sizes of its tensors.
-    It may be left out where CONFIG names one.
-
-    For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
-
-    For sram, the program of a loop nest (.py, .c) is for any sizes, and runs on any configuration.
-
-    Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
-
-    Example: gnarl compile dpu_d3_b64 circuit.psdd --dump passes --stop-after binarise
-
-    Example: gnarl compile sram_b4 examples/vec_add.c -o vec_add.npz
-    """
-    from sw.runtime.device import Device
-
-    if output is None and dot is None and stop_after is None:
-        raise click.UsageError("Missing option '-o' / '--output', '--dot' or '--stop-after'.")
-    if dump_after and dump is None:
-        raise click.UsageError("--dump-after needs --dump FOLDER.")
-    configuration = load_configuration(config, overrides)
-    target = configuration.target
-    passes = [each.name for each in target.passes]
-    for option, names in (("--dump-after", dump_after), ("--stop-after", (stop_after,))):
-        for name in names:
-            if name is not None and name not in passes:
-                raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
-    source = _workload(configuration, workload)
-    options = own_options(target, "compile", own)
-    dumps = {name: f"{number:02}_{name}" for number, name in enumerate(passes, 1)}
-    if dump is not None:
-        for path in [path for name in dumps.values() for path in dump.glob(f"{name}.*")]:
-            check_output(path)
-
-    def write(name: str, texts: Mapping[str, str]) -> None:
-        assert dump is not None
-        dump.mkdir(parents=True, exist_ok=True)
-        for ending, text in texts.items():
-            write_text(dump / f"{dumps[name]}.{ending}", text)
-
-    trace = Trace(
-        write=write if dump is not None else None,
-        only=dump_after or None,
-        stop_after=stop_after or "",
-    )
-    device = Device(configuration, stages=ConsoleStages(stderr()))
-    try:
-        found = target.sized_source(target.source(source, tensors), sizes)
-        program = device.compile(found, seed=seed, trace=trace, **options)
-    except StoppedError:
-        return
-    if stop_after is not None:  # a pass that this workload does not need
-        return
-    drawn = target.dot(program) if dot is not None else ""
-    if output is not None:
-        program.save(output)
-    if dot is not None:
-        write_text(dot, drawn)
-
-
-@main.command()
-@configuration_argument
-def passes(config: str) -> None:
-    """List the passes of a configuration's compiler, in order.
-
-    `gnarl compile --dump FOLDER` writes what each makes.
-
-    Example: gnarl passes dpu_d3_b64
-    """
-    print_table(("pass", "what it does"), load_configuration(config).target.passes)
-
-
-@main.command()
-@click.argument("program", type=input_file)
-@click.option(
-    "--config",
-    metavar="CONFIG",
-    help="Lower a program for any sizes (sram) as this configuration runs it.",
-)
-@overrides_option
-@tensors_option
-@sizes_option
-def disasm(
-    program: Path,
-    config: str | None,
-    overrides: tuple[str, ...],
-    tensors: dict[str, str],
-    sizes: dict[str, int],
-) -> None:
-    """Print the instructions of a program file, or its CUDA source.
-
-    A program of a loop nest for in-SRAM computing has no sizes and no commands yet: without
-    --config, its nest and tensor dataflow graphs are printed, else the commands for the sizes of
-    --tensor and --size, 16 where these do not say.
-
-    Example: gnarl disasm circuit.npz
-
-    Example: gnarl disasm vec_add.npz --config sram_b4 --size n=64
-    """
-    for option, given in (("--set", overrides), ("--tensor", tensors), ("--size", sizes)):
-        if given and config is None:
-            raise click.UsageError(f"{option} needs --config CONFIG.")
-    if config is None:
-        found = load_program(program)
-    else:
-        configuration = load_configuration(config, overrides)
-        found = configuration.target.at_sizes(
-            load_program(program, configuration), configuration.config, tensors, sizes
-        )
-    for line in TARGETS[found.target].listing(found):
-        click.echo(line)
 
 
 @main.command(cls=TargetCommand)
@@ -399,7 +243,7 @@ def run(
     if timeline is not None and not target.draws:
         raise click.UsageError(f"--timeline: not supported by target {target.name}.")
     require_limits([target], max_cycles)
-    source = _workload(configuration, workload)
+    source = workload_of(configuration, workload)
     if output is not None:
         check_output_path(output)
     report = run_once(
@@ -501,12 +345,3 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
             print_result(page(report.print) + (f"timeline: {picture}\n\n" if picture else "\n"))
             status = max(status, 0 if report.matches else DIFFERENT)
     return status
-
-
-def _workload(configuration: NamedConfiguration, given: str | None) -> str:
-    """The workload on the command line, or else the one that the configuration names."""
-    field = configuration.target.own_workload
-    own = getattr(configuration.config, field) if field else ""
-    if given is None and not own:
-        raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
-    return own if given is None else given

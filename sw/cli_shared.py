@@ -32,6 +32,15 @@ def hardware(config: str, overrides: tuple[str, ...], given: str | None) -> Name
     return device.hardware(device.compile(target.source(given, {})))
 
 
+def workload_of(configuration: NamedConfiguration, given: str | None) -> str:
+    """The workload on the command line, or else the one that the configuration names."""
+    field = configuration.target.own_workload
+    own = getattr(configuration.config, field) if field else ""
+    if given is None and not own:
+        raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
+    return own if given is None else given
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints names and texts in columns."""
     table = Table(*columns, box=None, pad_edge=False)
