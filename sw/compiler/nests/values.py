@@ -83,6 +83,22 @@ def is_inside(operation: Operation, around: Operation) -> bool:
     return parent is around
 
 
+def right_inside(operation: Operation, around: Operation) -> Operation:
+    """What right inside of ``around`` the operation, which is inside of it, is or is in."""
+    while (above := operation.parent_op()) is not around:
+        assert above is not None
+        operation = above
+    return operation
+
+
+def depth_of(operation: Operation) -> int:
+    """How many operations it is inside of."""
+    depth, parent = 0, operation.parent_op()
+    while parent is not None:
+        depth, parent = depth + 1, parent.parent_op()
+    return depth
+
+
 def is_defined_inside(value: SSAValue, around: Operation) -> bool:
     """Whether ``around`` or something inside of it gives the value."""
     owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()

@@ -13,7 +13,7 @@ from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.hoist import hoist
 from sw.compiler.nests.operations import STORES, array_of
-from sw.compiler.nests.values import source_of
+from sw.compiler.nests.values import right_inside, source_of
 from sw.compiler.tmu.join_callbacks import join_callbacks
 from sw.compiler.tmu.kept_vectors import KeptVectors, kept_vectors
 from sw.compiler.tmu.named_row import keep_named_row
@@ -63,24 +63,19 @@ def _is_first(found: KeptVectors, around: ForOp, function: func.FuncOp) -> bool:
     or stands behind the loops, or behind ``around`` in them and in the same rows."""
     operations = list(function.walk())
     place = operations.index(around)
-    outermost = _outermost(around, function)
+    outermost = right_inside(around, function)
     kept = access_of(found.updates[0].store)
     own = {each.store for each in found.updates}
     for number, store in enumerate(operations):
         if not isinstance(store, STORES) or array_of(store) is not found.array or store in own:
             continue
-        holder = _outermost(store, function)
+        holder = right_inside(store, function)
         is_behind = number > place
         if is_behind and (holder is not outermost or _rows(store) == _rows(kept.operation)):
             continue
         if may_meet(access_of(store), kept, function):
             return False
     return True
-
-
-def _outermost(operation: Operation, function: func.FuncOp) -> Operation:
-    above = operation.parent_op()
-    return operation if above is None or above is function else _outermost(above, function)
 
 
 def _rows(store: Operation) -> list[str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import combinations_with_replacement
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -18,18 +19,20 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.places import (
-    Place,
-    parts,
-    place_of,
-    touches_others,
-)
-from sw.compiler.nests.dependences.accesses import may_meet
+from sw.compiler.nests.coupled.places import Place, place_of
+from sw.compiler.nests.dependences.accesses import access_of, may_meet
+from sw.compiler.nests.dependences.orders import touch_apart
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.operations import LOADS, STORES, stored_value
-from sw.compiler.nests.values import copy, is_defined_inside, iterations_of, source_of
+from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
+from sw.compiler.nests.values import (
+    copy,
+    is_defined_inside,
+    is_inside,
+    iterations_of,
+    source_of,
+)
 
 _KEPT = "kept_"
 
@@ -70,11 +73,11 @@ def _kept(loop: scf.ForOp) -> list[Place]:
     for operation in loop.body.walk():
         if not isinstance(operation, (*LOADS, *STORES)):
             continue
-        array, indices, _, _ = parts(operation)
+        array = array_of(operation)
         if isinstance(operation, STORES):
             written.append(array)
         is_direct = operation.parent_block() is loop.body.block
-        if not is_direct or not all(_is_outside(index, loop) for index in indices):
+        if not is_direct or not all(_is_outside(index, loop) for index in operation.indices):
             by_array[array] = None
         places = by_array.setdefault(array, [])
         if places is None:
@@ -92,8 +95,8 @@ def _kept(loop: scf.ForOp) -> list[Place]:
         if all(one.is_apart(two) for one, two in pairs):
             kept += places
     # Neighbours come one behind the other, so that lines are written as a whole.
-    kept.sort(key=lambda each: [index.constant for index in each.indices])
-    return kept if sum(each.width > 1 for each in kept) <= MOST_VECTORS else []
+    kept.sort(key=lambda each: [index.constant for index in each.access.words.indices])
+    return kept if sum(each.access.words.width > 1 for each in kept) <= MOST_VECTORS else []
 
 
 def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
@@ -108,15 +111,16 @@ def _keep(loop: scf.ForOp, kept: list[Place], first: int, at_zero: Collection[SS
     for number, place in enumerate(kept, first):
         name = f"{_KEPT}{number}"
         access = place.accesses[0]
-        _, indices, mask, _ = parts(access)
+        assert isinstance(access, (*LOADS, *STORES))
+        indices, mask = list(access.indices), place.mask
         values: dict[SSAValue, SSAValue] = {}
         made: list[Operation] = []
         for value in (*indices, *([mask] if mask is not None else [])):
             _compute(value, loop, values, made)
         indices = [values.get(each, each) for each in indices]
         mask = values.get(mask, mask) if mask is not None else None
-        load, get, store = _transfers(access, place.array, indices, mask, name)
-        if place.array in at_zero and _is_first(loop, place):
+        load, get, store = _transfers(access, indices, mask, name)
+        if place.access.array in at_zero and _is_first(loop, place):
             load = [arith.ConstantOp(_zero(store))]
         is_stored = any(isinstance(each, STORES) for each in place.accesses)
         before += [*made, *load, SetOp(name, load[-1].results[0])]
@@ -147,20 +151,20 @@ def _is_first(loop: scf.ForOp, place: Place) -> bool:
     if not isinstance(around, func.FuncOp):
         return False
     block = loop.parent_block()
-    places = [place]
+    accesses = [place.access]
     for operation in around.walk():
-        if not isinstance(operation, STORES) or parts(operation)[0] is not place.array:
+        if not isinstance(operation, STORES):
             continue
-        other = place_of(operation)
-        if not may_meet(place.access, other.access, around):
+        other = access_of(operation)
+        if not may_meet(place.access, other, around):
             continue
         holder: Operation | None = operation
         while holder is not None and holder.parent_block() is not block:
             holder = holder.parent_op()
         if holder is None or (holder is not loop and not _is_before(loop, holder)):
             return False
-        places.append(other)
-    return all(touches_others(each, places) for each in loops)
+        accesses.append(other)
+    return all(touch_apart(each, combinations_with_replacement(accesses, 2)) for each in loops)
 
 
 def _is_before(one: Operation, other: Operation) -> bool:
@@ -177,7 +181,7 @@ def _compute(
 ) -> None:
     """Copies of what in the loop gives ``value``, for a place before it."""
     owner = value.owner
-    if value in values or not isinstance(owner, Operation) or not _is_owned(owner, loop):
+    if value in values or not isinstance(owner, Operation) or not is_inside(owner, loop):
         return
     for operand in owner.operands:
         _compute(operand, loop, values, made)
@@ -185,22 +189,15 @@ def _compute(
     values |= dict(zip(owner.results, made[-1].results, strict=True))
 
 
-def _is_owned(owner: Operation, loop: scf.ForOp) -> bool:
-    parent = owner.parent_op()
-    while parent is not None and parent is not loop:
-        parent = parent.parent_op()
-    return parent is loop
-
-
 def _transfers(
     access: Operation,
-    array: SSAValue,
     indices: Sequence[SSAValue],
     mask: SSAValue | None,
     name: str,
 ) -> tuple[list[Operation], GetOp, Operation]:
     """A load, a reading of the variable, and the store of that."""
     type = (access.results[0] if access.results else stored_value(access)).type
+    array = array_of(access)
     get = GetOp(name, type)
     if not isinstance(type, VectorType):
         store: Operation = memref.StoreOp.get(get.value, array, indices)

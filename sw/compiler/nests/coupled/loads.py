@@ -10,12 +10,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.operations import LOADS
+from sw.compiler.nests.operations import LOADS, array_of
 from sw.compiler.nests.values import (
     constant_of,
+    depth_of,
     integer,
     is_defined_inside,
     is_inside,
+    right_inside,
     source_of,
 )
 
@@ -25,7 +27,7 @@ def counted_around(load: Operation, loop: scf.ForOp) -> scf.ForOp | None:
     too, if all that ``loop`` loads there is a line."""
     counter, stride, off = loop.body.block.args[0], 1, 0
     terms: set[SSAValue] = set()
-    type = loaded_array(load).type
+    type = array_of(load).type
     assert isinstance(type, MemRefType)
     for index, size in reversed(list(zip(indices_of(load), type.get_shape(), strict=True))):
         off += affine_of(index).terms.get(counter, 0) * stride
@@ -44,16 +46,6 @@ def counted_around(load: Operation, loop: scf.ForOp) -> scf.ForOp | None:
     return around if is_known and constant_of(around.step) is not None else None
 
 
-def right_inside(operation: Operation, around: scf.ForOp) -> Operation:
-    """What of the body of ``around`` the operation is, or is in."""
-    block = operation.parent_block()
-    while block is not None and block is not around.body.block:
-        above = block.parent_op()
-        assert above is not None
-        operation, block = above, above.parent_block()
-    return operation
-
-
 def outermost(load: Operation, loop: scf.ForOp) -> Operation:
     """The load, or the outermost loop around it, inside of ``loop``, that has it at one place."""
     place: Operation = load
@@ -68,17 +60,6 @@ def outermost(load: Operation, loop: scf.ForOp) -> Operation:
 def indices_of(load: Operation) -> Sequence[SSAValue]:
     assert isinstance(load, LOADS)
     return load.indices
-
-
-def loaded_array(load: Operation) -> SSAValue:
-    return load.memref if isinstance(load, memref.LoadOp) else load.operands[0]
-
-
-def depth_of(operation: Operation) -> int:
-    depth, parent = 0, operation.parent_op()
-    while parent is not None:
-        depth, parent = depth + 1, parent.parent_op()
-    return depth
 
 
 def words_ahead(load: memref.LoadOp, loop: scf.ForOp, distance: int) -> int:

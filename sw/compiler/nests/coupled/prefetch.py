@@ -11,12 +11,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 from sw.compiler.nests.coupled.loads import (
     counted_around,
-    depth_of,
     indices_of,
     insert,
-    loaded_array,
     outermost,
-    right_inside,
     with_values,
     words_ahead,
 )
@@ -24,9 +21,9 @@ from sw.compiler.nests.dialects.flat import FetchOp, PrefetchOp
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
 from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.operations import LOADS, written_arrays
+from sw.compiler.nests.operations import LOADS, array_of, written_arrays
 from sw.compiler.nests.unit import Unit
-from sw.compiler.nests.values import constant_of, integer, iterations_of
+from sw.compiler.nests.values import constant_of, depth_of, integer, iterations_of, right_inside
 
 ON_THE_WAY = 20
 """Cycles that a line takes beside those of main memory, with others before it."""
@@ -131,21 +128,21 @@ class _Prefetching:
             later = self._later[tells.res, loop] = made.res
             self._tells.add(tells)
         indices = [with_values(index, {tells.res: later}, load) for index in indices_of(load)]
-        insert(FetchOp(loaded_array(load), indices), load)
+        insert(FetchOp(array_of(load), indices), load)
 
     def _fetch_counted(self, load: Operation, loop: scf.ForOp) -> None:
         distance = self._distance(loop)
         if load in self._tells:  # what is read ahead, too
             distance = 2 * distance + LINE_WORDS
         place = outermost(load, loop)
-        insert(FetchOp(loaded_array(load), self._moved(load, loop, distance, place)), place)
+        insert(FetchOp(array_of(load), self._moved(load, loop, distance, place)), place)
 
     def _fetch_once(self, load: Operation, loop: scf.ForOp, around: scf.ForOp) -> None:
         """What all iterations of a loop load, in each one of that around."""
         place = right_inside(loop, around)
         first: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: loop.lb}
         indices = self._moved(load, around, self._distance(around), place, first)
-        insert(FetchOp(loaded_array(load), indices), place)
+        insert(FetchOp(array_of(load), indices), place)
 
     @staticmethod
     def _moved(

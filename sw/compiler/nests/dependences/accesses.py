@@ -25,7 +25,7 @@ from sw.compiler.nests.dependences.linear import (
 from sw.compiler.nests.dialects import slc
 from sw.compiler.nests.execute.affine import affine_of
 from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
-from sw.compiler.nests.values import constant_of, is_defined_inside, iterations_of
+from sw.compiler.nests.values import constant_of, depth_of, is_defined_inside, iterations_of
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def range_of(value: Hashable) -> Range:
     loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
     if isinstance(loop, scf.ForOp) and value is loop.body.block.args[0]:
         if iterations := iterations_of(loop):
-            return Range(Linear(iterations[0]), Linear(iterations[-1]), _depth(loop))
+            return Range(Linear(iterations[0]), Linear(iterations[-1]), depth_of(loop))
         lower, upper = linear_of(loop.lb), linear_of(loop.ub)
     elif isinstance(loop, slc.ForOp) and not loop.accumulates:
         lower, upper = linear_of(loop.lower), linear_of(loop.upper)
@@ -159,14 +159,8 @@ def range_of(value: Hashable) -> Range:
     return Range(
         lower if is_int32(lower, range_of) else None,
         upper.plus(Linear(-1)) if is_int32(upper, range_of) else None,
-        _depth(loop),
+        depth_of(loop),
     )
-
-
-def _depth(operation: Operation) -> int:
-    """From 1 on."""
-    above = operation.parent_op()
-    return 1 if above is None else 1 + _depth(above)
 
 
 def _width(value: SSAValue) -> int:

@@ -16,7 +16,7 @@ from sw.compiler.nests.dependences.linear import Linear, Range, Ranges, span
 _WRAP = 1 << 32
 """Sums of int32 are equal if they differ by a multiple of this."""
 
-_FARTHEST = (1 << 31) - 1
+FARTHEST = (1 << 31) - 1
 """Iterations between two of one loop: more do not come to an end."""
 
 
@@ -42,12 +42,22 @@ class Distances:
         """Whether one of them is from ``least`` to ``most``."""
         return max(self.least, least) <= min(self.most, most)
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether one of them is above 0."""
+        return bool(self) and self.most > 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether one of them is below 0."""
+        return bool(self) and self.least < 0
+
     def within(self, least: int, most: int) -> Distances:
         return Distances(max(self.least, least), min(self.most, most))
 
 
 NONE = Distances(1, 0)
-UNKNOWN = Distances(-_FARTHEST, _FARTHEST)
+UNKNOWN = Distances(-FARTHEST, FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -147,7 +157,7 @@ class _Pair:
             # With one counter as the other one and a distance: total = both - factor x distance.
             both = rest.plus(Linear.of(_Own(access, counter)), factors[0] - factors[1])
             least, most = span(both, self.range)
-            farthest = abs(factor) * _FARTHEST + max(-least, most) - off[0] + off[1]
+            farthest = abs(factor) * FARTHEST + max(-least, most) - off[0] + off[1]
             if factor and (fits or (factors[0] == factors[1] and farthest < _WRAP)):
                 met = _quotients(least - off[1], most - off[0], factor)
                 found = found.within(met.least, met.most)

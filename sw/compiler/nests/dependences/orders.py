@@ -5,13 +5,13 @@ Source: Allen and Kennedy, "Automatic Translation of FORTRAN Programs to Vector 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 from sw.compiler.nests.dependences.accesses import Access, accesses_in, distances_in
-from sw.compiler.nests.dependences.linear import MOST
+from sw.compiler.nests.dependences.distances import FARTHEST
 from sw.compiler.nests.dialects import fiber, slc
 from sw.compiler.nests.values import is_inside
 
@@ -27,10 +27,12 @@ def conflicts(accesses: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
                 yield one, other
 
 
-def allows_vectors(loop: Operation, lanes: int = MOST, late: Collection[Operation] = ()) -> bool:
+def allows_vectors(
+    loop: Operation, lanes: int = FARTHEST, late: Collection[Operation] = ()
+) -> bool:
     """Whether, of ``lanes`` iterations of a loop that come one after the other, each operation may
     be done for all of them before the next operation is, ``late`` ones behind all others: no two
-    accesses of one word, one a store, change their order. So may unroll and jam.
+    accesses of one word, one a store, change their order.
 
     Loops inside are gone through once, for all. O(accesses squared).
     """
@@ -49,8 +51,13 @@ def allows_vectors(loop: Operation, lanes: int = MOST, late: Collection[Operatio
 def are_apart(loop: Operation) -> bool:
     """Whether no two iterations of a loop touch one word that one of them writes: they may come in
     any order, and side by side. O(accesses squared)."""
-    found = [distances_in(loop, *each) for each in conflicts(list(accesses_in(loop)))]
-    return not any(gone.meet(1, MOST) or gone.meet(-MOST, -1) for gone in found)
+    return touch_apart(loop, conflicts(list(accesses_in(loop))))
+
+
+def touch_apart(loop: Operation, pairs: Iterable[tuple[Access, Access]]) -> bool:
+    """Whether the accesses of each pair touch no word in common in two iterations of a loop."""
+    found = [distances_in(loop, *each) for each in pairs]
+    return not any(gone.is_ahead or gone.is_behind for gone in found)
 
 
 def may_permute(loops: Sequence[Operation]) -> bool:
@@ -58,10 +65,9 @@ def may_permute(loops: Sequence[Operation]) -> bool:
     two accesses of one word, one a store, change their order. O(accesses squared x loops)."""
     for one, other in conflicts(list(accesses_in(loops[0]))):
         gone = [distances_in(loop, one, other, loops[0]) for loop in loops]
-        moving = [each for each in gone if each.meet(1, MOST) or each.meet(-MOST, -1)]
-        is_forward = not any(each.meet(-MOST, -1) for each in gone)
-        is_backward = not any(each.meet(1, MOST) for each in gone)
-        if all(gone) and len(moving) > 1 and not (is_forward or is_backward):
+        moving = [each for each in gone if each.is_ahead or each.is_behind]
+        is_mixed = any(each.is_ahead for each in gone) and any(each.is_behind for each in gone)
+        if all(gone) and len(moving) > 1 and is_mixed:
             return False
     return True
 
