@@ -6,9 +6,10 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
+from sw.compiler.nests.dependences.orders import may_load_sooner
 from sw.compiler.nests.dialects.slc import SetOp
 from sw.compiler.nests.execute.unroll import split
-from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
+from sw.compiler.nests.operations import LOADS, STORES
 from sw.compiler.nests.values import body_like, integer, is_innermost
 from sw.compiler.nests.variables import are_private, copy_apart
 
@@ -20,9 +21,10 @@ def jam(module: ModuleOp) -> ModuleOp:
     """Of a loop around one that adds up in a variable, ``TOGETHER`` iterations become one: what
     stands before the inner loop, for each; one inner loop for all; what stands behind, for each.
 
-    ``for i: a(i); for j: t += x(i, j); b(i)`` becomes ``for i by 4: a(i) … a(i + 3); for j: t0 +=
-    x(i, j) …; b(i) … b(i + 3)``, where a and x read neither what b writes nor a variable that an
-    iteration leaves to the next one. O(operations).
+    ``for i: a(i); for j: t += x(i, j); b(i)`` becomes ``for i by 2: a(i); a(i + 1); for j: t0 +=
+    x(i, j); t1 += x(i + 1, j); b(i); b(i + 1)``, where a and x store nothing and read no word that
+    b of the iteration before writes, nor a variable that an iteration leaves to the next one.
+    O(operations + loads x stores).
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
@@ -42,11 +44,10 @@ def _inner(loop: scf.ForOp) -> scf.ForOp | None:
         return None
     if not is_innermost(inner):
         return None
-    early = [*operations[: operations.index(inner)], inner, *inner.body.block.ops]
-    written = written_arrays(loop)
+    early = [*operations[: operations.index(inner)], *inner.body.block.ops]
     if any(isinstance(each, STORES) for each in early):
         return None
-    if any(isinstance(each, LOADS) and array_of(each) in written for each in early):
+    if not may_load_sooner(loop, [each for each in early if isinstance(each, LOADS)], TOGETHER):
         return None
     induction = loop.body.block.args[0]
     if any(induction is bound for bound in inner.operands):

@@ -10,7 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
-from sw.compiler.nests.dependences.accesses import Access, accesses_in, distances_in
+from sw.compiler.nests.dependences.accesses import (
+    Access,
+    access_of,
+    accesses_in,
+    distances_in,
+)
 from sw.compiler.nests.dependences.distances import FARTHEST
 from sw.compiler.nests.dialects import fiber, slc
 from sw.compiler.nests.values import is_inside
@@ -58,6 +63,18 @@ def touch_apart(loop: Operation, pairs: Iterable[tuple[Access, Access]]) -> bool
     """Whether the accesses of each pair touch no word in common in two iterations of a loop."""
     found = [distances_in(loop, *each) for each in pairs]
     return not any(gone.is_ahead or gone.is_behind for gone in found)
+
+
+def may_load_sooner(loop: Operation, loads: Iterable[Operation], iterations: int) -> bool:
+    """Whether, of so many iterations of a loop that come one after the other, ``loads``, behind no
+    store in their iteration, may be done for all of them before any store. O(loads x stores)."""
+    stores = [each for each in accesses_in(loop) if each.is_store]
+    return not any(
+        distances_in(loop, store, load).meet(1, iterations - 1)
+        for load in map(access_of, loads)
+        for store in stores
+        if store.array is load.array
+    )
 
 
 def may_permute(loops: Sequence[Operation]) -> bool:
