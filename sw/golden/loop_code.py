@@ -46,6 +46,7 @@ NOTES = 8
 """Numbers that a trap notes, at most."""
 
 ITERATIONS = NOTES - 1
+"""Which of them is the count of iterations, where nothing traps."""
 
 
 @dataclass(frozen=True)
