@@ -110,8 +110,7 @@ class EndlessError(ExecuteError):
 
 
 class DeadlockError(ExecuteError):
-    """The unit waits for ever for words or for a token, or the access unit does at an event or for
-    room in a queue."""
+    """The unit waits for ever for words or for a token, or the access unit for room in a queue."""
 
 
 class LeftError(ExecuteError):
@@ -135,9 +134,9 @@ def run(
     queues hold of it at once; any amount if it is not given. Registers are 0 at the start.
 
     Raises ``FaultError`` where the unit faults, which has written ``memory`` up to there;
-    ``DeadlockError`` where it takes what is never queued, and where the access unit is stuck;
-    ``LeftError`` where it leaves words or tokens at ``HALT``; ``EndlessError`` after ``limit``
-    instructions other than ``JUMP_TOKEN``, which may take no cycle of its own.
+    ``DeadlockError`` where it takes what is never queued; ``LeftError`` where it leaves words or
+    tokens at ``HALT``; ``EndlessError`` after ``limit`` instructions other than ``JUMP_TOKEN``,
+    which may take no cycle of its own.
     """
     given = Output() if queued is None else queued
     table = decode(fields_of_words(instructions), lanes)
@@ -149,7 +148,7 @@ def run(
     queues = words, tokens, puts, held
     ending = follow(table, memory, *queues, lanes, limit, executed, begin(lanes), no_trace)
     done = _run_of(ending, table, executed)
-    _check(ending, table, done, limit, given, len(words), len(tokens))
+    _check(ending, table, done, limit, len(words), len(tokens))
     return done
 
 
@@ -171,7 +170,7 @@ def traced(
         ending = follow(table, memory, *none, lanes, limit, executed, state, part)
         why = ending.why
         yield part[: ending.filled]
-    _check(ending, table, _run_of(ending, table, executed), limit, Output(), 0, 0)
+    _check(ending, table, _run_of(ending, table, executed), limit, 0, 0)
 
 
 def _check(
@@ -179,7 +178,6 @@ def _check(
     table: npt.NDArray[np.int64],
     done: ExecuteRun,
     limit: int,
-    given: Output,
     words: int,
     tokens: int,
 ) -> None:
@@ -191,8 +189,6 @@ def _check(
         raise FaultError(pc, Fault(ending.fault), done)
     if ending.why == STOPPED:
         raise EndlessError(pc, f"not at HALT after {limit} instructions", done)
-    if given.stuck:
-        raise DeadlockError(pc, f"deadlock: {given.stuck}", done)
     if ending.why == FULL:
         raise DeadlockError(pc, f"deadlock: no room in the queues {_behind(done)}", done)
     if ending.why == NO_TOKEN:

@@ -13,15 +13,13 @@ class Output:
     line, in the order in which the nest comes by; a unit runs ahead with each stream by itself.
     They make no difference between outputs, and are those of a unit only in runs without a fault.
     ``puts``: both in one order: 0 for a token, 1 for a word, the lanes for a vector's words, which
-    need room at once. ``stuck``: the event at which it waits for ever, behind all that is queued,
-    and why.
+    need room at once.
     """
 
     tokens: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     puts: list[int] = field(default_factory=list, compare=False)
     requests: list[tuple[int, int, int]] = field(default_factory=list, compare=False)
-    stuck: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

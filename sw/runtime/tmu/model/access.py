@@ -56,10 +56,6 @@ class BoundsError(GnarlError):
         self.place = layer, lane, 0
 
 
-class _Stuck(Exception):
-    """A step of an event names a layer that is not in an iteration."""
-
-
 @dataclass(frozen=True)
 class _Iteration:
     """Values of a layer's ``MAX_STREAMS`` streams in one of its iterations, by lane, 0 where there
@@ -78,8 +74,7 @@ def run(
     """Runs ``program``, which keeps to ``hw.tmu.access_rules``, on ``memory`` (uint32 [words]),
     which ``STORE`` events write.
 
-    Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease;
-    behind an event at which it is stuck they are not found, as far ahead as a unit may be.
+    Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease,
     ``CycleLimitError`` where a layer has more than ``max_cycles`` steps, or more is put into one of
     the queues: the unit does one of each in a cycle.
     """
@@ -109,10 +104,7 @@ class _Traversal:
         }
 
     def run(self) -> Output:
-        try:
-            self._loop(0)
-        except _Stuck as stuck:
-            self._output.stuck = str(stuck)
+        self._loop(0)
         return self._output
 
     def _loop(self, place: int) -> None:
@@ -153,11 +145,8 @@ class _Traversal:
                 self._output.tokens.append(step.token)
                 self._output.puts.append(0)
                 continue
-            at = self._current[step.layer] if step.layer < len(self._current) else None
-            if at is None:
-                raise _Stuck(
-                    f"{event.name} of layer {place}: layer {step.layer} is not in an iteration"
-                )
+            at = self._current[step.layer]
+            assert at is not None
             self._spend(_DATA)
             if step.kind == EventKind.WORD:
                 self._put([at.values[step.lane][step.stream]])
