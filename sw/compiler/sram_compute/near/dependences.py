@@ -6,60 +6,174 @@ loops change places.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from sw.compiler.nests.dependences.distances import Counter, Distances, Words, distances
+from sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
 from sw.compiler.sram_compute.near.sums import summed_loops
 from sw.compiler.sram_compute.tdfg.affine import affine_of
-from sw.compiler.sram_compute.tdfg.statements import Stored, nodes, reject
-from sw.workloads.loops.nest import Load
+from sw.compiler.sram_compute.tdfg.dependences import used_behind
+from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, nodes, reject
+from sw.workloads.loops.nest import Expression, For
+from sw.workloads.loops.place import Place
 
 
-def require_apart(stored: Sequence[Stored]) -> None:
-    """Raises ``NotTensor`` unless all accesses of what is written are of the same element, and of
-    what is summed up, outside of the sum's loops. O(accesses squared)."""
-    for one in stored:
-        _require_own(one)
-        summed = {(loop.variable, loop.place) for loop in summed_loops(one)}
-        for other in stored:
-            loops = {(loop.variable, loop.place) for loop in (*other.loops, *summed_loops(other))}
-            loads = [each for each in nodes(other.value) if isinstance(each, Load)]
-            accesses: list[Stored | Load] = [other, *loads]
-            for access in accesses:
-                if access is one or access.array != one.array or _is_apart(one, access):
-                    continue
-                is_own = other is one and access.indices == one.indices
-                if access.indices != one.indices or summed & loops and not is_own:
-                    reject(
-                        access.place,
-                        f"{one.array} is written at {one.place}, too: stream engines need the same "
-                        "element at both, and no sum in between",
-                    )
+def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:
+    """Raises ``NotTensor`` unless no iteration of a statement touches what another one writes, and
+    statements may be done one after the other, each in all iterations. ``numbers``: names that are
+    known. O(accesses squared x loops)."""
+    loops = _Loops(numbers)
+    before: list[_Statement] = []
+    for number, each in enumerate(stored):
+        statement = _statement(loops, each, number)
+        _require_own(loops, statement)
+        for one in before:
+            _require_in_order(loops, one, statement)
+        before.append(statement)
 
 
-def _is_apart(one: Stored, access: Stored | Load) -> bool:
-    """Whether an index of both is a number that no loop changes, not the same."""
-    variables = {loop.variable for loop in one.loops}
-    for index, other in zip(one.indices, access.indices, strict=True):
-        affine, second = affine_of(index), affine_of(other)
-        if affine is None or second is None or affine.names & variables:
-            continue
-        difference = affine - second
-        if difference.constant and not difference.terms:
-            return True
-    return False
+@dataclass(frozen=True)
+class _Access:
+    """``behind``: of what is read, how many statements come before it in an iteration."""
+
+    array: str
+    words: Words
+    place: Place
+    behind: int = 0
 
 
-def _require_own(stored: Stored) -> None:
-    """That no two iterations write the same element."""
-    variables = {loop.variable for loop in stored.loops}
-    seen: set[str] = set()
-    for index in stored.indices:
-        affine = affine_of(index)
-        if affine is None:
-            reject(stored.place, f"{stored.array}: the index of what is written must be affine")
-        names = variables & affine.names
-        if len(names) > 1 or names & seen:
+@dataclass(frozen=True)
+class _Statement:
+    """own, summed
+        loops, each iteration of which writes an element of its own, or adds to one.
+    partly_summed
+        reads, between which part of a sum is stored.
+    """
+
+    number: int
+    own: Sequence[Counter]
+    summed: Sequence[Counter]
+    write: _Access
+    reads: Sequence[_Access]
+    partly_summed: Sequence[_Access]
+
+
+def _require_own(loops: _Loops, statement: _Statement) -> None:
+    write = statement.write
+    for access in (write, *statement.reads):
+        gone = loops.between(write, access, statement.own)
+        if any(each != Distances(0, 0) for each in gone or ()):
             reject(
-                stored.place, f"{stored.array}: an index depends on several loops: must be on one"
+                access.place,
+                f"{write.array} is written at {write.place} by another iteration: stream engines "
+                "do iterations in any order",
             )
-        seen |= names
+    for read in statement.partly_summed:
+        if loops.between(write, read, ()) is not None:
+            reject(
+                read.place,
+                f"{write.array} is written at {write.place}, where parts of the sum are stored: "
+                "must be another array, or a sum over one loop",
+            )
+
+
+def _require_in_order(loops: _Loops, one: _Statement, other: _Statement) -> None:
+    """``one`` comes first."""
+    shared = [each for each in (*one.own, *one.summed) if each in (*other.own, *other.summed)]
+    for access in (other.write, *other.reads):
+        gone = loops.between(one.write, access, shared)
+        if gone is None:
+            continue
+        _require_forward(gone, access, one.write)
+        is_kept = access is not other.write and access.behind <= one.number
+        if is_kept and not any(each.least > 0 for each in gone):
+            reject(access.place, used_behind(access.array, one.write.place))
+    for read in one.reads:
+        gone = loops.between(read, other.write, shared)
+        _require_forward(gone or (), read, other.write)
+
+
+def _require_forward(gone: Sequence[Distances], access: _Access, write: _Access) -> None:
+    if any(each.least < 0 for each in gone):
+        reject(
+            access.place,
+            f"{access.array} is written at {write.place}, too: stream engines do all iterations "
+            "of one of the two first",
+        )
+
+
+class _Loops:
+    """Variables of loops by what makes them one: their place and bounds, as a loop that is written
+    out comes more than once."""
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self._numbers = numbers
+        self._ranges: dict[Hashable, Range] = {}
+
+    def between(
+        self, one: _Access, other: _Access, counters: Sequence[Counter]
+    ) -> Sequence[Distances] | None:
+        """Iterations of each loop from ``one`` to ``other`` of the same element; ``None`` where
+        there are no such two."""
+        if one.array != other.array:
+            return None
+        found = [
+            distances(one.words, other.words, each, self._range, lambda _: True)
+            for each in (None, *counters)
+        ]
+        return found[1:] if all(found) else None
+
+    def counter(self, loop: For, scope: Mapping[str, For]) -> Counter:
+        """``scope``: loops around, and others beside, by variable."""
+        name = loop.place, replace(loop, body=())
+        if name not in self._ranges:
+            lower, upper = (self._linear(each, scope) for each in (loop.lower, loop.upper))
+            around = [self._range(each).depth for each in (*lower.terms, *upper.terms)]
+            self._ranges[name] = Range(lower, upper.plus(Linear(-1)), max(around, default=0) + 1)
+        return Counter(name, loop.step)
+
+    def words(self, indices: Sequence[Expression], scope: Mapping[str, For]) -> Words:
+        return Words([self._linear(each, scope) for each in indices])
+
+    def _linear(self, expression: Expression, scope: Mapping[str, For]) -> Linear:
+        affine = affine_of(expression)
+        if affine is None:
+            return Linear.of(object())
+        found = Linear(affine.constant)
+        for name, factor in affine.terms:
+            if name in self._numbers:
+                term = Linear(self._numbers[name])
+            else:
+                # What is no loop's variable may be anything each time.
+                known = name in scope
+                term = Linear.of(self.counter(scope[name], scope).variable if known else object())
+            found = found.plus(term, factor)
+        return found
+
+    def _range(self, variable: Hashable) -> Range:
+        return self._ranges.get(variable, UNKNOWN_RANGE)
+
+
+def _statement(loops: _Loops, stored: Stored, number: int) -> _Statement:
+    if any(affine_of(index) is None for index in stored.indices):
+        reject(stored.place, f"{stored.array}: the index of what is written must be affine")
+    summed = summed_loops(stored)
+    scope = {loop.variable: loop for loop in (*stored.loops, *summed)}
+
+    def reads(*values: object) -> list[_Access]:
+        return [
+            _Access(each.array, loops.words(each.indices, scope), each.place, each.behind)
+            for each in nodes(values)
+            if isinstance(each, Read)
+        ]
+
+    terms = [each.term for each in nodes(stored.value) if isinstance(each, Reduction)]
+    return _Statement(
+        number,
+        [loops.counter(each, scope) for each in stored.loops],
+        [loops.counter(each, scope) for each in summed],
+        _Access(stored.array, loops.words(stored.indices, scope), stored.place),
+        reads(stored.value),
+        reads(*terms) if len(summed) > 1 else [],
+    )

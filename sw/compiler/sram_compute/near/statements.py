@@ -21,6 +21,7 @@ from sw.compiler.sram_compute.near.sums import (
 from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
+    Read,
     Reduction,
     Stored,
     flatten,
@@ -96,7 +97,7 @@ class Statements:
         try:
             stored = flatten(group, known, carry)
             try:
-                require_apart(stored)
+                require_apart(stored, {**self._names, **around})
             except NotTensor:
                 if not may_be_sequential or len(stored) > 1:
                     raise
@@ -135,6 +136,10 @@ class Statements:
         """Strips of one element, in the order of the source."""
         if summed_loops(stored):
             reject(stored.place, f"{stored.array} is read and summed up in the same statement")
+        for each in nodes((stored.value, stored.indices)):
+            if isinstance(each, Read) and each.array == stored.array:
+                if each.around != stored.around:
+                    reject(each.place, f"{stored.array} is read before a loop that writes it")
         outer, (z, y) = stored.loops[:-2], (None, None, *stored.loops)[-2:]
         return list(self._in_order(stored, outer, [None, y, z], around))
 

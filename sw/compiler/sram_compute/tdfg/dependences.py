@@ -5,11 +5,14 @@ Source: Allen and Kennedy, *Optimizing Compilers for Modern Architectures*, sect
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import NoReturn
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.statements import reject
+from sw.compiler.sram_compute.tdfg.statements import LoopPlace, reject
+from sw.workloads.loops.nest import BinaryOperator
 from sw.workloads.loops.place import Place
 
 
@@ -22,83 +25,115 @@ class Element:
     box
         all that the iterations reach, if it is a box.
     loops
-        the loops around it, the outermost first: variables and where they are.
+        the loops around it, the outermost first.
     statement
         its number.
+    behind
+        of what is read, how many statements come before it in an iteration.
+    sums
+        of what is written, what adds to it in each iteration of those of its loops that are in no
+        index.
     """
 
     array: str
     indices: tuple[Affine | None, ...]
     box: Box | None
-    loops: tuple[tuple[str, Place], ...]
+    loops: tuple[LoopPlace, ...]
     statement: int
     place: Place
+    behind: int = 0
+    sums: BinaryOperator | None = None
 
 
 def require_independent(reads: Sequence[Element], writes: Sequence[Element]) -> None:
     """Raises ``NotTensor`` naming the access whose order the region would change: where an
-    iteration reads or writes what an earlier one of a later statement, or of its own, has written.
-    O(accesses squared)."""
+    iteration reads or writes what an earlier one of a later statement, or of its own, has written;
+    or where a statement has what was read before an earlier one wrote it. O(accesses squared)."""
     for write in writes:
-        for other in (*reads, *writes):
-            if other is not write and other.array == write.array:
-                _check(write, other, is_read=other in reads)
+        for read in reads:
+            _check_read(write, read)
+        for other in writes:
+            if other is not write:
+                _check_write(write, other)
 
 
-def _check(write: Element, other: Element, *, is_read: bool) -> None:
+def _check_read(write: Element, read: Element) -> None:
+    for distance in _distances(write, read):
+        forward = _sign(distance)
+        is_seen = forward > 0 or (forward == 0 and write.statement < read.behind)
+        # Of a region, statements are done one after the other, and read before they write.
+        if is_seen == (write.statement < read.statement):
+            continue
+        if forward == 0:
+            reject(read.place, used_behind(read.array, write.place))
+        _reject_carried(read, "read", write)
+
+
+def used_behind(array: str, written: Place) -> str:
+    """Why what was read may not be used."""
+    return (
+        f"what {array} is here is used behind {written}, where it is written: must be used before"
+    )
+
+
+def _check_write(write: Element, other: Element) -> None:
+    if write.sums is not None and write.sums == other.sums:
+        return  # In any order; and where sums begin is read.
+    for distance in _distances(write, other):
+        if _sign(distance) > 0 and write.statement > other.statement:
+            _reject_carried(other, "written", write)
+
+
+def _reject_carried(access: Element, word: str, write: Element) -> NoReturn:
+    reject(
+        access.place,
+        f"{access.array} is {word} here and written at {write.place} by another iteration: its "
+        "value is carried from one to the next",
+    )
+
+
+def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
+    """Iterations from a write to the access of the same element, in loops that both have, the
+    outermost first: nothing where there is no such access; of loops that add up, one before, the
+    same, and one behind. Raises ``NotTensor`` where it is not one number in each other loop."""
+    if write.array != other.array:
+        return
     if write.box is not None and other.box is not None:
-        pairs = zip(write.box, other.box, strict=True)
-        if any(one.is_apart(two) for one, two in pairs):
+        if any(one.is_apart(two) for one, two in zip(write.box, other.box, strict=True)):
             return
-    distance = _distance(write, other)
-    if distance is None:
-        reject(
-            other.place,
-            f"{other.array} is written at {write.place}, perhaps the same element: must be "
-            "indices that differ by numbers, or other parts of the array",
-        )
-    # The write of iteration I is what the other access meets in iteration I + distance.
-    forward = _sign(distance)
-    if is_read:
-        # A write is seen by reads behind it; reads of the same statement come before it.
-        is_wrong = forward > 0 and write.statement >= other.statement
-        is_wrong |= forward < 0 and write.statement < other.statement
-    else:
-        is_wrong = forward > 0 and write.statement > other.statement
-    if is_wrong:
-        word = "read" if is_read else "written"
-        reject(
-            other.place,
-            f"{other.array} is {word} here and written at {write.place} by another iteration: its "
-            "value is carried from one to the next",
-        )
-
-
-def _distance(write: Element, other: Element) -> list[int] | None:
-    """Iterations from a write to the access of the same element, in loops that both have; ``None``
-    where it is not one number in each. Empty where there is no such access."""
     shared = [loop[0] for loop in write.loops if loop in other.loops]
     own = {loop[0] for each in (write, other) for loop in each.loops} - set(shared)
     found = dict.fromkeys(shared, 0)
     seen: set[str] = set()
     for one, two in zip(write.indices, other.indices, strict=True):
         if one is None or two is None:
-            return None
+            _reject_unknown(write, other)
         if (one.names | two.names) & own:
             continue
         difference = one - two
         if difference.terms:
-            return None
+            _reject_unknown(write, other)
         variables = [name for name in shared if one.factor(name)]
         if not variables:
             if difference.constant:
-                return []
+                return
             continue
         if len(variables) > 1 or one.factor(variables[0]) != 1:
-            return None
+            _reject_unknown(write, other)
         found[variables[0]] = difference.constant
         seen.add(variables[0])
-    return [found[name] for name in shared] if seen == set(shared) else None
+    unseen = set(shared) - seen
+    if unseen and not (write.sums or other.sums):
+        _reject_unknown(write, other)
+    yield from product(*((-1, 0, 1) if name in unseen else (found[name],) for name in shared))
+
+
+def _reject_unknown(write: Element, other: Element) -> NoReturn:
+    reject(
+        other.place,
+        f"{other.array} is written at {write.place}, perhaps the same element: must be indices "
+        "that differ by numbers, or other parts of the array",
+    )
 
 
 def _sign(distance: Sequence[int]) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, named, number
 from sw.compiler.sram_compute.tdfg.graph import Indirect
-from sw.compiler.sram_compute.tdfg.statements import reject
-from sw.workloads.loops.nest import Binary, Cast, Load
+from sw.compiler.sram_compute.tdfg.statements import Read, reject
+from sw.workloads.loops.nest import Binary, Cast
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class Gather:
         names that are numbers in the whole region.
     """
 
-    load: Load
+    load: Read
     cells: Mapping[str, Affine]
     loops: Collection[str]
     outer: Collection[str]
 
-    def indices(self) -> tuple[list[Affine | Indirect], list[Load]]:
+    def indices(self) -> tuple[list[Affine | Indirect], list[Read]]:
         """Indices, and the loads that some of them are. Raises ``NotTensor``."""
         found: list[Affine | Indirect] = []
-        loads: list[Load] = []
+        loads: list[Read] = []
         for index in self.load.indices:
             affine = affine_of(index)
             if affine is not None:
@@ -43,7 +43,7 @@ class Gather:
                 loads.append(loaded)
         return found, loads
 
-    def _indirect(self, index: Any) -> tuple[Indirect, Load]:
+    def _indirect(self, index: Any) -> tuple[Indirect, Read]:
         name, place = self.load.array, self.load.place
         offset = number(0)
         if isinstance(index, Binary) and index.operator == "+":
@@ -53,7 +53,7 @@ class Gather:
                 index = index.right if right is None else index.left
         while isinstance(index, Cast) and index.type.holds(index.operand.type):
             index = index.operand
-        if not isinstance(index, Load):
+        if not isinstance(index, Read):
             reject(place, f"{name} is read where {type(index).__name__.lower()} says")
         inner = [affine_of(each) for each in index.indices]
         if any(each is None for each in inner):

@@ -7,7 +7,7 @@ each value an expression of loads. Source: Infinity Stream, section 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 from sw.workloads.loops.nest import (
@@ -63,16 +63,44 @@ class Reduction:
 Value: TypeAlias = Expression | Reduction
 """Expressions whose operands may be reductions."""
 
+LoopPlace: TypeAlias = tuple[str, Place]
+"""A loop's variable, and where it is: loops one after the other may share a variable."""
+
+
+@dataclass(frozen=True)
+class Read(Load):
+    """A load, which locals and conditions may have kept for statements behind it.
+
+    behind
+        how many of the region's statements come before it in an iteration.
+    around
+        the loops around it, the outermost first.
+    """
+
+    behind: int = field(compare=False)
+    around: tuple[LoopPlace, ...] = field(compare=False)
+
 
 @dataclass(frozen=True)
 class Stored:
-    """``array[indices] = value`` for all iterations of ``loops``, the outermost first."""
+    """``array[indices] = value`` for all iterations of ``loops``, the outermost first. All loads of
+    ``value`` are of ``Read``.
+
+    around
+        the loops around it in the source: also those of which each iteration adds to the element.
+    """
 
     array: str
     indices: tuple[Expression, ...]
     value: Any
     loops: tuple[For, ...]
     place: Place
+    around: tuple[LoopPlace, ...]
+
+    @property
+    def sums(self) -> BinaryOperator | None:
+        """What adds to the element, if some of ``around`` do."""
+        return self.value.operator if len(self.around) > len(self.loops) else None
 
 
 Carry: TypeAlias = Callable[[For, Mapping[str, tuple[Variable, Any, Any]]], Mapping[str, Any]]
@@ -129,7 +157,7 @@ class _Reader:
             case AugmentedStore(operator, array, indices, value, place):
                 found = tuple(self._value(each, loops, locals) for each in indices)
                 right = self._value(value, loops, locals)
-                element = Load(array, found, right.type, place)
+                element = self._read(Load(array, found, right.type, place), loops)
                 self._store(array, found, Binary(operator, element, right, place), loops, place)
             case If():
                 return self._if(statement, loops, locals)
@@ -144,12 +172,16 @@ class _Reader:
         place: Place,
     ) -> None:
         used = {each.name for index in indices for each in nodes(index) if _is_variable(each)}
+        around = _places(loops)
         missing = tuple(loop for loop in loops if loop.variable not in used)
         if missing:
-            element = Load(array, indices, value.type, place)
+            loops = tuple(loop for loop in loops if loop not in missing)
+            element = self._read(Load(array, indices, value.type, place), loops)
             match value:
-                case Binary(operator, left, term) if operator in REDUCING and left == element:
-                    pass
+                case Binary(operator, Read(behind=behind) as left, term) if (
+                    operator in REDUCING and left == element and left.around == around
+                ):
+                    initial = replace(element, behind=behind)
                 case _:
                     reject(
                         place,
@@ -158,9 +190,8 @@ class _Reader:
                     )
             if any(isinstance(each, Load) and each.array == array for each in nodes(term)):
                 reject(place, f"{array} is read and summed up in the same statement")
-            value = Reduction(operator, left, term, missing, place)
-            loops = tuple(loop for loop in loops if loop not in missing)
-        self.stored.append(Stored(array, indices, value, loops, place))
+            value = Reduction(operator, initial, term, missing, place)
+        self.stored.append(Stored(array, indices, value, loops, place, around))
 
     def _for(self, loop: For, loops: tuple[For, ...], locals: dict[str, Any]) -> dict[str, Any]:
         bounds = [self._value(each, loops, locals) for each in (loop.lower, loop.upper)]
@@ -192,7 +223,7 @@ class _Reader:
             found |= self._carry(loop, changed)
         for each in self.stored:
             for marker in markers.values():
-                if marker in list(nodes(each.value)):
+                if marker in list(nodes((each.value, each.indices))):
                     reject(
                         each.place,
                         f"{marker.name.partition('@')[0]} comes from an earlier iteration of "
@@ -212,7 +243,7 @@ class _Reader:
                 each = self.stored[at]
                 if isinstance(each.value, Reduction):
                     reject(each.place, "a sum under a condition")
-                old = Load(each.array, each.indices, each.value.type, each.place)
+                old = Read(each.array, each.indices, each.value.type, each.place, at, each.around)
                 chosen = Select(chooses, each.value, old, each.place)
                 self.stored[at] = replace(each, value=chosen)
         names = [name for name in found[0] if name in found[1]]
@@ -222,6 +253,10 @@ class _Reader:
             else Select(condition, found[0][name], found[1][name], statement.place)
             for name in names
         }
+
+    def _read(self, load: Load, loops: tuple[For, ...]) -> Read:
+        behind = len(self.stored)
+        return Read(load.array, load.indices, load.type, load.place, behind, _places(loops))
 
     def _value(self, expression: Expression, loops: tuple[For, ...], locals: Any) -> Any:
         """Without locals."""
@@ -233,9 +268,15 @@ class _Reader:
                     return locals[node.name]
                 if node.name not in variables | self._known:
                     reject(node.place, f"{node.name} is assigned outside of the region")
+            if isinstance(node, Load):
+                return self._read(node, loops)
             return node
 
         return _mapped(expression, replaced)
+
+
+def _places(loops: tuple[For, ...]) -> tuple[LoopPlace, ...]:
+    return tuple((loop.variable, loop.place) for loop in loops)
 
 
 def _reduction(value: Any, marker: Variable, initial: Any, loop: For) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sw.compiler.sram_compute.tdfg.affine import (
@@ -36,6 +36,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
 from sw.compiler.sram_compute.tdfg.iterations import Frame, Iterations
 from sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
+    Read,
     Reduction,
     Stored,
     flatten,
@@ -49,7 +50,6 @@ from sw.workloads.loops.nest import (
     Cast,
     Constant,
     For,
-    Load,
     Nest,
     Select,
     Statement,
@@ -118,7 +118,6 @@ class _Unroller:
         self._reads: list[Element] = []
         self._writes: list[Element] = []
         self._statement = 0
-        self._loops: tuple[tuple[str, Place], ...] = ()
         self._written: set[str] = set()
         self._depends = False
 
@@ -127,7 +126,7 @@ class _Unroller:
         outputs: list[Output] = []
         for place, stored in enumerate(self._stored):
             self._statement = place
-            read = {each.array for each in nodes(stored.value) if isinstance(each, Load)}
+            read = {each.array for each in nodes(stored.value) if isinstance(each, Read)}
             read |= {
                 each.array
                 for index in stored.indices
@@ -167,7 +166,6 @@ class _Unroller:
         return (*found, *(number(1) for _ in range(self._rank - len(found))))
 
     def _output(self, stored: Stored) -> Output:
-        self._loops = tuple((loop.variable, loop.place) for loop in stored.loops)
         for loop in stored.loops:
             self._iterations.add(loop)
         indices = self._iterations.indices(stored.indices)
@@ -194,13 +192,19 @@ class _Unroller:
         value = self._value(stored.value, frame, guarded=False)
         box = tuple(cells)
         self._accesses.append(Access(stored.array, box, box, stored.place))
-        self._writes.append(self._element(stored.array, indices, box, stored.place))
+        written = self._element(stored, indices, box)
+        self._writes.append(replace(written, sums=stored.sums))
         return Output(stored.array, value, box, stored.place)
 
     def _element(
-        self, array: str, indices: Sequence[Affine | None], box: Box | None, place: Place
+        self, access: Stored | Read, indices: Sequence[Affine | None], box: Box | None
     ) -> Element:
-        return Element(array, tuple(indices), box, self._loops, self._statement, place)
+        return Element(
+            access.array, tuple(indices), box, access.around, self._statement, access.place
+        )
+
+    def _read(self, load: Read, indices: Sequence[Affine | None], box: Box | None) -> None:
+        self._reads.append(replace(self._element(load, indices, box), behind=load.behind))
 
     def _value(self, value: Any, frame: Frame, *, guarded: bool) -> int:
         add = self._builder.add
@@ -211,7 +215,7 @@ class _Unroller:
                 if name not in self._scalars:
                     reject(place, f"{name} is used as a value: only scalars may be")
                 return add(Const(name, type))
-            case Load():
+            case Read():
                 return self._load(value, frame, guarded)
             case Reduction():
                 return self._reduction(value, frame)
@@ -249,7 +253,7 @@ class _Unroller:
         ):
             reject(place, f"{operator} may be an error: must be by a number below the bits")
 
-    def _load(self, load: Load, frame: Frame, guarded: bool) -> int:
+    def _load(self, load: Read, frame: Frame, guarded: bool) -> int:
         indices = self._iterations.indices(load.indices)
         box, moves = self._iterations.aligned(indices, frame)
         if box is None:
@@ -263,7 +267,7 @@ class _Unroller:
                     f"{load.array} is read under a condition, perhaps outside of the array",
                 )
             self._accesses.append(Access(load.array, box, frame.cells, load.place))
-        self._reads.append(self._element(load.array, indices, box, load.place))
+        self._read(load, indices, box)
         found = self._builder.add(Tensor(load.array, box, load.type))
         for dimension, move in enumerate(moves):
             match move:
@@ -275,7 +279,7 @@ class _Unroller:
                     )
         return found
 
-    def _stream(self, load: Load, frame: Frame, guarded: bool) -> int:
+    def _stream(self, load: Read, frame: Frame, guarded: bool) -> int:
         """A gather."""
         if not self._options.streams:
             reject(
@@ -292,7 +296,7 @@ class _Unroller:
         indices, loaded = gather.indices()
         for each in (*loaded, load):
             affine = self._iterations.indices(each.indices)
-            self._reads.append(self._element(each.array, affine, None, each.place))
+            self._read(each, affine, None)
         return self._builder.add(Stream(load.array, tuple(indices), frame.cells, load.type))
 
     def _reduction(self, value: Reduction, frame: Frame) -> int:
@@ -308,10 +312,7 @@ class _Unroller:
             lower, upper = self._iterations.ranges[loop.variable]
             cells[dimension] = interval(lower, upper) + offset
             dimensions.append((dimension, first, cells[dimension]))
-        loops, own = self._loops, tuple((loop.variable, loop.place) for loop in value.loops)
-        self._loops = (*loops, *own)
         found = self._value(value.term, Frame(variables, tuple(cells)), guarded=False)
-        self._loops = loops
         for dimension, first, line in dimensions:
             found = self._builder.add(Reduce(value.operator, found, dimension, value.type))
             distance = first.lower[0] - line.lower[0]

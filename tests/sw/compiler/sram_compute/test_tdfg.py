@@ -235,6 +235,22 @@ for i in range(n):
             ),
         ),
         (
+            "a: int32[n], b: int32[n]",
+            "for i in range(n):\n t = a[i]\n a[i] = b[i]\n b[i] = t",
+            (
+                "f.py:3:10: what a is here is used behind f.py:4:6, where it is written: must be "
+                "used before"
+            ),
+        ),
+        (
+            "a: int32[n, 1], b: int32[n, m]",
+            "for i in range(n):\n for j in range(m):\n  a[i, 0] += b[i, j]\n  b[i, j] = a[i, 0]",
+            (
+                "f.py:5:17: a is read here and written at f.py:4:7 by another iteration: its value "
+                "is carried from one to the next"
+            ),
+        ),
+        (
             "a: int32[n], k: int32",
             "for i in range(k): a[i] = 1",
             (

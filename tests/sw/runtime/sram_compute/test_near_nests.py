@@ -141,7 +141,7 @@ def test_an_index_outside_its_array_ends_the_run(model: Device, tmp_path: Path):
 @pytest.mark.parametrize(
     "text, reason",
     [
-        ("a[i] = 1; b[i] = a[i - 1]", "4:50: a is written at "),
+        ("a[i - 1] = 1; b[i] = a[i]", "4:54: a is written at "),
         ("a[b[i]] = i; b[i] = 3", "4:33: a: the index of what is written must be affine"),
         ("b[i] = a[i + 1]", "4:40: a: index 40 in dimension 0: must be from 0 to 39"),
         ("b[i] = a[i] % 3", "4:40: // of int32: not supported by stream engines"),
