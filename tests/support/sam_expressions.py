@@ -17,6 +17,12 @@ LEVELS = "dsb"
 _CALLS = ("relu", "gelu", "tanh")
 _CALLS_EVERYWHERE = ("exp", "sigmoid")
 
+_TENSORS, _INDICES = tuple("BCDEFGH"), tuple("ijkl")
+_ODD_TENSORS = ("nan", "E2", "sum_", "_", "relu1", "X2", "inf")
+_ODD_INDICES = ("row", "e1", "i", "_0")
+_ODD_VALUES = (0.0, -0.0, 3.0, -1.0, 5.9604645e-8, -6.1e-5, 1e-45, 1e-300)
+"""Zeros that are stored, and subnormals of float16 and float32; 1e-300 is 0 in all formats."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -29,23 +35,30 @@ class Case:
 def cases(indices: int = 4, operands: int = 5) -> st.SearchStrategy[Case]:
     """Statements over at most so many ``indices`` and so many ``operands``."""
     return st.builds(
-        make, st.integers(1, indices), st.integers(1, operands), st.integers(0, (1 << 32) - 1)
+        make,
+        st.integers(1, indices),
+        st.integers(1, operands),
+        st.integers(0, (1 << 32) - 1),
+        st.booleans(),
     )
 
 
-def make(indices: int, operands: int, seed: int) -> Case:
+def make(indices: int, operands: int, seed: int, odd: bool = False) -> Case:
     """A statement over ``indices`` loops, or fewer, with so many operands and constants.
 
     Formats fit the loop order; whether there is a graph for the statement is another question.
+    ``odd``: with values at the ends of formats, dimensions without coordinates, and other names.
     """
     rng = random.Random(seed)
-    names = "ijkl"[:indices]
+    names = (_ODD_INDICES if odd else _INDICES)[:indices]
     order = rng.sample(names, indices)
     sizes = {name: rng.randint(1, 5) for name in names}
     if rng.random() < 0.2:
         # Several words in a bitvector.
         sizes[rng.choice(names)] = rng.randint(31, 70)
-    maker = _Maker(rng, order, sizes)
+    if odd and rng.random() < 0.3:
+        sizes[rng.choice(names)] = 0
+    maker = _Maker(rng, order, sizes, odd)
     expression = maker.expression(operands)
     used = [index for index in names if any(index in one for one in maker.accesses.values())]
     kept = rng.sample(used, min(len(used), rng.choice([0, 1, 1, 2, 2, 2, 3])))
@@ -91,8 +104,11 @@ def _written(node: _Node, kept: Collection[str]) -> str:
 
 
 class _Maker:
-    def __init__(self, rng: random.Random, order: list[str], sizes: dict[str, int]) -> None:
+    def __init__(
+        self, rng: random.Random, order: list[str], sizes: dict[str, int], odd: bool
+    ) -> None:
         self._rng = rng
+        self._odd = odd
         self._order = order
         self._sizes = sizes
         self.accesses: dict[str, tuple[str, ...]] = {}
@@ -136,7 +152,7 @@ class _Maker:
 
     def _operand(self) -> _Node:
         rng = self._rng
-        name = "BCDEFGH"[len(self.tensors)]
+        name = (_ODD_TENSORS if self._odd else _TENSORS)[len(self.tensors)]
         count = min(len(self._order), rng.choice([0, 1, 1, 2, 2, 2, 3, 3]))
         indices = tuple(rng.sample(self._order, count))
         shape = tuple(self._sizes[index] for index in indices)
@@ -144,6 +160,8 @@ class _Maker:
         noise = np.random.default_rng(rng.getrandbits(32))
         kept = noise.random(shape) < density
         values = np.round(noise.normal(size=shape), 3)
+        if self._odd and rng.random() < 0.7:
+            values = noise.choice(_ODD_VALUES, shape)
         if not shape:
             self.tensors[name] = Tensor.from_any(float(values))
         else:

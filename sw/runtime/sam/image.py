@@ -69,26 +69,41 @@ class Operands:
 
         Raises ``CapacityError`` where an array is too short.
         """
-        launch = self.launch
+        launch, operands = self.launch, self._with_elements()
         graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
-        found, needed = {}, [_least_rows(self)]
+        found, needed = {}, [_least_rows(operands)]
         # A fabric has settings of units, too, that are not what they are for, or not in use.
         used = set(settings_of(graph.blocks))
         settings = [
-            _setting(graph, *row, self) if row in used else 0 for row in settings_rows(config)
+            _setting(graph, *row, operands) if row in used else 0 for row in settings_rows(config)
         ]
         if settings:
             found["settings"] = _rows(np.array(settings, np.uint32))
         for block in graph.blocks:
             for array in block.arrays:
                 if not array.writes:
-                    rows = _rows(_array(block, array, self))
+                    if array.of_values:
+                        _require_held(block["tensor"], self)
+                    rows = _rows(_array(block, array, operands))
                     needed.append((len(rows.numbers), block["tensor"]))
                     found[f"{block.name}_{array.name}"] = rows
         _require_rows(config, *max(needed))
         if len(launch.sections["configuration"]):
             found["configuration"] = _rows(launch.sections["configuration"])
         return found
+
+    def _with_elements(self) -> Operands:
+        """What a machine is given in place of operands of a result without elements: dimensions of
+        1, without entries. Graphs take dense fibers for not empty, and what is written is not
+        read."""
+        result = statement_of(self.launch.sections).result
+        if all(self.sizes[index] for index in result.indices):
+            return self
+        tensors = {
+            name: Tensor.from_any(np.zeros((1,) * each.order))
+            for name, each in self.tensors.items()
+        }
+        return Operands(self.launch, tensors, dict.fromkeys(self.sizes, 1))
 
     @cached_property
     def model(self) -> tuple[Graph, ModelRun]:
@@ -186,7 +201,7 @@ def result(
     access = statement.result
     format = statement.formats[access.tensor]
     shape = tuple(operands.sizes[index] for index in access.indices)
-    if 0 in shape:  # Accumulators give a row of zeros for no row, too.
+    if 0 in shape:
         return np.zeros((0, len(shape)), np.int64), np.zeros(0, np.uint32)
     levels = written_levels(graph, access.tensor, format, shape, memory)
     writer = next(block for block in graph.blocks if block.type == "valwrite")
@@ -202,6 +217,13 @@ def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     return -(-operands.sizes[index] // found.coordinates)
 
 
+def _require_held(tensor: str, operands: Operands) -> None:
+    """Raises ``WorkloadError`` for an entry that the machine's format does not hold."""
+    if tensor in operands.tensors:
+        entries, format = operands.tensors[tensor], operands.launch.config["format"]
+        _words(entries.values, format, lambda at: entry_name(tensor, entries.coordinates[at]))
+
+
 def _array(block: Block, array: BlockArray, operands: Operands) -> np.ndarray:
     """Rows that a block reads, uint32 [rows] or [rows, words]."""
     tensor, format = block["tensor"], operands.launch.config["format"]
@@ -209,8 +231,6 @@ def _array(block: Block, array: BlockArray, operands: Operands) -> np.ndarray:
         # A constant's name is its number.
         if not tensor.isidentifier():
             return _words(np.array([float(tensor)]), format, lambda _: "constant")
-        entries = operands.tensors[tensor]
-        _words(entries.values, format, lambda at: entry_name(tensor, entries.coordinates[at]))
         return to_words(operands.storages[tensor].values, format)
     level = operands.storages[tensor].levels[block["level"]]
     match level, array.name:

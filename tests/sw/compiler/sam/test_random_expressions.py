@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sw.golden.words import from_words
 from sw.runtime.sam.image import bind, operands, result, result_rows
 from sw.runtime.sam.model.interpreter import interpret, machine_run
 from sw.workloads.tensor.parser import parse
+from sw.workloads.tensor.tensor import Tensor
 from tests.support.sam_expressions import Case, cases, make
 
 
@@ -56,6 +58,30 @@ def check_unless_refused(case: Case, format: str) -> None:
             " below a dense level that lies below level ",
         )
         assert any(refusal in str(error) for refusal in refusals), (case.text, str(error))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X(j,k)=b(j)-C(i,j,k) -f=b:s -f=C:ddd:1,0,2 -f=X:dd -s=reorder(j,i,k)",
+        "X(j,k)=b(j)-C(i,j,k) -f=b:d -f=C:sdd:1,0,2 -f=X:sd -s=reorder(j,i,k)",
+        "X(j,k)=b(j)-sum(i,exp(C(i,j,k))) -f=b:s -f=C:ddd:1,0,2 -f=X:dd -s=reorder(j,i,k)",
+    ],
+)
+@pytest.mark.parametrize("sizes", list(product((0, 2), repeat=3)), ids=str)
+def test_dimensions_without_coordinates(text: str, sizes: tuple[int, ...]) -> None:
+    """What a dense level of size 0 gives looks like a fiber around it, which is taken for full."""
+    tensors = {"b": Tensor.from_any(np.ones(sizes[1])), "C": Tensor.from_any(np.ones(sizes))}
+    check(Case(text, tensors))
+
+
+def test_results_without_elements_need_no_room_and_no_other_numbers() -> None:
+    text = "X(j,k)=b(j)*c(k) -f=X:dd -s=reorder(j,k)"
+    tensors = {"b": Tensor.from_any(np.ones(0)), "c": Tensor.from_any(np.full(1 << 20, 2.0))}
+    check(Case(text, tensors))
+    c = Tensor.from_any(np.array([1, 1e39]))
+    with pytest.raises(WorkloadError, match=r"^c\[1\] = 1e\+39: float32 holds "):
+        check(Case(text, {**tensors, "c": c}))
 
 
 @settings(max_examples=75)
