@@ -44,6 +44,7 @@ def printed(body: str) -> str:
         ("i[0] += u[0] * t", "i[0] += int32(u[0]) * t"),
         ("a = t if s > 0.0 else u[0]", "a = t if (s > 0.0) else int32(u[0])"),
         ("x[0] = float32(t)", "x[0] = float32(t)"),
+        ("x[0] = float32(1.5) + float32(2)", "x[0] = 1.5 + 2.0"),
         ("i[0] = int32(1.5)", "i[0] = int32(float32(1.5))"),
         ("u[0] = uint8(200)", "u[0] = uint8(200)"),
         # Operators.

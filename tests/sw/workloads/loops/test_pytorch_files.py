@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch._export.serde.serialize import _TORCH_TO_SERIALIZE_DTYPE
 
 from hw.lib.errors import WorkloadError
 from sw.golden.loops import GoldenLoops
+from sw.workloads.loops.pytorch.archive import DTYPES
 from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
 from tests.fuzz.damage_archive import members_of, packed
 from tests.support.errors import refused
@@ -25,6 +27,11 @@ pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 INDICES, OFFSETS = torch.tensor([3, 0, 3, 9, 1]), torch.tensor([0, 2, 2])
 GRAPH, INPUTS = "models/model.json", "data/sample_inputs/model.pt"
+
+
+def test_numbers_of_types_are_those_that_torch_writes() -> None:
+    for number, name in DTYPES.items():
+        assert _TORCH_TO_SERIALIZE_DTYPE[getattr(torch, name)] == number
 
 
 class Opens:
