@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from sw.compiler.nests.dialects.flat import LoadOp, StoreOp
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
@@ -18,8 +18,9 @@ MOST = 16
 
 
 def reuse(module: ModuleOp) -> ModuleOp:
-    """A word that a loop loads, and has loaded an iteration before as that of an iteration to come,
-    becomes a variable: it is loaded before the loop, if that runs, and set in each iteration.
+    """A word or vector that a loop loads, and has loaded an iteration before as that of an
+    iteration to come, becomes a variable: it is loaded before the loop, if that runs, and set in
+    each iteration.
 
     What is shifted alone is kept shifted. Words are of arrays that nothing writes. O(loads^2).
     """
@@ -41,17 +42,17 @@ Pair: TypeAlias = tuple[Operation, Operation]
 def _pairs(loop: scf.ForOp, written: Collection[str]) -> list[Pair]:
     step, induction = constant_of(loop.step), loop.body.block.args[0]
     assert step is not None
-    loads: dict[tuple[str, int], LoadOp] = {}
+    loads: dict[tuple[str, int, Attribute], LoadOp] = {}
     for each in loop.body.block.ops:
         if isinstance(each, LoadOp) and each.array.data not in written:
             if each.address is induction and each.mask is None:
-                loads[each.place] = each
+                loads[*each.place, each.value.type] = each
     found: list[Pair] = []
     # A word that becomes a variable does so behind the one that is set to it.
-    arrays = list(dict.fromkeys(array for array, _ in loads))
+    arrays = list(dict.fromkeys(array for array, _, _ in loads))
     ordered = sorted(loads.items(), key=lambda each: (arrays.index(each[0][0]), each[0][1]))
-    for (array, offset), load in ordered:
-        ahead = loads.get((array, offset + step))
+    for (array, offset, type), load in ordered:
+        ahead = loads.get((array, offset + step, type))
         if ahead is None:
             continue
         one, other = _shifted(load), _shifted(ahead)

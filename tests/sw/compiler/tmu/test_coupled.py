@@ -170,6 +170,21 @@ def test_orders_of_dense_loops(name: str, sizes: tuple[int, int]):
     check_workload(LoopWorkload(name, source, inputs), CONFIG)
 
 
+def test_vectors_and_words_of_one_array_at_one_place():
+    """What is kept for a later iteration is of the type that this one loads."""
+    source = nest(
+        "def f(d: float32[n + m], v: float32[n], w: float32[m]):\n"
+        "    for k in range(n):\n        s = 0.0\n"
+        "        for e in range(m):\n            s += d[k + e] * w[e]\n"
+        "        for c in range(4):\n            v[c] = s * v[c]\n"
+        "        if s > d[k + 3]:\n            v[k] += s\n"
+    )
+    rng = np.random.default_rng(0)
+    shapes = {"d": (15,), "v": (9,), "w": (6,)}
+    inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    check_workload(LoopWorkload("f", source, inputs), TmuConfig(lanes=2))
+
+
 def test_long_loops_of_integers_are_not_written_out_whole():
     source = nest(
         "def f(c: int32[n], d: int32[m]):\n    for k in range(m):\n        for i in range(n):\n"
