@@ -51,7 +51,7 @@ def _replace(loop: MergeOp, ahead: int) -> None:
     made: list[Operation] = [both]
     if loop.is_union:
         for number in range(2):
-            made += _rest(loop, number, both.results[number])
+            made += _rest(loop, number, both.results)
     for each in made:
         each.attributes[PLACE] = StringAttr(place_of(loop))
         block.insert_op_before(each, loop)
@@ -101,19 +101,20 @@ def _both(loop: MergeOp, ahead: int) -> scf.WhileOp:
     return scf.WhileOp(list(loop.lowers), [i32, i32], [before], [body])
 
 
-def _rest(loop: MergeOp, number: int, position: SSAValue) -> list[Operation]:
-    """What is left of a fiber behind the end of the other."""
+def _rest(loop: MergeOp, number: int, reached: Sequence[SSAValue]) -> list[Operation]:
+    """What is left of a fiber behind the end of the other, which stays where it is. ``reached``:
+    positions of both."""
     body = Block(arg_types=[i32])
     here = body.args[0]
     coordinate = _load(body, loop.coordinates[number], here)
-    # Where the other fiber is does not matter: it has none of these.
+    positions = [here if each == number else reached[each] for each in range(2)]
     has = [
         _add(body, arith.ConstantOp.from_int_and_width(int(each == number), 1)) for each in range(2)
     ]
-    _copy(loop, body, [coordinate, here, here, *has])
+    _copy(loop, body, [coordinate, *positions, *has])
     body.add_op(scf.YieldOp())
     one = integer(1)
-    return [one, scf.ForOp(position, loop.uppers[number], one.result, [], body)]
+    return [one, scf.ForOp(reached[number], loop.uppers[number], one.result, [], body)]
 
 
 def _is_another(loop: MergeOp, number: int) -> bool:

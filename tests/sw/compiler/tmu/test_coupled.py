@@ -344,6 +344,18 @@ def test_choices_in_the_first_iteration(name: str, dim: int):
     check_workload(LoopWorkload(name, source, inputs), CONFIG)
 
 
+@pytest.mark.parametrize("fiber", ("0:0", "0:n", "1:n", "2:1"))
+@pytest.mark.parametrize("coordinates", ([5, 6, 7], [0, 1, 2], [1, 3, 9]))
+def test_positions_of_a_fiber_that_lacks_the_coordinate(coordinates: list[int], fiber: str):
+    source = nest(
+        "def f(left: int32[n], right: int32[m], y: int32[12], z: int32[12]):\n"
+        f"    for k, (p, q), (has_p, has_q) in union(left[{fiber}], right):\n"
+        "        y[k] = p\n        z[k] = q if has_q else q + 100\n"
+    )
+    inputs = {"left": np.int32(coordinates), "right": np.int32([2, 3, 4, 8])}
+    check_workload(LoopWorkload("f", source, inputs), CONFIG)
+
+
 def test_sums_in_a_branch():
     source = nest(
         "def f(x: float32[n, m], y: float32[n]):\n    for i in range(n):\n"
