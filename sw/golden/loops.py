@@ -18,6 +18,7 @@ from numba import njit
 
 from hw.lib.errors import WorkloadError
 from sw.golden.loop_code import ITERATIONS, NOTES, LoopCode, Placement
+from sw.golden.words import as_float64
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.verify import verify
@@ -129,7 +130,9 @@ class _Function:
         self._type = type
 
     def real(self, array: np.ndarray) -> np.ndarray:
-        return array.astype(self._type, copy=False) if array.dtype == np.float32 else array
+        if array.dtype != np.float32 or self._type == np.float32:
+            return array
+        return as_float64(array)
 
     def scalar(self, value: np.ndarray) -> object:
         """As the function takes it: a float, or any integer as int64."""

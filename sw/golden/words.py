@@ -39,8 +39,13 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
 
 def from_words(words: np.ndarray, format: str) -> np.ndarray:
     """The numbers (float64, exact) that ``words`` (uint32) stand for; any shape."""
-    with np.errstate(invalid="ignore"):  # NaNs that signal
-        return typed(words, format).astype(np.float64)
+    return as_float64(typed(words, format))
+
+
+def as_float64(values: np.ndarray) -> np.ndarray:
+    """Numbers of any type in float64; without NumPy's warning of NaNs that signal."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64)
 
 
 def typed(words: np.ndarray, format: str) -> np.ndarray:

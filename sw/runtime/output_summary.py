@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sw.golden.words import as_float64
 from sw.program.tensor_spec import Array, TensorSpec
 from sw.runtime.verify import element_name
 
@@ -118,5 +119,5 @@ def _first(array: Array, count: int) -> list[tuple[list[int], int | float]]:
     else:
         values, places = array.values[:count], array.coordinates[:count].tolist()
     whole = values.dtype.kind in "iu"
-    numbers = values.tolist() if whole else values.astype(np.float64).tolist()
+    numbers = values.tolist() if whole else as_float64(values).tolist()
     return list(zip(places, numbers, strict=True))

@@ -8,6 +8,7 @@ from typing import Generic
 
 import numpy as np
 
+from sw.golden.words import as_float64
 from sw.program.program import Program, totals
 from sw.program.tensor_spec import Array, Labelled
 from sw.runtime.machine import JobT, LaunchRun
@@ -49,6 +50,6 @@ class Result(Generic[JobT]):
                 continue
             storage = spec.storage
             names = storage.labels.tolist() if isinstance(storage, Labelled) else [spec.name]
-            values = array.astype(np.float64).reshape(-1).tolist()
+            values = as_float64(array).reshape(-1).tolist()
             found |= dict(zip(names, values, strict=True))
         return found

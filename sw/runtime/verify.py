@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from hw.lib.formats import FixedFormat, parse_format
+from sw.golden.words import as_float64
 from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array, Labelled, TensorSpec
 from sw.runtime.tally import Counted, Tally
 from sw.workloads.refusals import first_true
@@ -67,7 +68,7 @@ def compare(
             )
         wrong += int(differs.sum())
         count += len(differs)
-        tally.add(got.astype(np.float64), exact.astype(np.float64), element)
+        tally.add(as_float64(got), as_float64(exact), element)
     return verification(not wrong, difference(wrong, count, first), tally)
 
 
@@ -90,7 +91,7 @@ def compare_closely(
         name = spec.name
         keys, (got, wanted, exact) = _aligned(found[name], golden[name], reference[name])
         element = partial(_element, spec, keys, found[name].shape)
-        values, right = got.astype(np.float64), wanted.astype(np.float64)
+        values, right = as_float64(got), as_float64(wanted)
         same_type = spec.type == types[name]
         differs = got != wanted if same_type else values != right
         differs &= ~(np.isnan(values) & np.isnan(right))
@@ -106,7 +107,7 @@ def compare_closely(
             )
         wrong += int(differs.sum())
         count += len(differs)
-        tally.add(values, exact.astype(np.float64), element)
+        tally.add(values, as_float64(exact), element)
     return verification(exact_bits, difference(wrong, count, first), tally)
 
 

@@ -15,6 +15,7 @@ from hw.tmu.config import TmuConfig
 from sw.golden.loops import GoldenLoops
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
+from sw.runtime.output_summary import outputs_text, summarise
 from sw.workloads.loops.c_source import read_source
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
@@ -59,6 +60,20 @@ def check_place(device: Device, expression: str, place: str) -> None:
 
 def words(given: dict[str, np.ndarray]) -> list[np.ndarray]:
     return [array.view(np.uint32) for array in given.values()]
+
+
+@pytest.mark.filterwarnings("error")
+def test_nans_that_signal_give_no_warning():
+    """Not where they are computed with, nor where what is stored is one of them."""
+    source = "void f(int n, float a[n], float b[n], float out[n]) {\n"
+    source += "  for (int i = 0; i < n; i++) { out[i] = a[i]; b[i] += a[i]; }\n}\n"
+    given = {name: array[::-1].copy() for name, array in crossed().items()}
+    workload = LoopWorkload("f", read_source(source, "special.c"), given)
+    with Device("tmu_l2", "model") as device:
+        result = device.run(device.compile(workload), given)
+        assert device.verify(result).bit_exact
+    shown = outputs_text(summarise(result.program.outputs, result.outputs))
+    assert "nan" in shown
 
 
 @pytest.mark.parametrize("name, wanted", [("negated", "^"), ("magnitude", "&")])
