@@ -1,0 +1,1 @@
+"""Random nests as Python text, of all that the notation has but calls; and values for them."""

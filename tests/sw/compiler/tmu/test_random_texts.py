@@ -1,0 +1,57 @@
+"""Random nests of all that the notation has for the TMU: the golden model's bits at all levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hw.lib.errors import GnarlError
+from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.compile import LEVELS
+from tests.support.dependent_runs import check_tmu
+from tests.support.random_texts.drawn import draw
+
+MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
+MANNERS["coupled"] = {"coupled": True}
+
+COUNT, TOGETHER = 1000, 25
+"""Seeds that ``make test-all`` runs in each manner, and how many are one test."""
+
+DECOUPLED = {"level 0": 0, "level 1": 1, "level 2": 7, "level 3": 8, "level 4": 4}
+"""Seeds whose nests are decoupled."""
+
+
+def check_seed(seed: int, manner: str) -> bool:
+    """Results have the golden model's bits, or the nest cannot be decoupled, which is false."""
+    drawn = draw(seed)
+    config = TmuConfig(lanes=drawn.lanes, memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11)
+    try:
+        check_tmu(drawn.workload, config, reassociate=drawn.exact, **MANNERS[manner])
+    except GnarlError:
+        if manner == "coupled":
+            raise
+        return False
+    return True
+
+
+@pytest.mark.parametrize("manner", DECOUPLED)
+def test_random_texts(manner: str):
+    assert check_seed(DECOUPLED[manner], manner)
+
+
+@pytest.mark.parametrize("seed", (0, 2))
+def test_random_texts_coupled(seed: int):
+    assert check_seed(seed, "coupled")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
+def test_many_random_texts(first: int, manner: str):
+    for seed in range(first, first + TOGETHER):
+        try:
+            check_seed(seed, manner)
+        except Exception as error:
+            error.add_note(f"{seed=} {manner=}")
+            raise
