@@ -15,10 +15,11 @@ from hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from hw.sram_compute.word_network import word_cycles
-from sw.runtime.cycle_limit import require_cycles
+from sw.runtime.cycle_limit import CycleLimitError, require_cycles
 from sw.runtime.sram_compute.model.check import StoppedError
 from sw.runtime.sram_compute.model.copy_waits import Accesses, CopyWaits, Round
 from sw.runtime.sram_compute.model.engines import Engines, Fields
+from sw.runtime.sram_compute.model.near_limits import groups_of, is_beyond
 from sw.runtime.sram_compute.model.strip_arithmetic import computed
 from sw.runtime.sram_compute.model.strip_times import Times
 
@@ -52,6 +53,8 @@ class Streaming:
     def run(self, near: Fields, start: int, waits: CopyWaits, max_cycles: int) -> int:
         """Begins in a cycle; the first in which all is through. Raises ``StoppedError``, and
         ``CycleLimitError`` where that is not before ``max_cycles``."""
+        if is_beyond(self._config, near, self.operations, self.streams, max_cycles - start):
+            raise CycleLimitError(max_cycles)
         times, idle = Times(), start + 1
         for place, begins_z in self._places(near):
             operation = self.operations[place.slot]
@@ -83,8 +86,8 @@ class Streaming:
 
     def _places(self, near: Fields) -> Iterator[tuple[_Place, bool]]:
         """All operations in order, and whether they are the first of a z."""
-        width, height, depth = near["counts"]
-        groups = near["span"] or -(-width // (STRIP * self._config.banks))
+        _, height, depth = near["counts"]
+        groups = groups_of(self._config, near)
         for z in range(near["first_z"], depth):
             for x in range(groups):
                 for y in range(height):
