@@ -86,8 +86,8 @@ def _without_comment(line: str) -> tuple[str, str, str]:
 
 
 def _doubt(line: str) -> tuple[str, str] | None:
-    """The word of a line that begins a comment, or is a name: then the line is a node or an edge.
-    And the user that this edge would have, if it is one only where another line names it, too."""
+    """The word of a line that may begin a comment, or be a name, and the user that the edge would
+    have: with one, the word is a name only if another line has that user, too."""
     node, _, user, text = _words(line)
     if node.startswith("#"):
         has_attributes = "{" in (user[:1], text[:1])

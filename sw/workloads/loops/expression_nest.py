@@ -83,10 +83,8 @@ class _Lowering:
             return (self._merged(depth, loop, state),)
         if loop.compressed:
             return (self._over_fiber(depth, loop, state),)
-        zero, upper = (
-            integer(0, self._place),
-            variable(self._parts.size_of(loop.index), self._place),
-        )
+        zero = integer(0, self._place)
+        upper = variable(self._parts.size_of(loop.index), self._place)
         body = self._body(depth, state)
         return (ir.For(loop.index, zero, upper, 1, body, self._place),)
 

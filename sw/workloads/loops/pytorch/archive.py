@@ -179,6 +179,11 @@ class _Archive:
         if entry["use_pickle"]:
             return self._plain(self._unpickled(folder + file), folder + file)
         meta = entry["tensor_meta"]
+        if meta["dtype"] not in DTYPES:
+            raise WorkloadError(
+                f"{folder}{short(file)}: dtype = {quoted(meta['dtype'])}: must be one of "
+                f"{', '.join(map(str, DTYPES))}"
+            )
         dtype = getattr(torch, DTYPES[meta["dtype"]])
         sizes = [int(each["as_int"]) for each in meta["sizes"]]
         strides = [int(each["as_int"]) for each in meta["strides"]]

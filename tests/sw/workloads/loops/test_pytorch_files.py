@@ -305,6 +305,16 @@ def test_tensors_beyond_their_files(good: Path, tmp_path: Path, size: int) -> No
         file_workload(path)
 
 
+def test_types_that_no_tensor_has(good: Path, tmp_path: Path) -> None:
+    members = _config(good, "weight", tensor_meta={"dtype": 14})
+    path = changed(good, tmp_path / "bags.pt2", {**members})
+    with refused(
+        f"{path}: data/weights/weight_0: dtype = 14: must be one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "
+        "11, 12, 13, 28, 34, 35"
+    ):
+        file_workload(path)
+
+
 def arguments(**others: object) -> dict[str, bytes | None]:
     """Those of the export, but for ``others``."""
     return {INPUTS: pickled(((), ARGUMENTS | others))}
