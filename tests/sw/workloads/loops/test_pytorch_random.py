@@ -1,0 +1,31 @@
+"""Random PyTorch modules as loop nests: what they give is what PyTorch gives, to the bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.lib.errors import WorkloadError
+from tests.support.pytorch_nests import require_same
+from tests.support.random_modules import random_module
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
+QUICK, ALL = 12, 500
+REFUSED = (
+    ": of int32: must be of float32",
+    ": must be of float32",
+    ": of a tensor without dimensions: must have one",
+    ": a tensor without dimensions: all three must have some",
+)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [*range(QUICK), *(pytest.param(each, marks=pytest.mark.slow) for each in range(QUICK, ALL))],
+)
+def test_random_modules(seed: int) -> None:
+    made, inputs = random_module(seed)
+    try:
+        require_same(made, *inputs)
+    except WorkloadError as error:
+        assert str(error).endswith(REFUSED), error
