@@ -32,6 +32,8 @@ def reshape(parameters: Parameters, place: Place, value: Value, shape: Sequence[
     known = prod(size for size in shape if size != -1)
     missing = prod(value.shape) // max(known, 1)
     sizes = tuple(missing if each == -1 else each for each in shape)
+    if not prod(sizes):
+        return _without_elements(parameters.plain(value, place), sizes, place)
     found: Value | None = None
     if isinstance(value, View):
         value = value.flattens or value
@@ -41,6 +43,12 @@ def reshape(parameters: Parameters, place: Place, value: Value, shape: Sequence[
         flat = merged(value, (prod(sizes),), place)
         found = reshaped(parameters.plain(flat, place), sizes, place)
     return found or reshape(parameters, place, parameters.plain(value, place), sizes)
+
+
+def _without_elements(view: View, shape: tuple[int, ...], place: Place) -> View:
+    """Of another shape: no index is ever asked for."""
+    first = [integer(0, place) for _ in view.shape]
+    return View(shape, view.type, lambda indices: view.at(first), zeros=view.zeros)
 
 
 def unsqueeze(parameters: Parameters, place: Place, value: Value, dimension: int) -> Value:

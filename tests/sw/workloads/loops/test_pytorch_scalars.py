@@ -38,6 +38,12 @@ def test_dimensions(forward: Callable[..., Any], x: torch.Tensor) -> None:
     require_same(module(forward), x)
 
 
+@pytest.mark.parametrize("shape", ((0,), (2, 0), (0, 3), (1, 0, 2)))
+@pytest.mark.parametrize("x", (whole(0), whole(2, 0), whole(0, 3)))
+def test_shapes_without_elements(x: torch.Tensor, shape: tuple[int, ...]) -> None:
+    require_same(module(lambda self, x: (x.reshape(shape) + 1, (x * 2).reshape(shape))), x)
+
+
 def test_joined_tensors_without_elements_have_a_type() -> None:
     require_same(module(lambda self, x, y: torch.cat([x, y]) / 2), whole(0), torch.tensor([3, 4]))
 
