@@ -107,13 +107,15 @@ def _below(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST, str, st
 
 
 def _is_kept(node: ast.AST, parent: ast.AST) -> bool:
-    """Whether it has no effect, or one on texts and types alone."""
+    """Whether it has no effect, or one on texts and types alone, or checks what always holds."""
     if node in (getattr(parent, "annotation", None), getattr(parent, "returns", None)):
         return True
     if node in getattr(parent, "decorator_list", ()):
         return True
     match node:
         case ast.JoinedStr() | ast.Assert() | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.keyword(arg="strict"):
             return True
         case ast.Expr(value=ast.Constant()):
             return True

@@ -24,7 +24,7 @@ def least(a: int = 3, *b: int | None) -> int | None:
     assert a > 0
     if a < y and b:
         raise ValueError(f"{a + 1}: must be {2 + 2}")
-    for each in b:
+    for each, other in zip(b, b, strict=True):
         continue
     return a
 '''
