@@ -40,8 +40,9 @@ class Instanced(wiring.Component):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._parameters = inspect.signature(cls.__init__)
-        if not hasattr(cls.elaborate, "__wrapped__"):
-            cls.elaborate = _instance_or(cls.elaborate)
+        elaborate = getattr(cls, "elaborate", None)
+        if elaborate is not None and not hasattr(elaborate, "__wrapped__"):
+            cls.elaborate = _instance_or(elaborate)
 
 
 def _frozen(value: Any) -> Any:

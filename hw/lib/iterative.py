@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -30,9 +28,6 @@ class Iterative(Instanced):
     def latency(self) -> int:
         """Cycles from taking an item to offering its result."""
         return self._latency
-
-    def elaborate(self, platform: Any) -> Module:
-        raise NotImplementedError
 
     def _cycle(self, m: Module) -> Signal:
         """How many cycles ago the item was taken that is under way; 0 while none is.

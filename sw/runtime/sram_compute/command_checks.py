@@ -12,11 +12,11 @@ from hw.lib.errors import ProgramError
 from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
-from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microcode.sequence import extent
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.operations import MAX_WIDTH
 from hw.sram_compute.program import Command, disassemble
+from sw.runtime.sram_compute.model.microprograms import microprograms
 
 
 def check_commands(config: SramConfig, units: np.ndarray) -> None:
@@ -66,16 +66,6 @@ def _check_compute(config: SramConfig, place: int, compute: Command) -> None:
 
 
 @lru_cache(maxsize=4)
-def _programs(config: SramConfig) -> dict[int, tuple[Microinstruction, ...]]:
-    """By the entry at which they begin."""
-    return {
-        config.rom.entries[name][width]: program
-        for name, operation in config.operations.items()
-        for width, program in operation.programs().items()
-    }
-
-
-@lru_cache(maxsize=4)
 def _widths(config: SramConfig) -> dict[int, frozenset[int]]:
     """For which programs are, by entry; any where the width is no parameter."""
     found: dict[int, frozenset[int]] = {}
@@ -90,4 +80,4 @@ def _widths(config: SramConfig) -> dict[int, frozenset[int]]:
 
 @lru_cache(maxsize=1 << 14)
 def _extent(config: SramConfig, entry: int, n: int, base: Base) -> tuple[int, int]:
-    return extent(_programs(config)[entry], base, n)
+    return extent(microprograms(config)[entry], base, n)

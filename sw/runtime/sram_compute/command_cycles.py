@@ -14,6 +14,7 @@ from hw.sram_compute.stream_engine import DIVIDE_CYCLES
 from hw.sram_compute.word_network import word_cycles
 from sw.compiler.sram_compute.sections import line_count
 from sw.program.program import Launch
+from sw.runtime.sram_compute.model.near_limits import groups_of
 
 _LINE = 64
 """Cycles of a line besides those of memory and of its bits."""
@@ -64,9 +65,13 @@ def _moved(config: SramConfig, command: Command, layouts: dict[int, int]) -> int
     if command.opcode == Opcode.COPY:
         return int(fields["lines"]) * (memory + _LINE)
     if command.opcode == Opcode.NEAR:
-        width, height, depth = fields["counts"]
-        groups = fields["span"] or -(-width // (STRIP * config.banks))
-        operations = groups * height * max(0, depth - fields["first_z"]) * (fields["last"] + 1)
+        _, height, depth = fields["counts"]
+        operations = (
+            groups_of(config, fields)
+            * height
+            * max(0, depth - fields["first_z"])
+            * (fields["last"] + 1)
+        )
         step = max(config.banks * word_cycles(config.network_bits), DIVIDE_CYCLES)
         return int(operations) * (STRIP * step + memory + _LINE)
     return 0

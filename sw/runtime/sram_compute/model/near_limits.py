@@ -22,7 +22,7 @@ def is_beyond(
 ) -> bool:
     """Whether a loop takes more than so many cycles, and no access is an error before; false where
     only doing it tells. O(operations)."""
-    strips = cycles // STRIP + 1  # An operation on a strip takes a cycle for each element.
+    strips = max(0, cycles) // STRIP + 1  # An operation on a strip takes a cycle for each element.
     body = [operations[slot] for slot in range(near["last"] + 1)]
     _, height, depth = near["counts"]
     groups, planes = groups_of(config, near), max(0, depth - near["first_z"])
@@ -45,8 +45,8 @@ def is_beyond(
     ends = (_end_of_x(config, near, x), y + 1, z + 1)
     accessing = [
         each
-        for each, runs in zip(body, (a * b for a, b in zip(of_x, of_y, strict=True)), strict=True)
-        if runs and (each["reads"] or each["operation"] == ExecuteOpcode.STORE)
+        for each, x, y in zip(body, of_x, of_y, strict=True)
+        if x * y and (each["reads"] or each["operation"] == ExecuteOpcode.STORE)
     ]
     return all(
         each["stream"] in streams and _is_inside(config, near, streams[each["stream"]], ends)

@@ -34,6 +34,7 @@ from sw.runtime.sram_compute.model.fetch_times import FetchTimes
 from sw.runtime.sram_compute.model.layout_faults import first_fault
 from sw.runtime.sram_compute.model.lockstep import run_banks
 from sw.runtime.sram_compute.model.memory_times import Channel
+from sw.runtime.sram_compute.model.microprograms import microprograms
 from sw.runtime.sram_compute.model.streams import Streaming
 from sw.runtime.sram_compute.model.tiles import pattern
 
@@ -78,7 +79,7 @@ class System:
             for number in range(config.banks)
         ]
         self.engines = Engines(config, self.arrays)
-        self._programs = _programs(config)
+        self._programs = microprograms(config)
 
     def run(self, first_line: int, max_cycles: int = NO_LIMIT) -> Run:
         """Runs the program that begins in a line. Raises ``StoppedError`` where the hardware stops,
@@ -391,12 +392,3 @@ class Run:
         counters["bits_between_banks"] += 32 * self._streaming.words_between_banks
         self.cycles, self.counters = cycles, counters
         self.is_over = True
-
-
-def _programs(config: SramConfig) -> dict[int, tuple[Microinstruction, ...]]:
-    """Microprograms by their entry."""
-    return {
-        config.rom.entries[name][width]: program
-        for name, operation in config.operations.items()
-        for width, program in operation.programs().items()
-    }

@@ -86,6 +86,12 @@ def test_what_does_not_end_is_not_done(
     assert outcome(config, commands, LIMIT) == "limit"
 
 
+@pytest.mark.parametrize("limit", (1, 100))
+def test_loops_may_begin_beyond_the_limit(config: SramConfig, limit: int):
+    commands = [reads(0, 0, when=12), stream(0, 3, 0, 0, 0), near(32, 2, 1)]
+    assert outcome(config, [*commands] * 9, limit) == "limit"
+
+
 def test_negative_strides_stay_inside(config: SramConfig):
     commands = [stream(0, 640, 0, -1, 0), reads(0, 0), near(32, 600, MOST)]
     assert outcome(config, commands, LIMIT) == "limit"
