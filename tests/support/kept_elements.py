@@ -204,6 +204,7 @@ class RandomKept:
         self._is_perfect = random.random() < 0.5
         self._is_shifted = random.random() < 0.5
         self._has_place = False
+        self._stores = 0
 
     def body(self) -> str:
         random = self._random
@@ -263,14 +264,14 @@ class RandomKept:
 
     def _block(self, depth: int, scope: tuple[str, ...], locals: list[str], inner: int) -> None:
         random = self._random
-        begin = len(self._lines)
+        stores = self._stores
         for _ in range(random.randint(1, 3)):
             self._statement(depth, scope, locals, inner)
         if inner > 1 and random.random() < 0.8:
             self._loop(depth, scope, locals, inner - 1)
             for _ in range(random.choice((0, 1, 1))):
                 self._statement(depth, scope, locals, inner)
-        if not any("[" in line.split("=")[0] for line in self._lines[begin:]):
+        if self._stores == stores:
             self._store(depth, scope, locals)
 
     def _statement(self, depth: int, scope: tuple[str, ...], locals: list[str], inner: int) -> None:
@@ -296,6 +297,7 @@ class RandomKept:
     def _store(self, depth: int, scope: tuple[str, ...], locals: list[str]) -> None:
         place = self._place(self._own(scope), scope)
         operator = self._random.choice(("=", "=", "=", "+=", "-="))
+        self._stores += 1
         self._add(depth, f"{place} {operator} {self._value(scope, locals)}")
 
     def _own(self, scope: tuple[str, ...]) -> str:
@@ -314,6 +316,7 @@ class RandomKept:
         place = self._place(array, scope[:-1] if random.random() < 0.8 else scope)
         value = self._value(scope, locals)
         old = random.choice((place, place, *locals))
+        self._stores += 1
         kind = random.choice(("sum", "sum", "min", "max"))
         stored = f"{old} + {value}" if kind == "sum" else f"{kind}({old}, {value})"
         self._add(depth, f"{place} = {stored}")
