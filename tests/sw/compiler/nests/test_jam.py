@@ -34,9 +34,9 @@ def f(
 """
 
 
-def nest_of(before: str, bounds: str, term: str, *behind: str) -> Nest:
+def nest_of(before: str, bounds: str, term: str, *behind: str, rows: str = "n") -> Nest:
     """``s`` begins as ``before``, and gets a term for each ``e`` of the inner loop."""
-    lines = ["for k in range(n):", f"    s = {before}", f"    for e in range({bounds}):"]
+    lines = [f"for k in range({rows}):", f"    s = {before}", f"    for e in range({bounds}):"]
     lines += [f"        s += {term}", *(f"    {each}" for each in behind)]
     return read_source(_HEAD + "\n".join(f"    {each}" for each in lines) + "\n", "file.py")
 
@@ -133,7 +133,9 @@ def random_sum(random: Random) -> Nest:
         return store
 
     stores = [behind() for _ in range(random.randint(1, 3))]
-    return nest_of(random.choice(("0.0", element())), "m", term(), *stores)
+    rows = random.choice(("n", "n", "1, n", "o[n]"))
+    columns = random.choice(("m", "m", "1, m", "3"))
+    return nest_of(random.choice(("0.0", element())), columns, term(), *stores, rows=rows)
 
 
 @pytest.mark.parametrize("seed", range(4))
