@@ -142,7 +142,7 @@ def test_of_more_scalars_shape_type_and_a_few_values_are_reported(tmp_path: Path
         }
     }
     page = gnarl("run", CONFIG, graph, "--backend", "model").stdout
-    assert "  y0 = 0, y1 = -1, y2 = -2, y3 = -3, and 97 more\n" in page
+    assert "  y0 = -0, y1 = -1, y2 = -2, y3 = -3, and 97 more\n" in page
 
 
 def test_of_large_tensors_shape_type_and_a_few_values_are_reported(tmp_path: Path) -> None:

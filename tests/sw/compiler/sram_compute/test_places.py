@@ -99,7 +99,7 @@ def test_commands_take_as_long_as_the_compiler_thinks(name: str, sizes: dict[str
         ("row_sums", {"rows": 8, "columns": 32}),
         ("array_sum", {"n": 1024}),
         ("mm", {"rows": 8, "columns": 100, "inner": 8}),
-        ("gauss_elim", {"n": 8}),
+        ("gauss_elim", {"n": 24}),
     ],
 )
 def test_stream_engines_take_as_long_as_the_compiler_thinks(name: str, sizes: dict[str, int]):
