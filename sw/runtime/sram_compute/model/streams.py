@@ -116,7 +116,7 @@ class Streaming:
         found: Accesses | None = None
         columns = _columns(engines.turned)
         if operation["reads"] or stores:
-            index = self._index(operation)
+            index = self._rotated(operation).astype(np.int64)
             (rows, columns_of, banks), enabled, is_bad, lines = self._access(
                 place, operation, own, first_strip, is_there, index
             )
@@ -138,11 +138,11 @@ class Streaming:
                     a = np.where(is_there, a[:, :1], 0).astype(np.uint32)
         if stores:
             return cycles, found
+        if operation["d_is_turned"]:
+            self._turn(operation, a)
+            return cycles, found
         if a is None and operation["a_is_turned"]:
             a = columns
-        if operation["d_is_turned"]:
-            engines.turned[:] = registers[operation["a"]] if a is None else a
-            return cycles, found
         self._compute(operation, a, b, is_there | bool(operation["is_whole"]))
         return cycles, found
 
@@ -168,6 +168,17 @@ class Streaming:
             )
             d[:, part] = np.where(changes[:, part], found, d[:, part])
 
+    def _turn(self, operation: Fields, a: np.ndarray | None) -> None:
+        """Fills the transposers from a stream, word by word from themselves, or from a register."""
+        turned = self._engines.turned
+        if a is not None:
+            turned[:] = a
+        elif operation["a_is_turned"]:
+            for step in range(STRIP):
+                turned[:, step] = _columns(turned)[:, step]
+        else:
+            turned[:] = self._rotated(operation)
+
     def _own(self, near: Fields, place: _Place) -> tuple[np.ndarray, int]:
         """Strips from the first one of all banks to each bank's, [banks, 1]; its number."""
         banks = self._config.banks
@@ -177,9 +188,10 @@ class Streaming:
         first = (stream["base"] + place.z * stream["strides"][2]) % (1 << WORD_BITS)
         return (self._number - first // STRIP) % banks, place.x * banks
 
-    def _index(self, operation: Fields) -> np.ndarray:
-        offset = (_STEPS + operation["offset"]) % STRIP
-        return self._engines.registers[operation["a"]][:, offset].astype(np.int64)
+    def _rotated(self, operation: Fields) -> np.ndarray:
+        """Register a, from the element that step 0 takes."""
+        elements = (_STEPS + operation["offset"]) % STRIP
+        return self._engines.registers[operation["a"]][:, elements]
 
     def _access(
         self,
