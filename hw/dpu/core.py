@@ -99,15 +99,17 @@ class DpuCore(Core):
         control: RunControl,
         lost: list[Signal],
     ) -> None:
-        """Of all trees, a cycle after the results: no later than the run's last cycle."""
+        """Of all trees, a cycle after the results, those of a run's last cycle included."""
         config = self._config
         under_way = Signal(config.layer_end(config.depth))
         m.d.sync += under_way.eq(Mux(flush, 0, Cat(execs, under_way)))
         ends = [config.layer_end(layer) - 1 for layer in range(1, config.depth + 1)]
         for tree in trees:
-            m.d.comb += tree.counts.eq(Cat(under_way[end] & ~flush for end in ends))
+            m.d.comb += tree.counts.eq(Cat(under_way[end] for end in ends))
         amounts = (sum(tree.losses[name] for tree in trees) for name in LOSSES)
-        self.add_totals(m, control, lost, amounts)
+        was_busy = Signal()
+        m.d.sync += was_busy.eq(control.busy & ~self.clear)
+        self.add_totals(m, control, was_busy, lost, amounts)
 
     def _connect_instruction_memory(self, m: Module, fetch: InstructionFetch, busy: Signal) -> None:
         memory = SharedMemory(self.memory_map.window("instructions"))

@@ -92,14 +92,15 @@ class Core(wiring.Component):
         self,
         m: Module,
         control: RunControl,
+        watch: ValueLike,
         totals: Iterable[Signal],
         amounts: Iterable[ValueLike],
     ) -> None:
-        """Each of ``totals`` adds up its amount in the cycles of a run, from 0 on."""
+        """Each of ``totals`` adds up its amount in the cycles of ``watch``, from 0 in each run."""
         for total, amount in zip(totals, amounts, strict=True):
             with m.If(control.begin | self.clear):
                 m.d.sync += total.eq(0)
-            with m.Elif(control.busy):
+            with m.Elif(watch):
                 m.d.sync += total.eq(total + amount)
 
 

@@ -170,7 +170,7 @@ class SramCore(Core):
             exchange.bits_between_tiles,
             exchange.bits_between_banks + bits_of_words,
         )
-        self.add_totals(m, control, totals, amounts)
+        self.add_totals(m, control, control.busy, totals, amounts)
         return m
 
     def _add_banks(

@@ -157,7 +157,7 @@ class TmuCore(Core):
             with m.If(access.disorders[layer]):
                 m.d.comb += faults.faults.fiber.eq(layer * config.streams)
         sums = (access.under_way, Const(config.data_words) - queue.room)
-        self.add_totals(m, control, totals, sums)
+        self.add_totals(m, control, control.busy, totals, sums)
         return m
 
     def _is_in_use(self, access: AccessUnit) -> Any:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,11 @@ from hw.lib.formats import FloatFormat
 from hw.lib.losses import LOSSES
 from sw.golden.words import to_words
 from sw.runtime.dpu.model.interpreter import run
-from sw.runtime.host import HostDriver
+from sw.runtime.host import AcceleratorError, HostDriver
 from tests.support.amaranth_port import AmaranthPort
 from tests.support.dpu_programs import HALT, NOP, Instruction, load, program
 from tests.support.losses import special_words
+from tests.support.parameters import slow_but
 
 CONFIGS = {
     "float": DpuConfig(
@@ -51,9 +54,24 @@ CONFIGS = {
     ),
 }
 
-NAMES = [
-    name if name == "fixed" else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS
-]
+STAGES = {
+    f"pe_{pe}_write_{write}_fault_{fault}": DpuConfig(
+        depth=1,
+        banks=8,
+        registers=8,
+        format="fixed4.0",
+        pe_stages=pe,
+        fetch_stages=2 + pe,
+        write_stages=write,
+        fault_stages=fault,
+        instruction_words=8,
+        data_rows=4,
+    )
+    for pe, write, fault in product((1, 2), (0, 1), (0, 1))
+}
+"""All that a run's end depends on, in the smallest machines."""
+
+SHORTEST = "pe_1_write_0_fault_0"
 
 
 class Machine:
@@ -132,25 +150,70 @@ def overflowing(config: DpuConfig) -> tuple[np.ndarray, np.ndarray]:
     return program(config, [*loads, compute, HALT]), data
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(["fixed", *STAGES], STAGES | CONFIGS))
 def test_the_last_results_count_and_each_run_counts_anew(name: str) -> None:
-    config = CONFIGS[name]
+    config = (STAGES | CONFIGS)[name]
     machine = Machine(config)
-    machine.load(*overflowing(config))
+    stream, data = overflowing(config)
+    machine.load(stream, data)
+    expected = run(config, stream, data).counters
+    assert [expected[name] for name in LOSSES] == [0, config.trees, 0]
     for _ in range(2):
-        counters = machine.run()
-        assert [counters[name] for name in LOSSES] == [0, config.trees, 0]
+        assert machine.run() == expected
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(["fixed", SHORTEST], STAGES | CONFIGS))
 def test_what_a_stopped_run_leaves_under_way_is_not_the_next_ones(name: str) -> None:
-    config = CONFIGS[name]
+    config = (STAGES | CONFIGS)[name]
     machine = Machine(config)
     machine.load(*overflowing(config))
     for cycles in range(config.run_cycles(4 + config.load_latency)):
         machine.driver.start()
-        for _ in range(cycles):
-            machine.port.step()
+        machine.port.step(cycles)
         machine.driver.stop()
         counters = machine.run()
         assert [counters[name] for name in LOSSES] == [0, config.trees, 0]
+
+
+@pytest.mark.parametrize("name", slow_but([SHORTEST], STAGES))
+def test_a_run_that_ends_early_counts_the_results_up_to_its_last_cycle(name: str) -> None:
+    config = STAGES[name]
+    machine = Machine(config)
+    machine.load(*overflowing(config))
+    instructions = 3 + config.load_latency
+    # The second-last instruction issues in this cycle, of cycles from 1 on.
+    issued = config.start_cycles + instructions - 1
+    seen = set()
+    for limit in range(1, config.run_cycles(instructions)):
+        machine.driver.clear()
+        machine.driver.limit(limit)
+        with pytest.raises(AcceleratorError):
+            machine.driver.run(max_cycles=1000)
+        counts = machine.driver.cycles() >= issued + config.layer_end(config.depth)
+        assert machine.driver.counters()["overflow"] == (config.trees if counts else 0)
+        seen.add(counts)
+    assert seen == {False, True}
+
+
+@pytest.mark.parametrize("name", slow_but([SHORTEST], STAGES))
+def test_clear_leaves_no_count_in_whatever_cycle_it_comes(name: str) -> None:
+    config = STAGES[name]
+    machine = Machine(config)
+    machine.load(*overflowing(config))
+    for cycles in range(config.run_cycles(3 + config.load_latency) + 3):
+        machine.driver.start()
+        machine.port.step(cycles)
+        machine.driver.clear()
+        assert not any(machine.driver.counters().values())
+
+
+@pytest.mark.parametrize("name", slow_but([SHORTEST], STAGES))
+def test_a_run_directly_behind_another_counts_anew(name: str) -> None:
+    """A start in each cycle, of which the first behind a run's end begins the next one."""
+    config = STAGES[name]
+    machine = Machine(config)
+    machine.load(*overflowing(config))
+    for _ in range(3 * config.run_cycles(3 + config.load_latency)):
+        machine.driver.start()
+    machine.driver.finish(max_cycles=1000)
+    assert machine.driver.counters()["overflow"] == config.trees
