@@ -6,15 +6,17 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 
 from sw.compiler.nests.dialects.fiber import MergeOp
+from sw.compiler.nests.guard import left_out
 from sw.compiler.nests.operations import ADDRESSES, written_arrays
 from sw.compiler.nests.values import constant_of, is_defined_inside
 
 
 def hoist(module: ModuleOp) -> ModuleOp:
     """Integer arithmetic leaves the loops that it does not depend on; loads of arrays that nothing
-    writes, too, where the loop is sure to run. O(operations x depth)."""
+    writes, too, where the loop is sure to run and no choice has to leave them out.
+    O(operations x depth + choices x operations)."""
     module = module.clone()
-    written = written_arrays(module)
+    written, choices = written_arrays(module), left_out(module)
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp | MergeOp)]
     for loop in reversed(loops):  # inner ones first
         runs = isinstance(loop, scf.ForOp) and _runs(loop)
@@ -22,7 +24,8 @@ def hoist(module: ModuleOp) -> ModuleOp:
         assert block is not None
         for operation in list(loop.body.block.ops):
             is_load = isinstance(operation, memref.LoadOp) and operation.memref not in written
-            if not isinstance(operation, ADDRESSES) and not (is_load and runs):
+            is_done = is_load and runs and operation not in choices
+            if not isinstance(operation, ADDRESSES) and not is_done:
                 continue
             if not any(is_defined_inside(each, loop) for each in operation.operands):
                 operation.detach()

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     StringAttr,
+    UnitAttr,
     f32,
     i1,
     i32,
@@ -52,6 +53,10 @@ PLACE = "place"
 
 STATEMENT = "statement"
 """The attribute of a loop that has its number among the nest's statements."""
+
+MAY_BE_LEFT_OUT = "may_be_left_out"
+"""The attribute of a load that the nest does not do in all cases in which the module does: of one
+side of ``a if c else b``, or the right one of ``and`` and ``or``."""
 
 _TYPES: dict[ScalarType, Attribute] = {FLOAT32: f32, INT32: i32, BOOL: i1}
 
@@ -132,6 +137,8 @@ class _Lowering:
         self._numbers = {id(each): number for number, each in enumerate(statements(nest.body))}
         self._values: dict[str, SSAValue] = {}
         self._locals: dict[str, SSAValue] = {}
+        # Whether the expression may be left out.
+        self._is_side = False
 
     def run(self) -> None:
         assigned = [each for each in statements(self._nest.body) if isinstance(each, Assign)]
@@ -253,19 +260,29 @@ class _Lowering:
                     return self._add(memref.LoadOp.get(self._arrays[name], []), place)
                 return self._integer(self._sizes[name], place)
             case Load(array, indices, place=place):
-                at = self._indices(indices)
-                return self._add(memref.LoadOp.get(self._arrays[array], at), place)
+                load = memref.LoadOp.get(self._arrays[array], self._indices(indices))
+                if self._is_side:
+                    load.attributes[MAY_BE_LEFT_OUT] = UnitAttr()
+                return self._add(load, place)
             case Unary(operator, operand, place):
                 return self._unary(operator, self._expression(operand), operand.type, place)
             case Binary(operator, left, right, place):
-                first, second = self._expression(left), self._expression(right)
+                first = self._expression(left)
+                second = (self._side if operator in _BOOLS else self._expression)(right)
                 return self._binary(operator, first, second, left.type, place)
             case Select(condition, chosen, other, place):
-                values = [self._expression(each) for each in (condition, chosen, other)]
+                values = [self._expression(condition), *map(self._side, (chosen, other))]
                 return self._add(arith.SelectOp(*values), place)
             case Cast(type, operand, place):
                 return self._cast(self._expression(operand), operand.type, type, place)
         raise TypeError(expression)
+
+    def _side(self, expression: Expression) -> SSAValue:
+        """Of an expression that the nest may leave out."""
+        before, self._is_side = self._is_side, True
+        found = self._expression(expression)
+        self._is_side = before
+        return found
 
     def _unary(self, operator: str, value: SSAValue, type: ScalarType, place: Place) -> SSAValue:
         if operator == "-" and type == FLOAT32:

@@ -37,17 +37,8 @@ class CallbackBody:
     def copy(self, operation: Operation) -> None:
         """With what it needs from outside. Raises ``WorkloadError`` for what may have changed since
         it was read."""
-        inside: set[SSAValue] = {result for each in operation.walk() for result in each.results}
-        inside |= {
-            argument
-            for each in operation.walk()
-            for region in each.regions
-            for argument in region.block.args
-        }
-        for each in operation.walk():
-            for operand in each.operands:
-                if operand not in inside:
-                    self._need(operand)
+        for each in _from_outside(operation):
+            self._need(each)
         self._block.add_op(operation.clone(self._values))
 
     def _need(self, value: SSAValue) -> None:
@@ -64,15 +55,33 @@ class CallbackBody:
             return
         owner = value.owner
         assert isinstance(owner, Operation), "a value from outside of all loops"
-        is_load = isinstance(owner, memref.LoadOp) and owner.memref in self._written
-        if is_load or isinstance(owner, GetOp):
-            refuse(place_of(owner), "a value that is read before a loop and used in or behind it")
-        for operand in owner.operands:
+        for each in owner.walk():
+            is_load = isinstance(each, memref.LoadOp) and each.memref in self._written
+            if is_load or isinstance(each, GetOp):
+                refuse(
+                    place_of(each), "a value that is read before a loop and used in or behind it"
+                )
+        for operand in _from_outside(owner):
             self._need(operand)
         made = owner.clone(self._values)
         self._block.add_op(made)
         for old, new in zip(owner.results, made.results, strict=True):
             self._values[old] = new
+
+
+def _from_outside(operation: Operation) -> list[SSAValue]:
+    """What an operation and those in its regions need that none of them gives."""
+    inside: set[SSAValue] = {result for each in operation.walk() for result in each.results}
+    inside |= {
+        argument
+        for each in operation.walk()
+        for region in each.regions
+        for block in region.blocks
+        for argument in block.args
+    }
+    return [
+        operand for each in operation.walk() for operand in each.operands if operand not in inside
+    ]
 
 
 def refuse(place: str, what: str) -> NoReturn:

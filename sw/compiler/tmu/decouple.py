@@ -22,13 +22,14 @@ from sw.compiler.nests.dialects.slc import (
     body_of,
 )
 from sw.compiler.nests.functions import function_of
+from sw.compiler.nests.guard import guard, is_in_array
 from sw.compiler.nests.operations import written_arrays
-from sw.compiler.nests.scf import PLACE, STATEMENT, place_of
+from sw.compiler.nests.scf import MAY_BE_LEFT_OUT, PLACE, STATEMENT, place_of
 from sw.compiler.nests.values import constant_of, integer, source_of
 from sw.compiler.nests.variables import to_variables
 from sw.compiler.tmu.accumulate import Accumulation, accumulations
 from sw.compiler.tmu.callback_body import CallbackBody, refuse
-from sw.compiler.tmu.presence import to_mask
+from sw.compiler.tmu.presence import is_read_where_present, to_mask
 from sw.compiler.tmu.separate_loads import separate_loads
 from sw.compiler.tmu.share_streams import share_streams
 
@@ -47,7 +48,8 @@ def decouple(module: ModuleOp) -> ModuleOp:
     A loop is traversed by the access unit if its bounds are constants or streams of loops around
     it; of the loops of a body, the one over merged fibers, or else the first that reads an array. A
     load becomes a stream if nothing writes its array and its indices are streams, inside of a merge
-    of one fiber. All else goes to callbacks, in the program's order. O(operations).
+    of one fiber; one that the nest may leave out, if it cannot fail. All else goes to callbacks,
+    in the program's order. O(operations + choices x operations).
 
     Where no loop can be traversed, all is one callback, of the one iteration of a loop around it.
 
@@ -55,7 +57,7 @@ def decouple(module: ModuleOp) -> ModuleOp:
     its own loop loads, or a callback needs a value that an earlier one has read: it may have
     changed since.
     """
-    module = separate_loads(to_variables(module))
+    module = separate_loads(_guard(to_variables(module)))
     function = function_of(module)
     written = written_arrays(function)
     masks: dict[fiber.MergeOp, SSAValue] = {}
@@ -73,6 +75,20 @@ def decouple(module: ModuleOp) -> ModuleOp:
     module = ModuleOp([found])
     share_streams(module)
     return module
+
+
+def _guard(module: ModuleOp) -> ModuleOp:
+    """Branches around loads that the nest may leave out and that may fail, for callbacks."""
+    written = written_arrays(function_of(module))
+
+    def is_safe(choice: Operation, load: memref.LoadOp) -> bool:
+        return (
+            MAY_BE_LEFT_OUT not in load.attributes
+            or is_in_array(load, absent_is_zero=True)
+            or is_read_where_present(choice, load, written)
+        )
+
+    return guard(module, is_safe)
 
 
 @dataclass

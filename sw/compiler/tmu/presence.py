@@ -6,7 +6,7 @@ their next larger coordinates: nothing may come of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NoReturn
 
 from xdsl.dialects import arith, memref, scf
@@ -76,6 +76,21 @@ def _absent_as_zero(presence: _Presence) -> list[SSAValue]:
     return found
 
 
+def is_read_where_present(
+    choice: Operation, load: memref.LoadOp, written: Collection[SSAValue]
+) -> bool:
+    """Whether a choice right inside of a union has ``load``, which becomes a stream, where the
+    fiber at whose position it is has the coordinate: elsewhere, the stream reads nothing."""
+    loop = choice.parent_op()
+    if not isinstance(loop, MergeOp) or not loop.is_union:
+        return False
+    if not isinstance(choice, arith.SelectOp) or choice.lhs is not load.res:
+        return False
+    presence = _Presence(loop, written)
+    fiber, when = presence.fiber_of(load), presence.when(choice.cond)
+    return fiber is not None and when is not None and presence.having(fiber) <= when
+
+
 class _Presence:
     """``every``: masks that a coordinate of the union may have."""
 
@@ -125,6 +140,23 @@ class _Presence:
                 return left | right if isinstance(value.owner, arith.OrIOp) else left ^ right
         return None
 
+    def may_be(self, value: SSAValue, truth: bool) -> Masks:
+        """The masks with which an i1 may be ``truth``."""
+        when = self.when(value)
+        if when is not None:
+            return when if truth else self.every - when
+        owner = value.owner
+        if isinstance(owner, arith.AndIOp | arith.OrIOp):
+            left, right = (self.may_be(each, truth) for each in owner.operands)
+            return left & right if isinstance(owner, arith.AndIOp) == truth else left | right
+        if isinstance(owner, scf.IfOp):
+            then, otherwise = (self.may_be(each, truth) for each in _sides(owner, value))
+            condition = owner.cond
+            return (then & self.may_be(condition, True)) | (
+                otherwise & self.may_be(condition, False)
+            )
+        return self.every
+
     def meant(self, value: SSAValue) -> Masks:
         """The masks with which a value is what the nest means."""
         value = source_of(value)
@@ -136,22 +168,21 @@ class _Presence:
         assert isinstance(owner, Operation)
         if not is_inside(owner, self.loop):
             return self.every
-        if isinstance(owner, arith.SelectOp):
-            when = self.when(owner.cond)
-            if when is not None:
-                return (when & self.meant(owner.lhs)) | (self.meant(owner.rhs) - when)
-        if isinstance(owner, arith.AndIOp):
-            # The right side of a conjunction need not be meant where the left one is false.
-            when = self.when(owner.lhs)
-            if when is not None:
-                return self.meant(owner.lhs) & (self.meant(owner.rhs) | (self.every - when))
-        if isinstance(owner, arith.OrIOp):
-            when = self.when(owner.lhs)
-            if when is not None:
-                return self.meant(owner.lhs) & (self.meant(owner.rhs) | when)
+        if isinstance(owner, arith.SelectOp | scf.IfOp):
+            sides = _sides(owner, value)
+            return self._meant_beside(owner.cond, {True: sides[0], False: sides[1]})
+        if isinstance(owner, arith.AndIOp | arith.OrIOp) and value.type == i1:
+            return self._meant_beside(owner.lhs, {isinstance(owner, arith.AndIOp): owner.rhs})
         found = self.every
         for operand in owner.operands:
             found &= self.meant(operand)
+        return found
+
+    def _meant_beside(self, condition: SSAValue, sides: Mapping[bool, SSAValue]) -> Masks:
+        """Where the condition is meant, and each side that it may choose."""
+        found = self.meant(condition)
+        for truth, side in sides.items():
+            found &= self.meant(side) | (self.every - self.may_be(condition, truth))
         return found
 
     def check(self) -> None:
@@ -164,8 +195,8 @@ class _Presence:
                 when = self.when(operation.cond)
                 if when is None:
                     self._require([operation.cond], masks, operation)
-                paths = (masks, masks) if when is None else (masks & when, masks - when)
-                for region, path in zip(operation.regions, paths, strict=True):
+                for region, truth in zip(operation.regions, (True, False), strict=True):
+                    path = masks & self.may_be(operation.cond, truth)
                     if region.blocks and path:
                         self._check(region.block.ops, path)
                 continue
@@ -176,9 +207,17 @@ class _Presence:
                 self._check(region.block.ops, masks)
 
     def _is_stream(self, load: memref.LoadOp) -> bool:
-        """Whether it is at a position, so that nothing is read where there is none."""
+        """Whether it is at a position, so that nothing is read where there is none; in a branch,
+        the first element."""
         at_positions = all(source_of(index) in self._positions for index in load.indices)
-        return at_positions or self.fiber_of(load) is not None
+        return at_positions or not self._is_in_branch(load) and self.fiber_of(load) is not None
+
+    def _is_in_branch(self, operation: Operation) -> bool:
+        around = operation.parent_op()
+        while around is not self.loop and not isinstance(around, scf.IfOp):
+            assert around is not None
+            around = around.parent_op()
+        return around is not self.loop
 
     def _require(self, values: Iterable[SSAValue], masks: Masks, operation: Operation) -> None:
         for value in values:
@@ -188,6 +227,16 @@ class _Presence:
                     "comes of the position of a fiber that may lack the coordinate: must be for "
                     "coordinates alone that it has",
                 )
+
+
+def _sides(choice: arith.SelectOp | scf.IfOp, value: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """What a choice's result is where its condition is true, and where not."""
+    if isinstance(choice, arith.SelectOp):
+        return choice.lhs, choice.rhs
+    place = [each is value for each in choice.results].index(True)
+    yields = [region.block.last_op for region in choice.regions]
+    then, otherwise = (each.operands[place] for each in yields if each is not None)
+    return then, otherwise
 
 
 class _Conditions:

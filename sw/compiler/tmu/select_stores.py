@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from sw.compiler.nests.dialects.fiber import MergeOp
+from sw.compiler.nests.guard import is_in_array
 from sw.compiler.nests.operations import PURE
 from sw.compiler.nests.scf import PLACE, place_of
 from sw.compiler.nests.values import source_of
@@ -18,7 +19,8 @@ def select_stores(module: ModuleOp) -> ModuleOp:
     """An ``scf.if`` both of whose branches write the same words in the same order writes what
     ``arith.select`` chooses, where nothing else that they do can fail. O(operations squared).
 
-    Loads at a position of a merged fiber cannot: where it is none, nothing is read.
+    Loads at positions of merged fibers cannot, if their arrays are as long as the coordinates:
+    where there is no position, nothing is read.
     """
     module = module.clone()
     # Inner ones first.
@@ -69,7 +71,9 @@ def _convert(choice: scf.IfOp) -> None:
 def _is_harmless(operation: Operation, written: set[SSAValue]) -> bool:
     """Whether it may be done for a branch that is not chosen, before what the branches write."""
     if isinstance(operation, memref.LoadOp):
-        return operation.memref not in written and all(map(_is_position, operation.indices))
+        is_read = operation.memref not in written
+        at_positions = all(map(_is_position, operation.indices))
+        return is_read and at_positions and is_in_array(operation, absent_is_zero=True)
     return isinstance(operation, PURE)
 
 

@@ -11,7 +11,6 @@ from hw.lib.errors import CapacityError
 from hw.lib.execute_isa import Instruction
 from sw.compiler.nests.coupled.blocks import block_loops
 from sw.compiler.nests.coupled.code import coupled_code
-from sw.compiler.nests.coupled.guard import guard
 from sw.compiler.nests.coupled.interchange import interchange
 from sw.compiler.nests.coupled.jam import jam
 from sw.compiler.nests.coupled.keep_results import keep_results
@@ -25,6 +24,7 @@ from sw.compiler.nests.execute.linearize import linearize
 from sw.compiler.nests.execute.simplify import simplify
 from sw.compiler.nests.execute.unroll import SHARES, unroll_counted, unroll_open
 from sw.compiler.nests.functions import ModulePass, arrays_of, function_of
+from sw.compiler.nests.guard import guard
 from sw.compiler.nests.hoist import hoist
 from sw.compiler.nests.unit import Unit
 from sw.compiler.nests.variables import to_variables
