@@ -195,7 +195,16 @@ class Expressions:
         where, condition = self._random.choice(
             ((f"{name} - 2", f"{name} > 1"), (f"{name} + 5", f"{name} < {longest} - 5"))
         )
-        return f"({array.name}[{where}] if {condition} else {self.typed(type, scope, 0)})"
+        element = f"{array.name}[{where}]"
+        places = [each for each in PLACES if each.dimensions == (each.holds,) == (counter.extent,)]
+        if places and self.often(0.3):
+            element = f"{array.name}[{self._random.choice(places).name}[{where}]]"
+        other = self.typed(type, scope, 0)
+        if self.often(0.3):
+            return f"({other} if not ({condition}) else {element})"
+        if self.often(0.3):
+            condition = f"{condition} and {element} > {self._literal(type)}"
+        return f"({element} if {condition} else {other})"
 
     # Places
 
