@@ -11,6 +11,7 @@ from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.golden.loops import GoldenLoops
 from sw.program.tensor_spec import Array
+from sw.runtime.device import Device
 from sw.runtime.tmu.image import Operands, image, outputs, result_rows
 from sw.runtime.tmu.model import machine
 from sw.workloads.loops.workload import LoopWorkload
@@ -37,12 +38,24 @@ def run_tmu(workload: LoopWorkload, config: TmuConfig, **options: object) -> dic
 def check_tmu(workload: LoopWorkload, config: TmuConfig, **options: object) -> None:
     """As ``run_tmu``; and where additions are in the source's order, or exact in any, results have
     the golden model's bits for the whole nest."""
-    values = run_tmu(workload, config, **options)
+    _check_meaning(workload, run_tmu(workload, config, **options), options)
+
+
+def check_device(device: Device, workload: LoopWorkload, **options: object) -> None:
+    """As ``check_tmu``, of a run on a device."""
+    result = device.run(device.compile(workload, **options), workload.inputs)
+    assert device.verify(result).bit_exact
+    _check_meaning(workload, result.outputs, options)
+
+
+def _check_meaning(
+    workload: LoopWorkload, found: Mapping[str, Array], options: Mapping[str, object]
+) -> None:
     wanted = GoldenLoops(workload.nest).run(workload.binding)
     with np.errstate(invalid="ignore"):  # signalling NaNs
         largest = max((np.abs(each).max(initial=0) for each in wanted.values()), default=0)
     if options.get("reassociate") is False or largest < EXACT:
-        check_same(wanted, values, f"the source's order, {options}")
+        check_same(wanted, found, f"the source's order, {options}")
 
 
 def check_same(wanted: Mapping[str, Array], found: Mapping[str, Array], text: str) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sw.golden.loops import GoldenLoops
+from tests.support.errors import noted
 from tests.support.loop_interpreter import interpret
 from tests.support.random_texts.drawn import draw
 
@@ -40,8 +41,5 @@ def test_random_texts(seed: int):
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_many_random_texts(first: int):
     for seed in range(first, first + TOGETHER):
-        try:
+        with noted(f"{seed=}"):
             check_seed(seed)
-        except Exception as error:
-            error.add_note(f"{seed=}")
-            raise

@@ -16,6 +16,7 @@ from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.dependent_runs import check_tmu
+from tests.support.errors import noted
 
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
@@ -147,8 +148,5 @@ def test_random_sums(seed: int):
 @pytest.mark.parametrize("first", range(0, 2000, 50))
 def test_many_random_sums(first: int):
     for seed in range(first, first + 50):
-        try:
+        with noted(f"{seed=}"):
             check_run(random_sum(Random(seed)), seed)
-        except Exception as error:
-            error.add_note(f"{seed=}")
-            raise

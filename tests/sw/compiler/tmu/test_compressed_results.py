@@ -12,18 +12,19 @@ from hypothesis import strategies as st
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import LEVELS, compile
+from sw.compiler.tmu.compile import compile
 from sw.program.program import Program
 from sw.runtime.tmu.image import Operands, image, outputs, result_rows
 from sw.runtime.tmu.model import machine
 from sw.workloads.loops.tensor_expression import expression_workload
 from sw.workloads.tensor.tensor import Tensor
+from tests.support.tmu_manners import MANNERS
 
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 CONFIG = TmuConfig(lanes=2, stream_words=64)
 SIDE = 5
-PROGRAMS: list[dict[str, Any]] = [*({"opt": opt} for opt in LEVELS), {"coupled": True}]
+PROGRAMS = [*MANNERS.values()]
 
 VECTORS = (
     "X(i)=B(i)*C(i) -f=X:s -f=B:s -f=C:s",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from xdsl.dialects import scf
 
@@ -11,16 +9,13 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.nests.dialects.slc import MemStrOp
 from sw.compiler.nests.hoist import hoist
 from sw.compiler.nests.scf import to_scf
-from sw.compiler.tmu.compile import LEVELS
 from sw.compiler.tmu.decouple import decouple
 from sw.workloads.loops.python_source import read_source
 from tests.support.dependent_runs import check_tmu
 from tests.support.left_out_nests import BODIES, MERGES, left_out
+from tests.support.tmu_manners import MANNERS
 
 CONFIG = TmuConfig(lanes=4, memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11)
-MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
-MANNERS["coupled"] = {"coupled": True}
-
 COMMON = {
     ("below", "level 0"),
     ("below, written", "level 4"),

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.merge_loops import merge_loops
-from sw.compiler.tmu.compile import LEVELS
 from sw.compiler.tmu.optimise import optimise
 from sw.compiler.tmu.text import from_text
 from sw.workloads.loops.operations import sparse_matrices, sparse_vectors
 from sw.workloads.loops.python_source import read_source
 from tests.support.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors
+from tests.support.tmu_manners import MANNERS
 from tests.support.tmu_programs import Run, check
 
 CONFIG = TmuConfig(lanes=2, stream_words=64)
@@ -70,7 +70,7 @@ DENSE_ROWS = nest(
 )
 
 
-PROGRAMS: list[dict[str, Any]] = [*({"opt": opt} for opt in LEVELS), {"coupled": True}]
+PROGRAMS = [*MANNERS.values()]
 
 
 def check_vectors(

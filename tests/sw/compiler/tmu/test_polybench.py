@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
 from tests.support.dependent_runs import run_tmu
 from tests.support.polybench.nests import TEXTS
 from tests.support.polybench.run import compiled, results, workload
+from tests.support.tmu_manners import MANNERS
 
 CONFIG = TmuConfig(lanes=4)
-MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
-MANNERS["coupled"] = {"coupled": True}
-
 MOST_ERROR = 1e-6
 """Of the largest element: sums by lanes are rounded elsewhere."""
 

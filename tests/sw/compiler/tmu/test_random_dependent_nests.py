@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import pytest
 
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.dependent_runs import check_tmu
+from tests.support.errors import noted
 from tests.support.random_dependent_nests import RandomDependentNest, random_values
-
-MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
-MANNERS["coupled"] = {"coupled": True}
+from tests.support.tmu_manners import MANNERS
 
 COUNT, TOGETHER = 2000, 50
 """Seeds that ``make test-all`` runs in each manner, and how many are one test."""
@@ -41,8 +38,5 @@ def test_dependent_nests(seed: int):
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_many_dependent_nests(first: int, manner: str):
     for seed in range(first, first + TOGETHER):
-        try:
+        with noted(f"{seed=} {manner=}"):
             check_seed(seed, manner)
-        except Exception as error:
-            error.add_note(f"{seed=} {manner=}")
-            raise

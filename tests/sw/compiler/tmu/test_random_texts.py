@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
 from tests.support.dependent_runs import check_tmu
+from tests.support.errors import noted
 from tests.support.random_texts.drawn import draw
-
-MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
-MANNERS["coupled"] = {"coupled": True}
+from tests.support.tmu_manners import MANNERS
 
 COUNT, TOGETHER = 1000, 25
 """Seeds that ``make test-all`` runs in each manner, and how many are one test."""
@@ -53,8 +49,5 @@ def test_random_texts_coupled(seed: int):
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_many_random_texts(first: int, manner: str):
     for seed in range(first, first + TOGETHER):
-        try:
+        with noted(f"{seed=} {manner=}"):
             check_seed(seed, manner)
-        except Exception as error:
-            error.add_note(f"{seed=} {manner=}")
-            raise

@@ -16,6 +16,7 @@ from sw.program.tensor_spec import Array
 from sw.runtime.device import Device
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.workload import LoopWorkload
+from tests.support.errors import noted
 from tests.support.kept_elements import BODIES, RandomKept, nest_of, values
 
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
@@ -135,11 +136,8 @@ def test_many_random_nests(model: Device, first: int, place: str):
     type = "int8" if place == "memory" else "int32"
     for seed in range(first, first + TOGETHER):
         body, given = random_nest(seed, type)
-        try:
+        with noted(f"{seed=} {place=}\n{body}"):
             if place == "graphs":
                 check_graphs(body, given)
             else:
                 check_place(model, body, given, place, type)
-        except Exception as error:
-            error.add_note(f"{seed=} {place=}\n{body}")
-            raise

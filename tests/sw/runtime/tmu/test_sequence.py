@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import LEVELS, compile
+from sw.compiler.tmu.compile import compile
 from sw.compiler.tmu.interpreting.interpret import interpret
 from sw.compiler.tmu.record import read_dump
 from sw.golden.loops import GoldenLoops
@@ -21,6 +21,7 @@ from sw.workloads.loops.binding import bind
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.commands import gnarl
+from tests.support.tmu_manners import MANNERS
 
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
@@ -74,7 +75,7 @@ def golden(made: LoopWorkload) -> dict[str, np.ndarray]:
 @given(
     st.integers(0, 99),
     st.integers(1, 20),
-    st.sampled_from([{"coupled": True}, *({"opt": level} for level in LEVELS)]),
+    st.sampled_from([*MANNERS.values()]),
 )
 def test_all_levels(seed: int, dim: int, options: dict[str, int]):
     made = workload(seed, dim)
