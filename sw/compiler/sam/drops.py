@@ -42,8 +42,8 @@ def drops_by(graph: Graph, table: StreamTable, drop: Block, inner: Block | None)
     if inner is None:
         return False
     written, seen = graph.drivers[inner.name, "crd"], graph.drivers[drop.name, "inner"]
-    (one, other) = (table.loops[edge.source, edge.output] for edge in (written, seen))
-    return one[-1].origin == other[-1].origin
+    one, other = (table.loops[edge.source, edge.output][-1] for edge in (written, seen))
+    return one.origin == other.origin
 
 
 def is_dropped(graph: Graph, writer: Block) -> bool:

@@ -26,8 +26,8 @@ from sw.runtime.sram_compute.model.strip_times import Times
 _STEPS = np.arange(STRIP)
 
 _EMPTY_STREAM: dict[str, Any] = {
-    **{"base": 0, "strides": (0, 0, 0), "is_transposed": 0},
-    **{"is_indirect": 0, "row": 0, "scale": 0, "length": 0},
+    **dict.fromkeys(("base", "is_transposed", "is_indirect", "row", "scale", "length"), 0),
+    "strides": (0, 0, 0),
 }
 
 
