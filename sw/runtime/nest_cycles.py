@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
 
 from sw.workloads.loops.nest import (
     AugmentedStore,
@@ -16,7 +13,7 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.parts import nodes
 
 _START = 1 << 16
 """Cycles of programs that have next to nothing to do, and of caches that are written back."""
@@ -41,17 +38,6 @@ def most_cycles(nest: Nest, iterations: int, latency: int, line_cycles: int) -> 
 @cache
 def _counts(nest: Nest) -> tuple[int, int]:
     """Statements and operations of the nest's source, and accesses to arrays among them."""
-    found = [part for part in _walk(nest.body) if not isinstance(part, Constant | Variable)]
+    found = [part for part in nodes(nest.body) if not isinstance(part, Constant | Variable)]
     accesses = sum(isinstance(part, Load | Store | Fiber) for part in found)
     return len(found), accesses + 2 * sum(isinstance(part, AugmentedStore) for part in found)
-
-
-def _walk(part: Any) -> Iterator[Any]:
-    if isinstance(part, tuple):
-        for each in part:
-            yield from _walk(each)
-    elif is_dataclass(part) and not isinstance(part, ScalarType):
-        yield part
-        for field in fields(part):
-            if field.compare:
-                yield from _walk(getattr(part, field.name))

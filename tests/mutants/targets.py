@@ -158,7 +158,9 @@ GROUPS = (
         "compiler",
         ("sw/compiler/nests",),
         whole=(
+            "tests/sw/compiler/tmu/test_filecheck.py",
             "tests/sw/compiler/tmu/test_coupled.py",
+            "tests/sw/compiler/tmu/test_toggles.py",
             "tests/sw/runtime/sram_compute/test_core_nests.py",
             "tests/sw/runtime/sram_compute/test_near_nests.py",
         ),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
-from sw.compiler.sram_compute.tdfg.statements import nodes
 from sw.workloads.loops.nest import (
     Array,
     Assign,
@@ -18,6 +17,7 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
+from sw.workloads.loops.parts import nodes
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,9 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
-from sw.workloads.loops.sequence import nodes
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
 _LOOP = "a loop must be as for (int i = 0; i < n; i++)"

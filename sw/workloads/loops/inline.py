@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
 from hw.lib.errors import WorkloadError
@@ -21,10 +20,10 @@ from sw.workloads.loops.nest import (
     Statement,
     Variable,
 )
+from sw.workloads.loops.parts import nodes, with_parts
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.printer import print_expression
 from sw.workloads.loops.scalar_type import INT32, ScalarType
-from sw.workloads.loops.sequence import nodes
 
 Argument: TypeAlias = Expression | Array
 
@@ -162,16 +161,9 @@ def _inlined(node: Any, names: Mapping[str, Any], caller: Place) -> Any:
             return node.called_at(caller)
         case Variable(name) if not isinstance(names.get(name, name), str):
             return names[name]
-        case tuple():
-            return tuple(_inlined(each, names, caller) for each in node)
         case str() if type(node) is str:  # and not an operator
             return names.get(node, node)
-    if is_dataclass(node) and not isinstance(node, type | ScalarType):
-        changed = {
-            each.name: _inlined(getattr(node, each.name), names, caller) for each in fields(node)
-        }
-        return _folded(replace(node, **changed))
-    return node
+    return _folded(with_parts(node, lambda part: _inlined(part, names, caller)))
 
 
 def _folded(node: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sw.workloads.loops.binding import dimension
@@ -21,8 +21,9 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
+from sw.workloads.loops.parts import with_parts
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
+from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 
 def sum_by_lanes(
@@ -183,17 +184,7 @@ def _with(node: Any, variable: str, index: Expression, names: Mapping[str, str])
         if node.name == variable:
             return index
         return replace(node, name=names.get(node.name, node.name))
-    if isinstance(node, tuple):
-        return tuple(_with(each, variable, index, names) for each in node)
-    if is_dataclass(node) and not isinstance(node, type | Place | ScalarType):
-        made = replace(
-            node,
-            **{
-                each.name: _with(getattr(node, each.name), variable, index, names)
-                for each in fields(node)
-            },
-        )
-        if isinstance(made, Assign):
-            return replace(made, name=names.get(made.name, made.name))
-        return made
-    return node
+    made = with_parts(node, lambda part: _with(part, variable, index, names))
+    if isinstance(made, Assign):
+        return replace(made, name=names.get(made.name, made.name))
+    return made

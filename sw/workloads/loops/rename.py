@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from sw.workloads.loops.place import Place
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.parts import with_parts
 
 NodeT = TypeVar("NodeT")
 
@@ -17,13 +15,7 @@ def renamed(node: NodeT, names: Mapping[str, str]) -> NodeT:
     return _renamed(node, names)
 
 
-def _renamed(node: Any, names: Mapping[str, str]) -> Any:
-    if type(node) is str:  # and not an operator
-        return names.get(node, node)
-    if isinstance(node, tuple):
-        return tuple(_renamed(each, names) for each in node)
-    if is_dataclass(node) and not isinstance(node, type | Place | ScalarType):
-        return replace(
-            node, **{each.name: _renamed(getattr(node, each.name), names) for each in fields(node)}
-        )
-    return node
+def _renamed(part: Any, names: Mapping[str, str]) -> Any:
+    if type(part) is str:  # and not an operator
+        return names.get(part, part)
+    return with_parts(part, lambda each: _renamed(each, names))

@@ -3,8 +3,8 @@ for Modern Architectures*, section 2.4.2, loop distribution; Ember, section VI.B
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 from sw.workloads.loops.nest import (
@@ -24,7 +24,7 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.parts import nodes
 
 Body = tuple[Statement, ...]
 
@@ -151,17 +151,6 @@ def _read(body: Any) -> set[str]:
 
 def _written(body: Any) -> set[str]:
     return {each.array for each in nodes(body) if isinstance(each, Store | AugmentedStore)}
-
-
-def nodes(node: Any) -> Iterator[Any]:
-    """A node of a nest, or several, and all below them."""
-    if is_dataclass(node) and not isinstance(node, Place):
-        yield node
-        for each in fields(node):
-            yield from nodes(getattr(node, each.name))
-    elif isinstance(node, tuple | list):
-        for part in node:
-            yield from nodes(part)
 
 
 def _carried(first: Body, second: Body) -> set[str]:

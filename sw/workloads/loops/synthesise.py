@@ -8,8 +8,9 @@ import numpy as np
 
 from sw.workloads.loops.binding import dimension, open_sizes, sizes_of
 from sw.workloads.loops.nest import Load, Nest, Scalar
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.scalar_type import ScalarType
-from sw.workloads.loops.sequence import begun, nodes
+from sw.workloads.loops.sequence import begun
 from sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16

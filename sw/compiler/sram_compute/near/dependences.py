@@ -14,8 +14,9 @@ from sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
 from sw.compiler.sram_compute.near.sums import summed_loops
 from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.dependences import used_behind
-from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, nodes, reject
+from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
 from sw.workloads.loops.nest import Expression, For
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.place import Place
 
 

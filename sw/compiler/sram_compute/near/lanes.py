@@ -14,7 +14,7 @@ from sw.compiler.sram_compute.near.recurrences import Recurrence
 from sw.compiler.sram_compute.near.streams import Loop, Placed, Stream, Streams
 from sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
 from sw.compiler.sram_compute.near.sums import add, sum_operation
-from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, nodes, reject
+from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
 from sw.workloads.loops.lane_sums import sum_by_lanes
 from sw.workloads.loops.nest import (
     Assign,
@@ -28,6 +28,7 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 ONCE = Loop("", 0, 1, 1)

@@ -25,10 +25,10 @@ from sw.compiler.sram_compute.tdfg.statements import (
     Reduction,
     Stored,
     flatten,
-    nodes,
     reject,
 )
 from sw.workloads.loops.nest import For, Load, Statement, Variable
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.scalar_type import FLOAT32
 
 _MOST_COUNT = (1 << COUNT_BITS) - 1 - STRIP

@@ -17,8 +17,9 @@ from sw.compiler.sram_compute.near.strips import (
     StripProgram,
 )
 from sw.compiler.sram_compute.tdfg.affine import affine_of
-from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, nodes, reject
+from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
 from sw.workloads.loops.nest import Constant, For, Load
+from sw.workloads.loops.parts import nodes
 
 
 class SumAlongY:

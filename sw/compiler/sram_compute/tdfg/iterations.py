@@ -17,8 +17,9 @@ from sw.compiler.sram_compute.tdfg.affine import (
     at,
     number,
 )
-from sw.compiler.sram_compute.tdfg.statements import Reduction, nodes, reject
+from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
 from sw.workloads.loops.nest import Expression, For, Load, Nest
+from sw.workloads.loops.parts import nodes
 
 
 @dataclass(frozen=True)

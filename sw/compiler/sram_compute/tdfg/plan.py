@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
 from sw.compiler.sram_compute.tdfg.interchange import interchanged
-from sw.compiler.sram_compute.tdfg.statements import NotTensor, nodes
+from sw.compiler.sram_compute.tdfg.statements import NotTensor
 from sw.compiler.sram_compute.tdfg.unroll import Options, unroll
 from sw.workloads.loops.nest import (
     AugmentedStore,
@@ -19,6 +19,7 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
+from sw.workloads.loops.parts import nodes
 
 
 @dataclass(frozen=True)

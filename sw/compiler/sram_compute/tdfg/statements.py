@@ -7,7 +7,7 @@ each value an expression of loads. Source: Infinity Stream, section 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn, TypeAlias
 
 from sw.workloads.loops.nest import (
@@ -28,6 +28,7 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import INT32, ScalarType
 
@@ -323,17 +324,6 @@ def _shares_an_index(loop: For) -> bool:
 
 def _is_variable(node: Any) -> bool:
     return isinstance(node, Variable)
-
-
-def nodes(node: Any) -> Any:
-    """A node and all below it."""
-    if isinstance(node, tuple):
-        for each in node:
-            yield from nodes(each)
-    elif is_dataclass(node) and not isinstance(node, Place | ScalarType):
-        yield node
-        for each in fields(node):
-            yield from nodes(getattr(node, each.name))
 
 
 def _mapped(node: Any, function: Any) -> Any:

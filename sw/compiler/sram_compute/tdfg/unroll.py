@@ -40,7 +40,6 @@ from sw.compiler.sram_compute.tdfg.statements import (
     Reduction,
     Stored,
     flatten,
-    nodes,
     reject,
 )
 from sw.workloads.loops.nest import (
@@ -56,6 +55,7 @@ from sw.workloads.loops.nest import (
     Unary,
     Variable,
 )
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import FLOAT32
 

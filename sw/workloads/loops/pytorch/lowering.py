@@ -42,11 +42,10 @@ def file_workload(path: str | Path) -> LoopWorkload:
 def _workload(graph: Exported) -> LoopWorkload:
     parameters = Parameters(graph)
     place, results = _Lowering(graph, parameters).run()
-    nest_name = "".join(each if each.isalnum() and each.isascii() else "_" for each in graph.name)
     declared = parameters.arrays
     order = [*(each for each in declared if each not in results), *results]
     arrays = tuple(declared[name] for name in order)
-    nest = Nest(parameters.name(nest_name), (), arrays, parameters.body, place)
+    nest = Nest(parameters.name(graph.name), (), arrays, parameters.body, place)
     verify(nest)
     inputs: dict[str, np.ndarray] = parameters.data
     return LoopWorkload(

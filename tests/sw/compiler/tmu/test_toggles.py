@@ -52,6 +52,7 @@ ONE_AT_ONCE = "must be in a slc.for that steps over one iteration at once"
         (toggle(argument="%v: vector<4xi32>"), "", False, WORD),
         (toggle(aligned=True), "", False, ROW),
         (toggle(aligned=True, argument="%v: vector<4xf32>"), "", False, ROW),
+        (toggle(aligned=True, argument="%v: memref<4xi32>"), "", False, ROW),
         (toggle(aligned=True, argument="%v: vector<4xi32>, %w: i32"), "", False, ROW),
         ("", toggle(), True, ONE_AT_ONCE),
         ("", toggle(), False, "must be of a stream of the loop around it"),

@@ -9,11 +9,17 @@ import pytest
 from sw.workloads.loops import c_source
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.python_text import PythonText
 from sw.workloads.loops.source_places import places_of, with_places
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 NAMES = sorted(path.name for path in EXAMPLES.glob("*.c"))
+
+
+def test_what_has_no_place_is_where_the_file_begins():
+    text = PythonText("x = 1\ny = 2\n", "file.py")
+    assert str(text.place(text.tree)) == "file.py:1:1"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -83,6 +83,13 @@ def test_knowledge_graphs() -> None:
     assert named_workload("knowledge_graph_l1:biokg").inputs["entity"].shape == (2048, 512)
 
 
+def test_vectors() -> None:
+    for shape, length, entries in (("tiny", 40, 16), ("p10", 16384, 1638)):
+        found = named_workload(f"vector_sum:{shape}")
+        assert found.binding.sizes["length"] == length
+        assert len(found.inputs["left"]) == len(found.inputs["right_values"]) == entries
+
+
 def test_the_same_matrix_by_rows_and_by_coordinates() -> None:
     rows, coordinates = named_workload("spmm:tiny"), named_workload("spmm_coo:tiny")
     found = [GoldenLoops(each.nest).run(each.binding)["out"] for each in (rows, coordinates)]
