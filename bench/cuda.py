@@ -11,7 +11,7 @@ import click
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.cuda_parts import bits, emulation, end_to_end, kernels, page, scale, tuning
+from bench.cuda_parts import bits, emulation, end_to_end, kernels, launches, page, scale, tuning
 from bench.cuda_parts.models import MODELS_OPTION, names
 from bench.lib.command import Benchmark
 
@@ -37,6 +37,7 @@ main = Benchmark(
     "cuda",
     {
         "tuning": tuning,
+        "launches": launches,
         "kernels": kernels,
         "bits": bits,
         "scale": scale,
@@ -101,6 +102,7 @@ main = Benchmark(
 
     \b
     tuning      time to tune each model, with --tune or --quick-tune
+    launches    times of 1 to 2048 samples with caches cold, code warm, all warm
     kernels     times against uniform schedules, PyTorch, TorchRec, other tuning and mapping, and
                 the bound of memory and L2 cache
     bits        the emulation against the GPU, for every template, type and pooling

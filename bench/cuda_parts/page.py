@@ -12,6 +12,14 @@ _ALIKE = (
 )
 
 INTROS = {
+    "launches": Intro(
+        "What a launch costs",
+        "Microseconds of one kernel by CUDA events, medians of batches of so many samples. "
+        "*Cold*: caches emptied after inputs arrived; *code warm*: emptied, then the kernel pools "
+        "one other sample first; *all warm*: after the same batch. *Bound* as below; *of memory "
+        "alone*: without the part that the L2 cache sets. The second table has the line through "
+        "each model's times with the least relative errors.",
+    ),
     "kernels": Intro(
         "Times on a GPU",
         f"Time of the embedding layer's kernels by CUDA events. {_ALIKE} Each contender takes "

@@ -60,7 +60,7 @@ def values_of(path: str) -> dict[str, Any]:
 def test_without_a_gpu_the_emulation_is_measured(bench: Run):
     done = bench("--models", "A", "-o", "build/bench")
     assert done.exit_code == 0, done.output
-    for part in ("kernels", "bits", "scale", "end_to_end"):
+    for part in ("launches", "kernels", "bits", "scale", "end_to_end"):
         assert f"cuda.{part}: left out: this machine has no CUDA driver" in done.stderr
         assert not Path(f"build/bench/cuda_{part}.json").exists()
     assert "cuda.tuning: left out: neither --tune nor --quick-tune" in done.stderr
@@ -77,7 +77,7 @@ def test_without_a_gpu_the_emulation_is_measured(bench: Run):
     assert bench("page").exit_code == 0
     page = Path("docs/results/cuda.md").read_text()
     assert "\n| A | this project | " in page
-    assert page.count("\nNot measured yet.\n") == 5
+    assert page.count("\nNot measured yet.\n") == 6
 
 
 def test_a_resumed_run_measures_nothing_twice(bench: Run, monkeypatch: pytest.MonkeyPatch):
@@ -103,7 +103,7 @@ def test_nothing_begins_after_the_time_limit(bench: Run):
 
 
 def test_a_model_that_is_not_there_is_refused(bench: Run):
-    for part in ("kernels", "scale", "end_to_end", "emulation"):
+    for part in ("launches", "kernels", "scale", "end_to_end", "emulation"):
         done = bench(part, "--models", "A,B", "-o", "out")
         assert done.exit_code == 2
         assert done.stderr == (

@@ -13,7 +13,7 @@ from bench.lib.records import load
 from tests.support.cuda_bench import write_model
 from tests.support.fake_cuda import fake_gpus
 
-PARTS = ("kernels", "bits", "scale", "end_to_end")
+PARTS = ("launches", "kernels", "bits", "scale", "end_to_end")
 
 
 def run(folder: str, *arguments: str) -> tuple[int, str]:
@@ -21,7 +21,7 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
     from click.testing import CliRunner
 
     from bench.cuda import main
-    from bench.cuda_parts import comparison
+    from bench.cuda_parts import comparison, launches
     from bench.lib import measurements
     from bench.lib.jobs import Failure
     from hw.lib.errors import GnarlError
@@ -42,7 +42,8 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
                 results.append(Failure(str(error)))
         return results
 
-    comparison.run_jobs = measurements.run_jobs = run_jobs  # type: ignore[assignment]
+    for module in (comparison, launches, measurements):
+        module.run_jobs = run_jobs  # type: ignore[attr-defined]
     os.chdir(folder)
     done = CliRunner().invoke(main, [*arguments, "--workloads", ".", "--models", "A"])
     if done.exception and not isinstance(done.exception, SystemExit):
@@ -62,6 +63,7 @@ def test_parts_are_measured_and_resumed(tmp_path: Path):
     assert found == {part: load(tmp_path / f"out/cuda_{part}.json") for part in PARTS}
     names = {record.name for records in found.values() for record in records}
     for wanted in (
+        "cuda.launches/A/cost model/1/code_warm_us",
         "cuda.kernels/A/5/static mapping, maximum/speedup",
         "cuda.scale/20_features/varying/uniform, warp per sample/speedup",
         "cuda.scale/mlperf/varying/this project/of_bound",

@@ -1,0 +1,220 @@
+"""What a launch costs, and what each further byte adds: batches of few samples to many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from bench.cuda_parts.comparison import gpu_or_reason
+from bench.cuda_parts.contenders import Fused
+from bench.cuda_parts.field import Field, configuration_for, our_schedules
+from bench.cuda_parts.goals import most_line
+from bench.cuda_parts.measure import machine
+from bench.cuda_parts.model_sources import ModelFolder
+from bench.cuda_parts.models import models
+from bench.cuda_parts.traffic import Traffic
+from bench.lib.jobs import Failure, require_time, run_jobs
+from bench.lib.plots import save, subplots
+from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.request import Request
+from bench.lib.results import Results
+from bench.lib.summary import cells
+from bench.lib.tables import Cells
+from sw.runtime.cuda.gpu.gpus import GpuInfo
+from sw.workloads.embedding.model import Batch
+
+BENCH = "cuda.launches"
+
+SAMPLES = (1, 8, 32, 128, 512, 2048)
+GOAL_FIXED_US = 6.0
+GOAL_SLOPE = 1.1
+
+_BATCHES = 4
+_QUICK_SAMPLES, _QUICK_BATCHES = (1, 8), 1
+
+_METRICS = {
+    "bound_us": Metric("µs", "none"),
+    "memory_bound_us": Metric("µs", "none"),
+    "cold_us": Metric("µs", "lower"),
+    "code_warm_us": Metric("µs", "lower"),
+    "all_warm_us": Metric("µs", "lower"),
+}
+"""Medians of a model's batches of so many samples. ``bound_us``: ``Limits.bound_ms``;
+``memory_bound_us``: without the part of it that the L2 cache sets. ``cold_us``: with caches
+emptied; ``code_warm_us``: emptied, then the kernel pools one other sample before it is timed;
+``all_warm_us``: after it has pooled the same batch."""
+_HEADER = {
+    "bound_us": "bound, µs",
+    "memory_bound_us": "of memory alone, µs",
+    "cold_us": "cold, µs",
+    "code_warm_us": "code warm, µs",
+    "all_warm_us": "all warm, µs",
+}
+_TIMES = ("cold_us", "code_warm_us", "all_warm_us")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model with batches of each size, and where its records go."""
+
+    source: ModelFolder
+    samples: tuple[int, ...]
+    batches: int
+    gpu: GpuInfo
+    seed: int
+    schedules: Path
+    results: Results
+    deadline: float | None
+
+    def __str__(self) -> str:
+        return self.source.name
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures every model; whether all went well. Nothing where there is no GPU."""
+    folders = models(request)
+    gpu = gpu_or_reason(request, BENCH)
+    if gpu is None:
+        return [], True
+    options = request.options
+    results = Results.begin(request.results, options["resume"])
+    jobs = [
+        Job(
+            ModelFolder(path),
+            _QUICK_SAMPLES if request.quick else SAMPLES,
+            _QUICK_BATCHES if request.quick else _BATCHES,
+            gpu,
+            request.seed,
+            options["schedules"],
+            results,
+            options["deadline"],
+        )
+        for path in folders
+    ]
+    done = run_jobs(
+        measure,
+        jobs,
+        title=BENCH,
+        console=request.console,
+        fresh=True,
+        deadline=options["deadline"],
+    )
+    return results.load(), not any(isinstance(each, Failure) for each in done)
+
+
+def measure(job: Job) -> None:
+    """Adds the job's records, size by size, to its results.
+
+    Raises ``TimeLimit`` when the deadline has passed.
+    """
+    model = job.source.load()
+    sizes = [size for size in job.samples for _ in range(job.batches)]
+    field = Field(model, [*sizes, 1], job.seed)
+    chosen = our_schedules(job.source.name, job.schedules, model, field.config)
+    fused = field.fused(chosen)
+    setting = Setting.of(configuration_for(field.gpu), job.seed, job.batches)
+    *timed, (other, _) = field.batches
+    fused.outputs(other)
+    for size, batches in groupby(timed, lambda each: each[0].size):
+        require_time(job.deadline)
+        job.results.add(
+            records(
+                BENCH,
+                {"model": job.source.name, "schedules": chosen.origin, "samples": size},
+                _values(field, fused, list(batches), other),
+                _METRICS,
+                setting,
+                also=machine(field.gpu),
+            )
+        )
+
+
+def _values(
+    field: Field, fused: Fused, batches: Sequence[tuple[Batch, Traffic]], other: Batch
+) -> dict[str, Any]:
+    """Values of ``_METRICS``."""
+    limits = field.limits
+
+    def of(time_ms: Callable[[Batch, Traffic], float]) -> float:
+        return 1e3 * median(time_ms(*each) for each in batches)
+
+    return {
+        "bound_us": of(lambda _, moved: limits.bound_ms(moved)),
+        "memory_bound_us": of(lambda _, moved: limits.empty_ms + 1e3 * moved.least / limits.memory),
+        "cold_us": of(lambda batch, _: fused.time(batch)),
+        "code_warm_us": of(lambda batch, _: fused.time(batch, after=other)),
+        "all_warm_us": of(lambda batch, _: fused.time(batch, after=batch)),
+    }
+
+
+def tables(found: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each model and size; and the line through each model's times."""
+    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    header = ["model", "schedules", "samples", *_HEADER.values()]
+    names = ["model", *(_HEADER[each] for each in _TIMES)]
+    lines = [
+        [model, *(f"{fixed:.1f} + {slope:.2f} × bound" for fixed, slope in fits.values())]
+        for model, fits in _lines(found).items()
+    ]
+    return {
+        "Times": Cells(header, body, names=3),
+        "Lines": Cells(names, lines, names=1),
+    }
+
+
+def _lines(found: Sequence[Record]) -> dict[str, dict[str, tuple[float, float]]]:
+    """For each model and each of ``_TIMES``: microseconds where the bound is 0, and by how much
+    times grow with the bound, of the line with the least relative errors."""
+    by_model: dict[str, list[dict[str, Any]]] = {}
+    for (model, _, _), row in rows(found).items():
+        by_model.setdefault(model, []).append(row)
+    return {
+        model: {name: _line(several, name) for name in _TIMES}
+        for model, several in by_model.items()
+        if len(several) > 1
+    }
+
+
+def _line(several: Sequence[dict[str, Any]], name: str) -> tuple[float, float]:
+    bounds = np.array([row["bound_us"] for row in several])
+    times = np.array([row[name] for row in several])
+    slope, fixed = np.polyfit(bounds, times, 1, w=1 / times)
+    return float(fixed), float(slope)
+
+
+def verdict(found: Sequence[Record]) -> str:
+    """Of cold caches: the longest time of one sample, and the steepest line."""
+    one = [row["cold_us"] for (_, _, samples), row in rows(found).items() if samples == 1]
+    slopes = [fits["cold_us"][1] for fits in _lines(found).values()]
+    return "\n".join(
+        [
+            most_line("one sample, longest", max(one, default=None), GOAL_FIXED_US, "µs"),
+            most_line(
+                "growth with the bound, steepest", max(slopes, default=None), GOAL_SLOPE, "×"
+            ),
+        ]
+    )
+
+
+def draw(found: Sequence[Record], path: Path) -> None:
+    """Times by samples, for each model, and the bound."""
+    table = rows(found)
+    names = list(dict.fromkeys(model for model, _, _ in table))
+    figure, panels = subplots(len(names), (4 * len(names), 4.2))
+    for axes, name in zip(panels, names, strict=True):
+        of_model = {samples: row for (model, _, samples), row in table.items() if model == name}
+        for metric in ("bound_us", *_TIMES):
+            times = [row[metric] for row in of_model.values()]
+            axes.plot(list(of_model), times, marker="o", label=_HEADER[metric])
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_title(name, loc="left", fontsize=11)
+        axes.set(xlabel="samples")
+    panels[0].legend(frameon=False, fontsize=8)
+    save(figure, path)
