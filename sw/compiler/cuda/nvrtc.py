@@ -22,6 +22,8 @@ from sw.compiler.cuda.nvrtc_library import load_nvrtc
 from sw.program.cache import cached, digest_of, file_texts
 
 _STANDARD = "c++17"
+_REPORTING = ("--ptxas-options=-v", "-no-cache")
+"""Beside a driver NVRTC has a cache of its own, and what comes from that, ptxas does not report."""
 _CUBIN, _LOG = "kernel.cubin", "compiler.log"
 _MISSING = "CUDA is compiled by NVRTC: pip install 'gnarl[cuda]'"
 
@@ -108,7 +110,7 @@ def compile_kernel(
     digest = digest_of(
         "nvrtc", _version_text(), arch, _STANDARD, kernel, *macros, *marks, *headers, source
     )
-    options = [f"-arch={arch}", f"-std={_STANDARD}", "--ptxas-options=-v", *macros, *marks[:1]]
+    options = [f"-arch={arch}", f"-std={_STANDARD}", *_REPORTING, *macros, *marks[:1]]
     options += folders
     compiled = False
 

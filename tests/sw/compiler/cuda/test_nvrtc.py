@@ -134,6 +134,22 @@ def test_figures_are_of_the_kernel_that_was_asked_for() -> None:
     assert compile_kernel(text, "sm_80", kernel="other").shared_bytes == 0
 
 
+def test_nothing_comes_from_nvrtcs_own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has one beside a driver, and then reports nothing."""
+    from cuda.bindings import nvrtc as bindings
+
+    options: list[bytes] = []
+    compile_program = bindings.nvrtcCompileProgram
+
+    def compiling(program: Any, count: int, given: list[bytes]) -> Any:
+        options.extend(given)
+        return compile_program(program, count, given)
+
+    monkeypatch.setattr(bindings, "nvrtcCompileProgram", compiling)
+    assert not small(1).cached
+    assert b"-no-cache" in options
+
+
 def test_the_second_time_it_comes_from_the_cache(cache: Path) -> None:
     first, second = small(1), small(1)
     assert (first.cached, second.cached) == (False, True)
