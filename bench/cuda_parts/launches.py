@@ -38,7 +38,7 @@ GOAL_SLOPE = 1.1
 _BATCHES = 4
 _QUICK_SAMPLES, _QUICK_BATCHES = (1, 8), 1
 
-_METRICS = {
+METRICS = {
     "bound_us": Metric("µs", "none"),
     "memory_bound_us": Metric("µs", "none"),
     "cold_us": Metric("µs", "lower"),
@@ -128,7 +128,7 @@ def measure(job: Job) -> None:
                 BENCH,
                 {"model": job.source.name, "schedules": chosen.origin, "samples": size},
                 _values(field, fused, list(batches), other),
-                _METRICS,
+                METRICS,
                 setting,
                 also=machine(field.gpu),
             )
@@ -138,7 +138,7 @@ def measure(job: Job) -> None:
 def _values(
     field: Field, fused: Fused, batches: Sequence[tuple[Batch, Traffic]], other: Batch
 ) -> dict[str, Any]:
-    """Values of ``_METRICS``."""
+    """Values of ``METRICS``."""
     limits = field.limits
 
     def of(time_ms: Callable[[Batch, Traffic], float]) -> float:
@@ -154,31 +154,33 @@ def _values(
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """A row for each model and size; and the line through each model's times."""
+    """A row for each model and size; and the lines through each model's times."""
     body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
     header = ["model", "schedules", "samples", *_HEADER.values()]
-    names = ["model", *(_HEADER[each] for each in _TIMES)]
     lines = [
-        [model, *(f"{fixed:.1f} + {slope:.2f} × bound" for fixed, slope in fits.values())]
-        for model, fits in _lines(found).items()
+        [*labels, *(f"{fixed:.1f} + {slope:.2f} × bound" for fixed, slope in fits.values())]
+        for labels, fits in _lines(found).items()
     ]
+    names = ["model", "schedules", *(_HEADER[each] for each in _TIMES)]
+    return {"Times": Cells(header, body, names=2), "Lines": Cells(names, lines, names=2)}
+
+
+def _lines(found: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
+    """For each model with its schedules and each of ``_TIMES``: microseconds where the bound is 0,
+    and by how much times grow with the bound, of the line with the least relative errors."""
     return {
-        "Times": Cells(header, body, names=3),
-        "Lines": Cells(names, lines, names=1),
+        labels: {name: _line(list(by_samples.values()), name) for name in _TIMES}
+        for labels, by_samples in _by_schedules(found).items()
+        if len(by_samples) > 1
     }
 
 
-def _lines(found: Sequence[Record]) -> dict[str, dict[str, tuple[float, float]]]:
-    """For each model and each of ``_TIMES``: microseconds where the bound is 0, and by how much
-    times grow with the bound, of the line with the least relative errors."""
-    by_model: dict[str, list[dict[str, Any]]] = {}
-    for (model, _, _), row in rows(found).items():
-        by_model.setdefault(model, []).append(row)
-    return {
-        model: {name: _line(several, name) for name in _TIMES}
-        for model, several in by_model.items()
-        if len(several) > 1
-    }
+def _by_schedules(found: Sequence[Record]) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+    """By model and schedules the values of each number of samples."""
+    by: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    for (model, schedules, samples), row in rows(found).items():
+        by.setdefault((model, schedules), {})[samples] = row
+    return by
 
 
 def _line(several: Sequence[dict[str, Any]], name: str) -> tuple[float, float]:
@@ -203,18 +205,16 @@ def verdict(found: Sequence[Record]) -> str:
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
-    """Times by samples, for each model, and the bound."""
-    table = rows(found)
-    names = list(dict.fromkeys(model for model, _, _ in table))
-    figure, panels = subplots(len(names), (4 * len(names), 4.2))
-    for axes, name in zip(panels, names, strict=True):
-        of_model = {samples: row for (model, _, samples), row in table.items() if model == name}
+    """Times by samples, for each model with its schedules, and the bound."""
+    by = _by_schedules(found)
+    figure, panels = subplots(len(by), (4 * len(by), 4.2))
+    for axes, ((model, schedules), by_samples) in zip(panels, by.items(), strict=True):
         for metric in ("bound_us", *_TIMES):
-            times = [row[metric] for row in of_model.values()]
-            axes.plot(list(of_model), times, marker="o", label=_HEADER[metric])
+            times = [row[metric] for row in by_samples.values()]
+            axes.plot(list(by_samples), times, marker="o", label=_HEADER[metric])
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.set_title(name, loc="left", fontsize=11)
+        axes.set_title(f"{model}, {schedules.partition(' of ')[0]}", loc="left", fontsize=11)
         axes.set(xlabel="samples")
     panels[0].legend(frameon=False, fontsize=8)
     save(figure, path)

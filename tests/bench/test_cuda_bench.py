@@ -13,7 +13,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.cuda import main
-from bench.cuda_parts import bits, comparison, emulation, end_to_end, kernels, measure, scale
+from bench.cuda_parts import (
+    bits,
+    comparison,
+    emulation,
+    end_to_end,
+    kernels,
+    launches,
+    measure,
+    scale,
+)
 from bench.cuda_parts import tuning as tuning_part
 from bench.cuda_parts.goals import goal_line, most_line
 from bench.cuda_parts.measure import VARYING, Job, Measured
@@ -174,12 +183,15 @@ def run_with(
 
 
 def of_job(job: Job) -> list[Record]:
-    """Times of this project and the uniform schedule."""
+    """Times of this project and the uniform schedule, by the job's metrics."""
     model, sizes = job.labels.values()
-    return [
-        *model_records(job.bench, model, sizes=sizes),
+    kernels = [
         *kernel_records(job.bench, model, measure.OURS, 1.0, sizes),
         *kernel_records(job.bench, model, measure.UNIFORM, 4.0, sizes),
+    ]
+    return [
+        *model_records(job.bench, model, sizes=sizes),
+        *(record for record in kernels if record.metric in job.metrics),
     ]
 
 
@@ -203,6 +215,42 @@ def test_all_sizes_of_batches_are_measured(bench: Run, monkeypatch: pytest.Monke
     assert Path("out/cuda_kernels.png").read_bytes().startswith(b"\x89PNG")
     assert bench("kernels", "--models", "A,B", "--batch-sizes", "7", "-o", "out").exit_code == 0
     assert [(job.sizes, job.batches) for job in ran[8:]] == [("7", 1170)] * 2
+
+
+def test_launches_of_each_schedule_have_a_line_of_their_own():
+    def of(origin: str, fixed: float, slope: float) -> list[Record]:
+        return [
+            record
+            for samples, bound in ((1, 3.0), (8, 5.0), (512, 100.0))
+            for record in records(
+                launches.BENCH,
+                {"model": "A", "schedules": origin, "samples": samples},
+                {
+                    "bound_us": bound,
+                    "memory_bound_us": bound,
+                    "cold_us": fixed + slope * bound,
+                    "code_warm_us": fixed + bound,
+                    "all_warm_us": bound,
+                },
+                launches.METRICS,
+                SETTING,
+            )
+        ]
+
+    found = of("cost model", 4.0, 1.5) + of("tuned", 2.0, 1.05)
+    lines = launches.tables(found)["Lines"].to_markdown().splitlines()
+    assert lines[2:] == [
+        "| A | cost model | 4.0 + 1.50 × bound | 4.0 + 1.00 × bound | 0.0 + 1.00 × bound |",
+        "| A | tuned | 2.0 + 1.05 × bound | 2.0 + 1.00 × bound | 0.0 + 1.00 × bound |",
+    ]
+    assert launches.verdict(found).splitlines() == [
+        "one sample, longest: 8.5 µs, goal 6 µs ✘",
+        "growth with the bound, steepest: 1.5 ×, goal 1.1 × ✘",
+    ]
+    assert launches.verdict([]).splitlines() == [
+        "one sample, longest: not measured",
+        "growth with the bound, steepest: not measured",
+    ]
 
 
 @pytest.mark.parametrize("part", ["scale", "end_to_end"])
