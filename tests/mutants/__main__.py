@@ -25,7 +25,7 @@ TARGETS = tuple(dict.fromkeys(group.target for group in GROUPS))
 KINDS = tuple(dict.fromkeys(group.kind for group in GROUPS))
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 BUDGET_S = 60.0
-"""What tests next to a source may take together, beyond the first."""
+"""Of the processor that tests next to a source may take together, beyond the first."""
 
 SLACK = 4.0
 SLACK_S = 30.0

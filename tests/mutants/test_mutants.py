@@ -108,12 +108,25 @@ def test_quick_tests_fill_the_budget():
     ]
 
 
+IDLE_AND_BUSY = b"""
+import subprocess, sys, time
+BUSY = "import time; list(iter(lambda: time.process_time() < 0.2, False))"
+def test_idle():
+    time.sleep(1.5)
+def test_child():
+    subprocess.run([sys.executable, "-c", BUSY], check=True)
+"""
+
+
 def test_verdicts():
     found = {mutant.after: mutant for mutant in mutants("toy.py", TOY)}
     with Workspace() as workspace:
         workspace.write("toy.py", TOY)
         workspace.write("test_toy.py", TOY_TEST.encode())
-        assert workspace.seconds(["test_toy.py"], 0, False).keys() == {"test_toy.py"}
+        workspace.write("test_idle.py", IDLE_AND_BUSY)
+        seconds = workspace.seconds(["test_toy.py", "test_idle.py"], 0, False)
+        assert seconds.keys() == {"test_toy.py", "test_idle.py"}
+        assert 0.2 <= seconds["test_idle.py"] < 1.0
 
         def verdict(mutant: Mutant) -> str:
             return workspace.verdict(mutant, ["test_toy.py"], 15.0, 0, False)
