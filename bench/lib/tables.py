@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -22,7 +23,7 @@ class Cells:
         for at, name in enumerate(self.header):
             table.add_column(name, justify="left" if at < self.names else "right")
         for row in self.body:
-            table.add_row(*row)
+            table.add_row(*map(escape, row))
         return table
 
     def to_markdown(self) -> str:

@@ -20,3 +20,9 @@ def test_console():
     console.print(CELLS.for_console("A title"))
     lines = [line.rstrip() for line in console.export_text().splitlines()]
     assert lines == ["A title", "workload  D  cycles", "a         1   1,000", "b         2       7"]
+
+
+def test_brackets_are_no_markup():
+    console = Console(width=60, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(Cells(["before"], [["values[each] == 1"]], names=1).for_console("Survivors"))
+    assert "values[each] == 1" in console.export_text()
