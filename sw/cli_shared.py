@@ -51,7 +51,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def page(write: Callable[[Console], None]) -> str:
     """What ``write`` prints. rich itself would end the process where the output's reader has."""
-    console = Console()
+    console = Console(markup=False)
     with console.capture() as page:
         write(console)
     return page.get()
@@ -67,4 +67,4 @@ def print_result(text: str) -> None:
 
 def stderr() -> Console:
     """For progress."""
-    return Console(stderr=True)
+    return Console(stderr=True, markup=False)

@@ -86,7 +86,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
             console.print(Text(f"! {report.config}: {warning}", "yellow"), soft_wrap=True)
     for text in dict.fromkeys(made_up_text(report.made_up) for report in reports):
         if text:
-            console.print(f"Made up: {text}", soft_wrap=True, markup=False, highlight=False)
+            console.print(f"Made up: {text}", soft_wrap=True, highlight=False)
     console.print(f"Results are compared with the golden model of {reports[0].config}.\n")
 
 

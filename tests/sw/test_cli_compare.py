@@ -66,6 +66,14 @@ def test_two_configurations_of_one_target(moves: Path, tmp_path: Path) -> None:
     assert page[-2] == "Results are compared with the golden model of ulp."
 
 
+def test_brackets_in_names_are_printed(moves: Path, tmp_path: Path) -> None:
+    config = tmp_path / "ulp[red].toml"
+    config.write_text('target = "ulp"\n')
+    page = gnarl("compare", moves, config, "ulp", *MODEL).stdout.splitlines()
+    assert page[3].split()[:2] == ["ulp[red]", "model"]
+    assert page[-2] == "Results are compared with the golden model of ulp[red]."
+
+
 def test_targets_with_one_golden_model(operands: list[str]) -> None:
     arguments = ("compare", EXPRESSION, "sam_fp32", "cuda_sm90", *MODEL, *operands)
     result = gnarl(*arguments, "--json")
