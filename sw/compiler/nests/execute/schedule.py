@@ -83,34 +83,33 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
     last_change: dict[Register, int] = {}
     last_take: int | None = None
     for number, step in enumerate(steps):
-        needed: dict[int, int] = {}
+        waits: dict[int, int] = {}
+        ahead: set[int] = set()
         for register in step.reads:
             if register in writer:
-                needed[writer[register]] = latency(steps[writer[register]], step)
+                waits[writer[register]] = latency(steps[writer[register]], step)
             readers.setdefault(register, []).append(number)
         if step.dst is not None:
-            for reader in readers.get(step.dst, []):
-                if reader != number:
-                    needed.setdefault(reader, 0)
+            ahead |= set(readers.get(step.dst, ())) - {number}
             if step.dst in writer:
-                needed.setdefault(writer[step.dst], 1)
+                ahead.add(writer[step.dst])
             writer[step.dst] = last_change[step.dst] = number
             readers[step.dst] = [number] if step.dst in step.reads else []
         if step.takes:
             if last_take is not None:
-                needed.setdefault(last_take, 1)
+                ahead.add(last_take)
             last_take = number
         if step.place is not None and step.opcode != Opcode.PREFETCH:
             touched = accesses.setdefault(step.place.array, [])
             for other in touched:
                 both_read = step.opcode == steps[other].opcode == Opcode.LOAD
                 if not both_read and _may_meet(steps[other], step, last_change, other):
-                    needed.setdefault(other, 1)
+                    ahead.add(other)
             touched.append(number)
         if step.opcode in CONTROL:
-            for other in range(number):
-                needed.setdefault(other, 0)
-        before.append(needed)
+            ahead |= set(range(number))
+        # One step issues in a cycle.
+        before.append(dict.fromkeys(ahead, 1) | waits)
     return before
 
 
