@@ -41,23 +41,26 @@ _INTEGER_ORDERS = ("eq", "ne", "slt", "sle", "sgt", "sge")
 _FLOAT_ORDERS = {1: "oeq", 2: "ogt", 3: "oge", 4: "olt", 5: "ole", 13: "une"}
 
 _FLOAT_COMPARISONS = {
-    "oeq": (Opcode.FEQUAL, False),
-    "olt": (Opcode.FLESS, False),
-    "ogt": (Opcode.FLESS, True),
-    "ole": (Opcode.FLESS_EQUAL, False),
-    "oge": (Opcode.FLESS_EQUAL, True),
+    "oeq": Opcode.FEQUAL,
+    "olt": Opcode.FLESS,
+    "ogt": Opcode.FLESS,
+    "ole": Opcode.FLESS_EQUAL,
+    "oge": Opcode.FLESS_EQUAL,
 }
-"""Of each order that is one, its opcode, and whether operands change places."""
+"""The opcode of each order that has one."""
 
 _BRANCHES_UNLESS = {
-    "eq": (Opcode.BRANCH_NE, False),
-    "ne": (Opcode.BRANCH_EQ, False),
-    "slt": (Opcode.BRANCH_GE, False),
-    "sge": (Opcode.BRANCH_LT, False),
-    "sgt": (Opcode.BRANCH_GE, True),
-    "sle": (Opcode.BRANCH_LT, True),
+    "eq": Opcode.BRANCH_NE,
+    "ne": Opcode.BRANCH_EQ,
+    "slt": Opcode.BRANCH_GE,
+    "sge": Opcode.BRANCH_LT,
+    "sgt": Opcode.BRANCH_GE,
+    "sle": Opcode.BRANCH_LT,
 }
-"""Of each order, the branch for its contrary, and whether operands change places."""
+"""Of each order, the branch for its contrary."""
+
+_SWAPPED = ("sgt", "sle", "ogt", "oge")
+"""Orders whose operands change places, for comparisons and branches alike."""
 
 
 class Computing(ABC):
@@ -160,19 +163,16 @@ class Computing(ABC):
         """1 or 0."""
         name = _order_of(operation)
         operands = self._one_number([self.values[each] for each in operation.operands])
-        a, b = operands
+        a, b = operands[::-1] if name in _SWAPPED else operands
         if name in _FLOAT_COMPARISONS or name == "une":
-            opcode, swaps = _FLOAT_COMPARISONS["oeq" if name == "une" else name]
-            found = self._scalar(opcode, *((b, a) if swaps else (a, b)))
+            found = self._scalar(_FLOAT_COMPARISONS["oeq" if name == "une" else name], a, b)
             return self._scalar(Opcode.XOR, found, 1) if name == "une" else found
         if name in ("eq", "ne"):
             made = self.new("s")
-            a, b = (0, 1) if name == "eq" else (1, 0)
-            self.emit(
-                Step(Opcode.SELECT, dst=made, a=a, b=b, c=self._scalar(Opcode.XOR, *operands))
-            )
+            equal, other = (1, 0) if name == "eq" else (0, 1)
+            differs = self._scalar(Opcode.XOR, a, b)
+            self.emit(Step(Opcode.SELECT, dst=made, a=other, b=equal, c=differs))
             return made
-        a, b = (b, a) if name in ("sgt", "sle") else (a, b)
         found = self._scalar(Opcode.LESS, a, b)
         return self._scalar(Opcode.XOR, found, 1) if name in ("sle", "sge") else found
 
@@ -204,9 +204,10 @@ class Computing(ABC):
         """The branch, with its operands, that is taken if ``condition`` is false."""
         owner = condition.owner
         if isinstance(owner, arith.CmpiOp) and owner.lhs.type != i1:
-            opcode, swaps = _BRANCHES_UNLESS[_order_of(owner)]
+            name = _order_of(owner)
             a, b = (self._compared(self.values[each]) for each in owner.operands)
-            return (opcode, b, a) if swaps else (opcode, a, b)
+            a, b = (b, a) if name in _SWAPPED else (a, b)
+            return _BRANCHES_UNLESS[name], a, b
         return Opcode.BRANCH_EQ, self._compared(self.values[condition]), 0
 
     def _compared(self, value: Value) -> Value:

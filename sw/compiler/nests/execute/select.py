@@ -19,6 +19,8 @@ from sw.compiler.nests.execute.words import kind_of, refuse, word_of
 from sw.compiler.nests.scf import place_of
 from sw.compiler.nests.values import constant_of
 
+_SIGN = 1 << 31
+
 
 def select(function: func.FuncOp, lanes: int, bases: Mapping[str, int]) -> list[Block]:
     """Blocks in the order of the program, which ends in ``HALT``.
@@ -215,7 +217,8 @@ class Selection(Computing):
 
     def _iterations(self, lower: Value, upper: Value, step: int) -> Value:
         if isinstance(lower, int) and isinstance(upper, int):
-            return len(range(signed(lower), signed(upper), step))
+            # In the order of the signed numbers that these words are.
+            return len(range(lower ^ _SIGN, upper ^ _SIGN, step))
         span: Value = upper
         if lower != 0:
             span = self.new("s")
@@ -323,10 +326,6 @@ class Selection(Computing):
         self._hand(behind.last_op, carried)
         self.end(Step(Opcode.JUMP, target=head), [head])
         self._lead(test, first, self.begin())
-
-
-def signed(word: int) -> int:
-    return (word & 0xFFFF_FFFF ^ 1 << 31) - (1 << 31)
 
 
 def _height(loop: Operation) -> int:
