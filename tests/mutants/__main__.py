@@ -7,16 +7,16 @@ import random
 import signal
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
 from sw.program.atomic import write_text
-from tests.mutants.report import GOAL, Outcome, page, share, summary, survivors
+from tests.mutants.report import GOAL, KILLED, Outcome, page, share, summary, survivors
 from tests.mutants.sites import Mutant, keyed, mutants
 from tests.mutants.targets import GROUPS, Group, Neighbours, chosen
 from tests.mutants.workspace import ROOT, BaselineError, Workspace
@@ -24,7 +24,7 @@ from tests.mutants.workspace import ROOT, BaselineError, Workspace
 TARGETS = tuple(dict.fromkeys(group.target for group in GROUPS))
 KINDS = tuple(dict.fromkeys(group.kind for group in GROUPS))
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-BUDGET_S = 60.0
+BUDGET_S = 120.0
 """Of the processor that tests next to a source may take together, beyond the first."""
 
 SLACK = 4.0
@@ -58,23 +58,29 @@ def sample(group: Group, file: str | None, count: int, seed: int) -> list[Mutant
 
 
 def outcomes(
-    group: Group, sampled: Sequence[Mutant], workspace: Workspace, seed: int
+    group: Group,
+    sampled: Sequence[Mutant],
+    workspace: Workspace,
+    seed: int,
+    earlier: Collection[dict[str, Any]] = (),
 ) -> Iterator[Outcome]:
-    """The verdict on each. Raises ``BaselineError``."""
+    """The verdict on each; those that are ``earlier`` ones stand. Raises ``BaselineError``."""
+    known = dict.fromkeys(equivalents(), "equivalent")
+    for verdict in (*KILLED, "broken"):
+        for mutant in sampled:
+            if Outcome(group, mutant, verdict).to_dict() in earlier:
+                known.setdefault(mutant, verdict)
     neighbours = Neighbours(workspace.root)
-    near = {name: neighbours.of(name) for name in {mutant.file for mutant in sampled}}
+    files = {mutant.file for mutant in sampled if mutant not in known}
+    near = {name: neighbours.of(name) for name in files}
     used = sorted({test for tests in near.values() for test in tests} | set(group.whole))
-    seconds = workspace.seconds(used, seed, group.plain)
-    known = equivalents()
+    seconds = workspace.seconds(used, seed, group.plain) if files else {}
     for mutant in sampled:
-        tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
-        limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
-        if mutant in known:
-            yield Outcome(group, mutant, "equivalent")
-        else:
-            yield Outcome(
-                group, mutant, workspace.verdict(mutant, tests, limit_s, seed, group.plain)
-            )
+        if mutant not in known:
+            tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
+            limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
+            known[mutant] = workspace.verdict(mutant, tests, limit_s, seed, group.plain)
+        yield Outcome(group, mutant, known[mutant])
 
 
 @click.command()
@@ -83,6 +89,11 @@ def outcomes(
 @click.option("--file", help="Of one file only, such as hw/sam/fabric/fabric.py.")
 @click.option("--count", default=60, show_default=True, help="Mutants of each kind and target.")
 @click.option("--seed", default=0, show_default=True, help="Which ones.")
+@click.option(
+    "--again",
+    type=click.File(),
+    help="What --json wrote: only those that survived there, or are new, are run.",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes.")
 @click.option(
     "-o",
@@ -96,6 +107,7 @@ def main(
     file: str | None,
     count: int,
     seed: int,
+    again: TextIO | None,
     json_file: Path | None,
     output: Path | None,
 ) -> None:
@@ -114,13 +126,14 @@ def main(
     plan = {group: sampled for group, sampled in plan.items() if sampled}
     if not plan:
         raise click.UsageError(f"--file {file}: must be a source of {', '.join(TARGETS)}")
+    earlier = _load(again) if again else []
     found: list[Outcome] = []
     console = Console(stderr=True)
     try:
         with Workspace() as workspace, Progress(console=console) as progress:
             for group, sampled in plan.items():
                 bar = progress.add_task(group.name, total=len(sampled))
-                for outcome in outcomes(group, sampled, workspace, seed):
+                for outcome in outcomes(group, sampled, workspace, seed, earlier):
                     found.append(outcome)
                     progress.advance(bar)
                     _tell(progress, outcome)
@@ -138,6 +151,14 @@ def main(
         write_text(output, page(old, found, f"--count {count} --seed {seed}"))
     by_group = [[o for o in found if o.group is group] for group in plan]
     sys.exit(any(share(outcomes) < GOAL for outcomes in by_group))
+
+
+def _load(file: TextIO) -> list[dict[str, Any]]:
+    """Outcomes that ``--json`` wrote. Raises ``click.UsageError`` for what is none."""
+    try:
+        return list(json.load(file))
+    except ValueError as error:
+        raise click.UsageError(f"--again {file.name}: not what --json writes: {error}") from error
 
 
 def _tell(progress: Any, outcome: Outcome) -> None:

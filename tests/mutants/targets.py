@@ -133,7 +133,13 @@ GROUPS = (
         "sram_compute",
         "RTL",
         ("hw/sram_compute",),
-        whole=("tests/hw/sram_compute/test_top.py", "tests/hw/sram_compute/test_bank.py"),
+        whole=(
+            "tests/hw/sram_compute/test_top.py",
+            "tests/hw/sram_compute/test_bank.py",
+            "tests/sw/runtime/sram_compute/test_errors_at_limits.py",
+            "tests/sw/runtime/sram_compute/test_transposers.py",
+            "tests/sw/runtime/sram_compute/test_used_machine.py",
+        ),
     ),
     Group(
         "sram_compute",

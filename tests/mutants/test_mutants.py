@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
 from tests.mutants.__main__ import EQUIVALENT, TARGETS, equivalents, sample
+from tests.mutants.__main__ import outcomes as run_mutants
 from tests.mutants.report import Outcome, page, share, summary, survivors
 from tests.mutants.sites import Mutant, keyed, mutants
 from tests.mutants.targets import GROUPS, Neighbours, chosen
@@ -158,6 +160,32 @@ def test_shares_are_of_those_that_change_behaviour():
     assert survivors(found).body == [("a.py:3", "f", "a | b", "(a & b)")]
 
 
+class Ran(list[Mutant]):
+    """In place of a ``Workspace``: what was run, which all survived."""
+
+    root = ROOT
+
+    def seconds(self, tests: Sequence[str], *options: object) -> dict[str, float]:
+        return dict.fromkeys(tests, 1.0)
+
+    def verdict(self, mutant: Mutant, *options: object) -> str:
+        self.append(mutant)
+        return "survived"
+
+
+def test_again_is_of_survivors_and_new_ones():
+    group = next(group for group in GROUPS if group.name == "RTL lib")
+    first, second, third, fourth = sample(group, "hw/lib/memory_map.py", 4, 0)
+    earlier = [
+        Outcome(group, mutant, verdict).to_dict()
+        for mutant, verdict in ((first, "killed"), (second, "survived"), (third, "timeout"))
+    ]
+    ran = Ran()
+    found = run_mutants(group, [first, second, third, fourth], ran, 0, earlier)
+    assert [each.verdict for each in found] == ["killed", "survived", "timeout", "survived"]
+    assert ran == [second, fourth]
+
+
 def test_the_page_keeps_what_was_not_run():
     first = page("", outcomes("survived"), "--count 1 --seed 2")
     assert "## RTL dpu" in first and "| `a.py:3` | `f` | `a \\| b` | `(a & b)` |" in first
@@ -195,6 +223,7 @@ def test_equivalent_mutants_are_there_and_have_reasons():
             ["--file", "hw/none.py"],
             f"--file hw/none.py: must be a source of {', '.join(TARGETS)}",
         ),
+        (["--again", "README.md"], "--again README.md: not what --json writes: "),
     ],
 )
 def test_bad_arguments(arguments, text):
