@@ -1,6 +1,9 @@
-// Sums of several rows at a time: what a row does not change is loaded once for all of them.
+// Sums of several rows at a time: what a row does not change is loaded once for all of them. Of all
+// eight: 1 + 8 x 3 instructions, and no rest, whose sum would wait for itself.
 
-// CHECK: scf.for %i = {{.*}} step %2
+// CHECK: %1 = arith.constant 8 : i32
+// CHECK-NEXT: [[STEP:%.*]] = arith.constant 8 : i32
+// CHECK-NEXT: scf.for %i = {{.*}} step [[STEP]]
 // CHECK: [[NEXT:%.*]] = arith.addi %i
 // CHECK: scf.for %k
 // CHECK: memref.load %x
