@@ -323,6 +323,7 @@ IN_THE_FIRST_ITERATION = {
     "element": "y[i] = (0.5 if k == o[i] else y[i]) + x[k, j]",
     "row": "z[i, j] = (0.5 if k == o[i] else z[i, j]) + x[k, j]",
     "term": "y[i] += 0.5 if k == o[i] else x[k, j]",
+    "condition": "y[i] += 0.5 if k == o[i] and x[k, j] > 0.0 else x[k, j]",
 }
 
 
