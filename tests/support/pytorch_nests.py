@@ -29,13 +29,14 @@ def golden(workload: LoopWorkload) -> dict[str, np.ndarray]:
 
 
 def require_same(made: torch.nn.Module, *inputs: Any) -> LoopWorkload:
-    """The nest gives what the module gives, and is the same when printed."""
+    """The nest gives what the module gives, int32 for int64, and is the same when printed."""
     workload = module_workload(made, inputs)
     assert read_source(print_nest(workload.nest), "f.py") == workload.nest
     given = made(*(each.clone() if hasattr(each, "clone") else each for each in inputs))
     results = [given] if isinstance(given, torch.Tensor) else [*given]
     found = golden(workload).values()
     for array, wanted in zip(found, results, strict=True):
-        reshaped = array.reshape(tuple(wanted.shape))
-        np.testing.assert_array_equal(reshaped, wanted.detach().to_dense().numpy())
+        dense = wanted.detach().to_dense().numpy()
+        assert array.dtype == (np.int32 if dense.dtype == np.int64 else dense.dtype)
+        np.testing.assert_array_equal(array.reshape(dense.shape), dense)
     return workload

@@ -70,7 +70,7 @@ ELEMENT_TYPES = (
 BY_NAME = {type.name: type for type in (*ELEMENT_TYPES, BOOL)}
 
 
-def common(left: ScalarType, right: ScalarType) -> ScalarType | None:
-    """The smallest type that holds both, if there is one: int16 for int8 and uint8."""
-    held = [kind for kind in (*ELEMENT_TYPES, BOOL) if kind.holds(left) and kind.holds(right)]
+def common(*types: ScalarType) -> ScalarType | None:
+    """The smallest type that holds them all, if there is one: int16 for int8 and uint8."""
+    held = [kind for kind in (*ELEMENT_TYPES, BOOL) if all(map(kind.holds, types))]
     return min(held, key=lambda kind: kind.bits, default=None)

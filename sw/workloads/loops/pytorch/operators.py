@@ -11,7 +11,7 @@ import numpy as np
 from sw.workloads.loops.nest import Expression, Unary, UnaryOperator
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.pytorch import shapes
-from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, type_of
+from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
 from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
 from sw.workloads.loops.pytorch.values import (
     Change,
@@ -27,7 +27,7 @@ from sw.workloads.loops.pytorch.values import (
     number,
     refuse,
 )
-from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType, common
+from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 Operator = Callable[..., Any]
 """From the nest's parameters, the operator's place and its arguments."""
@@ -37,7 +37,7 @@ def _two(
     operator: str, parameters: Parameters, place: Place, left: Any, right: Any, *, alpha: float = 1
 ) -> Value:
     """Of two tensors, or a tensor and a number. ``alpha``: a factor of the right one."""
-    type = _type(left, right, place)
+    type = _type(left, right)
     if operator == "/":
         type = FLOAT32
     shape = tuple(np.broadcast_shapes(*(_shape(each) for each in (left, right))))
@@ -81,15 +81,15 @@ def _operand(
     return lambda indices: cast(view.at(indices), type, place)
 
 
-def _type(left: Any, right: Any, place: Place) -> ScalarType:
-    """PyTorch's promotion: a number is of its kind only where the tensor's is less."""
-    types = [each.type for each in (left, right) if isinstance(each, Value)]
+def _type(left: Any, right: Any) -> ScalarType:
+    """PyTorch's promotion: the type of a tensor without dimensions, or of a number, counts only
+    where it is float32, or nothing has dimensions."""
+    tensors = [each for each in (left, right) if isinstance(each, Value)]
     if any(isinstance(each, float) for each in (left, right)):
-        types.append(FLOAT32)
-    if FLOAT32 in types:
         return FLOAT32
-    found = types[0] if len(types) == 1 else common(types[0], types[1])
-    return found or INT32
+    if any(each.type == FLOAT32 for each in tensors):
+        return FLOAT32
+    return promoted(each.type for each in [each for each in tensors if each.shape] or tensors)
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from sw.workloads.loops.pytorch.values import (
     integer,
     refuse,
 )
-from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType
+from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
@@ -41,6 +41,16 @@ _MAX_BYTES = 2**63 - 1
 def type_of(dtype: Any) -> ScalarType | None:
     """What a type of PyTorch is in a nest, if it is anything."""
     return _TYPES.get(str(dtype).removeprefix("torch."))
+
+
+def promoted(types: Iterable[ScalarType]) -> ScalarType:
+    """PyTorch's type of tensors of these types together."""
+    given = [*types]
+    if FLOAT32 in given:
+        return FLOAT32
+    found = common(*given)
+    assert found is not None, "int32 holds whole numbers of all tensors"
+    return found
 
 
 class Parameters:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sw.workloads.loops.nest import Expression
 from sw.workloads.loops.place import Place
-from sw.workloads.loops.pytorch.parameters import Parameters
+from sw.workloads.loops.pytorch.parameters import Parameters, promoted
 from sw.workloads.loops.pytorch.values import (
     Indices,
     Parts,
@@ -25,7 +25,7 @@ from sw.workloads.loops.pytorch.values import (
     scaled,
     shifted,
 )
-from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
+from sw.workloads.loops.scalar_type import ScalarType
 
 
 def reshape(parameters: Parameters, place: Place, value: Value, shape: Sequence[int]) -> Value:
@@ -107,8 +107,8 @@ def slice_(
 
 
 def cat(parameters: Parameters, place: Place, values: Sequence[Value], dimension: int = 0) -> Parts:
-    """Of one type, float32 where any is. Each is stored into its part by loops of its own."""
-    type = FLOAT32 if any(each.type == FLOAT32 for each in values) else values[0].type
+    """Each is stored into its part by loops of its own."""
+    type = promoted(each.type for each in values)
     values = [each for each in values if each.shape != (0,)] or values[:1]
     dimension %= len(values[0].shape)
     sizes = [each.shape[dimension] for each in values]

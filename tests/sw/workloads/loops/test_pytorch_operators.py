@@ -1,0 +1,127 @@
+"""Types and shapes that operators of PyTorch give: those of PyTorch itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sw.workloads.loops.printer import print_nest
+from sw.workloads.loops.pytorch.lowering import module_workload
+from tests.support.errors import refused
+from tests.support.pytorch_modules import module, whole
+from tests.support.pytorch_nests import require_same
+
+pytestmark = pytest.mark.usefixtures("interpreted_golden")
+
+FILE = Path(__file__).name
+VALUES = {
+    torch.float32: 0.5,
+    torch.int64: 70_000,
+    torch.int32: -70_000,
+    torch.int16: 1000,
+    torch.int8: -100,
+    torch.uint8: 200,
+}
+"""Of each type one that the next ones do not have."""
+
+
+def of_each_type(*shape: int) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.full(shape, value, dtype=type) for type, value in VALUES.items())
+
+
+def sums(x, y):
+    return x + y
+
+
+def joined(x, y):
+    return torch.stack([x, y])
+
+
+@pytest.mark.parametrize(
+    ("operator", "shape", "others"),
+    [
+        (sums, (1,), (1,)),
+        (sums, (1,), ()),
+        (sums, (), ()),
+        (torch.maximum, (), (1,)),
+        (joined, (1,), (1,)),
+    ],
+)
+def test_types_that_two_have_together(
+    operator: Callable[..., Any], shape: tuple[int, ...], others: tuple[int, ...]
+) -> None:
+    def each_with_each(self, *tensors):
+        count = len(tensors) // 2
+        return tuple(operator(x, y) for x in tensors[:count] for y in tensors[count:])
+
+    require_same(module(each_with_each), *of_each_type(*shape), *of_each_type(*others))
+
+
+def test_types_of_more_than_two() -> None:
+    def all_of_them(self, x, y, z):
+        return torch.cat([x, y, z]), torch.cat([z, x[:0], y])
+
+    _, _, _, x, y, z = of_each_type(2)
+    require_same(module(all_of_them), x, y, z)
+
+
+def test_numbers_are_of_the_types_of_tensors() -> None:
+    def with_numbers(self, *tensors):
+        return (
+            *(each * 3 for each in tensors),
+            *(2 - each for each in tensors),
+            *(each + 0.5 for each in tensors),
+            *(each / 4 for each in tensors),
+        )
+
+    for shape in ((1,), ()):
+        require_same(module(with_numbers), *of_each_type(*shape))
+
+
+def too_large(self, x):
+    return x + 128
+
+
+def not_a_number(self, x):
+    return x.float() if x.is_floating_point() else x * float("nan")
+
+
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (too_large, "128 is not in int8: must be from -128 to 127"),
+        (not_a_number, "nan is not in float32: must be rounded to it"),
+    ],
+)
+def test_numbers_that_their_types_do_not_have(forward: Callable[..., Any], message: str) -> None:
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: {message}"):
+        module_workload(module(forward), (torch.tensor([1, 2], dtype=torch.int8),))
+
+
+def test_masks() -> None:
+    """PyTorch's tensors without data take int8 for a mask, other than those with data."""
+
+    def masked(self, x, chosen):
+        return x[chosen]
+
+    place = f"{FILE}:{masked.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: aten.index.Tensor: its shape depends on values: must be known"):
+        module_workload(module(masked), (whole(3), torch.tensor([1, 0, 1], dtype=torch.int8)))
+
+
+FLAT = """\
+    for i0 in range(3):
+        for i1 in range(2):
+            result[(i0 * 2) + i1] = x[i1, i0]
+"""
+
+
+def test_flattened_results_have_a_loop_for_each_dimension() -> None:
+    """Divisions would tell the places of elements as well."""
+    workload = require_same(module(lambda self, x: x.t().reshape(-1)), whole(2, 3))
+    assert print_nest(workload.nest).endswith(FLAT)
