@@ -25,9 +25,6 @@ _TAKEN = frozenset(
 )
 """Types of arguments of operators that are taken, or lists of these."""
 
-_BY_NAME = 2
-"""What a file says of arguments that are given by name."""
-
 _CALLED = ("user_input", "constant_input")
 """Kinds of inputs that callers give."""
 
@@ -180,7 +177,7 @@ class _Builder:
                 f"{short(target.removeprefix('torch.ops.'))}: not supported: must be an operator "
                 "of aten on tensors and numbers"
             )
-        made = self._graph.call_function(operator, *self._arguments(operator, node))
+        made = self._graph.call_function(operator, kwargs=self._arguments(operator, node))
         made.meta["stack_trace"] = own = f"line {len(self._traces)}"
         self._traces[own] = str(node.get("metadata", {}).get("stack_trace", ""))
         is_one = len(operator._schema.returns) == len(node["outputs"]) == 1
@@ -192,23 +189,18 @@ class _Builder:
             if "as_tensor" in output:
                 self._parts[self._new_name(output)] = made, at
 
-    def _arguments(
-        self, operator: Any, node: Mapping[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Those that are given by their order, and those by name."""
-        known = {each.name: each for each in operator._schema.arguments}
-        positional: list[Any] = []
-        named: dict[str, Any] = {}
-        for at, each in enumerate(node["inputs"]):
-            name, value = each["name"], self._value(each["arg"])
+    def _arguments(self, operator: Any, node: Mapping[str, Any]) -> dict[str, Any]:
+        """By name, also those that the file has by their order."""
+        known = {each.name for each in operator._schema.arguments}
+        found: dict[str, Any] = {}
+        for each in node["inputs"]:
+            name = each["name"]
             if name not in known:
                 raise WorkloadError(f"{node['target']}: has no argument {quoted(name)}")
-            in_order = len(positional) == at < len(known) and [*known][at] == name
-            if in_order and not known[name].kwarg_only and each.get("kind") != _BY_NAME:
-                positional.append(value)
-            else:
-                named[name] = value
-        return tuple(positional), named
+            if name in found:
+                raise WorkloadError(f"{node['target']}: {quoted(name)} is given twice")
+            found[name] = self._value(each["arg"])
+        return found
 
     def _tensor(self, argument: Mapping[str, Any]) -> Any:
         import operator

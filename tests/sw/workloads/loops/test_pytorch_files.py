@@ -6,19 +6,24 @@ import io
 import json
 import pickle
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch._export.serde.serialize import _TORCH_TO_SERIALIZE_DTYPE
+from torch._export.serde.serialize import (
+    _TORCH_TO_SERIALIZE_DTYPE,
+    _TORCH_TO_SERIALIZE_LAYOUT,
+    _TORCH_TO_SERIALIZE_MEMORY_FORMAT,
+)
 
 from hw.lib.errors import WorkloadError
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.pytorch.archive import DTYPES
 from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from sw.workloads.loops.pytorch.saved_arguments import argument_value
 from tests.fuzz.damage_archive import members_of, packed
 from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, module, whole
@@ -29,9 +34,29 @@ INDICES, OFFSETS = torch.tensor([3, 0, 3, 9, 1]), torch.tensor([0, 2, 2])
 GRAPH, INPUTS = "models/model.json", "data/sample_inputs/model.pt"
 
 
-def test_numbers_of_types_are_those_that_torch_writes() -> None:
-    for number, name in DTYPES.items():
-        assert _TORCH_TO_SERIALIZE_DTYPE[getattr(torch, name)] == number
+TYPES = [getattr(torch, name) for name in DTYPES.values()]
+LAYOUTS = torch.strided, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc
+MEMORY_FORMATS = (
+    torch.contiguous_format,
+    torch.channels_last,
+    torch.channels_last_3d,
+    torch.preserve_format,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "numbers"),
+    [
+        ("as_scalar_type", TYPES, _TORCH_TO_SERIALIZE_DTYPE),
+        ("as_layout", LAYOUTS, _TORCH_TO_SERIALIZE_LAYOUT),
+        ("as_memory_format", MEMORY_FORMATS, _TORCH_TO_SERIALIZE_MEMORY_FORMAT),
+    ],
+)
+def test_arguments_by_number_are_those_that_torch_writes(
+    kind: str, values: Iterable[Any], numbers: Mapping[Any, Any]
+) -> None:
+    for value in values:
+        assert argument_value({kind: int(numbers[value])}, lambda argument: None) is value
 
 
 class Opens:
@@ -278,6 +303,8 @@ def test_operators_are_those_of_aten_on_tensors_and_numbers(
         ('{"as_float": 2.5}', '{"as_expr": {"expr_str": "print(1)"}}', "an argument as_expr"),
         ('{"as_float": 2.5}', '{"as_custom_obj": {"name": "o"}}', "an argument as_custom_obj"),
         ('{"as_float": 2.5}', '{"as_operator": "os.system"}', "an argument as_operator"),
+        ('{"name": "self"', '{"name": "none"', "has no argument 'none'$"),
+        ('{"name": "other"', '{"name": "self"', "'self' is given twice$"),
         ("builtins.dict", "collections.namedtuple", "a result is a collections.namedtuple"),
     ],
 )
