@@ -210,7 +210,7 @@ class Matrices(Family):
 def nearest(name: str, known: Iterable[str]) -> str:
     """What an error text says of names that there are."""
     names = list(known)
-    near = difflib.get_close_matches(name, names, 1)
+    near = difflib.get_close_matches(name, names)
     return f"nearest: {near[0]}" if near else f"must be one of {', '.join(names)}"
 
 

@@ -25,7 +25,7 @@ class PythonText:
                 warnings.simplefilter("ignore")
                 self.tree = ast.parse(text)
         except SyntaxError as error:
-            place = Place(file, error.lineno or 1, max(error.offset or 1, 1))
+            place = Place(file, error.lineno or 1, error.offset or 1)
             raise WorkloadError(f"{place}: not Python: {error.msg}") from None
 
     def place(self, node: ast.AST) -> Place:

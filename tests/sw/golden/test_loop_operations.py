@@ -30,6 +30,7 @@ from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_sum,
     embedding_bag_weighted,
+    embedding_bag_weighted_mean,
 )
 from sw.workloads.loops.operations.fused_mm import fused_mm
 from sw.workloads.loops.operations.knowledge_graph import knowledge_graph_l1, knowledge_graph_l2
@@ -102,9 +103,11 @@ def test_embedding_bag_weighted() -> None:
     same(run(embedding_bag_weighted, RAGGED)["out"], pooled(RAGGED, weighted=True))
 
 
-def test_embedding_bag_mean() -> None:
+@pytest.mark.parametrize("nest", (embedding_bag_mean, embedding_bag_weighted_mean))
+def test_embedding_bag_mean(nest: Nest) -> None:
     counts = np.maximum(RAGGED["lengths"], 1).astype(np.float32)
-    same(run(embedding_bag_mean, RAGGED)["out"], pooled(RAGGED) / counts[:, None])
+    sums = pooled(RAGGED, weighted=nest is embedding_bag_weighted_mean)
+    same(run(nest, RAGGED)["out"], sums / counts[:, None])
 
 
 def test_embedding_bag_max() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hw.lib.errors import WorkloadError
 from sw.workloads.loops import c_source
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
@@ -20,6 +21,19 @@ NAMES = sorted(path.name for path in EXAMPLES.glob("*.c"))
 def test_what_has_no_place_is_where_the_file_begins():
     text = PythonText("x = 1\ny = 2\n", "file.py")
     assert str(text.place(text.tree)) == "file.py:1:1"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param("x = 1\ny = (]\n", "2:6", id="known"),
+        pytest.param("x = \0\n", "1:1", id="neither line nor column"),
+        pytest.param("@x\n", "1:1", id="no column"),
+    ],
+)
+def test_what_is_not_python_has_a_place_always(text: str, place: str):
+    with pytest.raises(WorkloadError, match=f"^file.py:{place}: not Python: "):
+        PythonText(text, "file.py")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -97,6 +97,12 @@ def test_nests_that_mean_something() -> None:
         (store(Constant(1, BOOL, HERE)), "1 is not in bool: must be True or False"),
         (store(Load("x", (ONE,), INT32, HERE)), "x is float32: must not be int32 here"),
         (store(Variable("s", INT32, HERE)), "s is float32: must not be int32 here"),
+        (store(Variable("q", FLOAT32, HERE)), "q is not defined"),
+        (store(Variable("x", FLOAT32, HERE)), "x is an array: must have indices"),
+        (
+            If(TRUE, (Assign("a", REAL, AT),), (store(Variable("a", FLOAT32, HERE)),), AT),
+            "a may have no value here: must be assigned on every way to it",
+        ),
         (store(Unary(UnaryOperator.NOT, REAL, HERE)), "not float32: must be bool"),
         (store(Unary(UnaryOperator.SQRT, ONE, HERE)), "sqrt of int32: must be float32"),
         (store(Unary(UnaryOperator.ABS, TRUE, HERE)), "abs of bool: must be a number"),
