@@ -48,7 +48,6 @@ _ANY, _NONE = SCALAR_REGISTERS, SCALAR_REGISTERS + 1
 
 _FIRST, _LAST, _LEFT = range(3)
 
-_ACROSS = (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN, Opcode.EXTRACT)
 _MASKS = (Opcode.FIRST_LANES, Opcode.LANES)
 
 _HALT, _JUMP, _LOOP = Opcode.HALT.value, Opcode.JUMP.value, Opcode.LOOP.value
@@ -117,7 +116,6 @@ def is_decided_by_data(scalars: Scalars) -> bool:
 def scalar_table(fields: Fields) -> Numbers:
     """int64 [n, columns]."""
     is_wide = (fields.vector == 1) & ~np.isin(fields.opcode, (*CONTROL, *_MASKS))
-    is_wide |= np.isin(fields.opcode, _ACROSS)
     is_memory = fields.opcode >= _LOAD
     table = np.zeros((len(fields.opcode), _IMMEDIATE + 1), np.int64)
     for number, column in enumerate((_A, _B, _C)):
