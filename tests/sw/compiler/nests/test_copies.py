@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from hw.lib.execute_isa import Opcode
 from sw.compiler.nests.execute.copies import compute_in_place, copy, fill_gaps, remove_copies
-from sw.compiler.nests.execute.machine import Block, Register, Step
+from sw.compiler.nests.execute.machine import Block, Register, Step, Taken
 
 KEPT, MADE, OTHER, FURTHER = (Register("s", number) for number in range(4))
+VECTOR, OTHER_VECTOR = Register("v", 4), Register("v", 5)
 
 
 def add(dst: Register, a: Register, b: Register | int = 1) -> Step:
@@ -26,6 +27,11 @@ def before(steps: Sequence[Step], live: set[Register]) -> list[Block]:
     return [Block(list(steps), [1]), Block([*stores, Step(Opcode.HALT)])]
 
 
+def test_copies_into_vectors_are_of_all_lanes():
+    assert copy(VECTOR, 3) == Step(Opcode.ADD, True, VECTOR, a=3)
+    assert copy(KEPT, 3) == Step(Opcode.ADD, False, KEPT, a=3)
+
+
 # What is computed for a copy alone.
 
 
@@ -33,6 +39,9 @@ def test_a_value_is_computed_where_it_is_copied():
     block = Block([add(MADE, OTHER), add(FURTHER, MADE), copy(KEPT, MADE)])
     compute_in_place(block, {KEPT, FURTHER})
     assert block.steps == [add(KEPT, OTHER), add(FURTHER, KEPT)]
+    block = Block([add(MADE, KEPT), copy(KEPT, MADE)])
+    compute_in_place(block, {KEPT})
+    assert block.steps == [add(KEPT, KEPT)]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +53,7 @@ def test_a_value_is_computed_where_it_is_copied():
         ([add(MADE, OTHER), copy(KEPT, MADE), add(KEPT, KEPT), add(OTHER, MADE)], {KEPT, OTHER}),
         ([add(FURTHER, MADE), add(MADE, OTHER), copy(KEPT, MADE)], {KEPT, FURTHER}),
         ([add(MADE, OTHER), copy(KEPT, MADE), add(MADE, KEPT), add(OTHER, MADE)], {KEPT, OTHER}),
+        ([add(MADE, OTHER), copy(VECTOR, MADE)], {VECTOR}),
     ],
     ids=[
         "needed behind the block",
@@ -52,12 +62,45 @@ def test_a_value_is_computed_where_it_is_copied():
         "needed behind the copy",
         "another value before",
         "another value behind",
+        "in every lane",
     ],
 )
 def test_values_that_are_not_computed_where_they_are_copied(steps: list[Step], live: set[Register]):
     block = Block([*steps])
     compute_in_place(block, live)
     assert block.steps == steps
+
+
+# What is read of a copy, and what nobody reads.
+
+
+@pytest.mark.parametrize(
+    "steps, live, wanted",
+    [
+        (
+            [copy(MADE, OTHER), add(FURTHER, MADE), add(KEPT, MADE)],
+            {FURTHER, KEPT},
+            [add(FURTHER, OTHER), add(KEPT, OTHER)],
+        ),
+        (
+            [copy(MADE, OTHER), add(OTHER, KEPT), add(FURTHER, MADE)],
+            {OTHER, FURTHER},
+            [copy(MADE, OTHER), add(OTHER, KEPT), add(FURTHER, MADE)],
+        ),
+        (
+            [copy(VECTOR, OTHER), Step(Opcode.FABS, True, OTHER_VECTOR, VECTOR)],
+            {OTHER_VECTOR},
+            [copy(VECTOR, OTHER), Step(Opcode.FABS, True, OTHER_VECTOR, VECTOR)],
+        ),
+        ([add(KEPT, OTHER), add(KEPT, FURTHER)], {KEPT}, [add(KEPT, FURTHER)]),
+        ([copy(MADE, Taken("s")), copy(KEPT, KEPT)], {KEPT}, [copy(MADE, Taken("s"))]),
+    ],
+    ids=["a copy", "of what changes", "in every lane", "overwritten", "taken from the queue"],
+)
+def test_copies_are_not_read(steps: list[Step], live: set[Register], wanted: list[Step]):
+    blocks = before(steps, live)
+    remove_copies(blocks)
+    assert blocks[0].steps == wanted
 
 
 # Registers without a value.

@@ -57,6 +57,45 @@ def test_steps_that_do_not():
     assert schedule([PRODUCT, STORE, fetch], WINDOW) == [PRODUCT, fetch, STORE]
 
 
+def word(offset: int, width: int = 1, base: Register | None = None) -> Place:
+    return Place("x", base, offset, width)
+
+
+@pytest.mark.parametrize(
+    "one, other, may_meet",
+    [
+        (word(3), word(3), True),
+        (word(3), word(4), False),
+        (word(4), word(3), False),
+        (word(0, 4), word(3), True),
+        (word(0, 4), word(4), False),
+        (word(3), word(0, 4), True),
+        (word(4), word(0, 4), False),
+        (word(3, 1, s(7)), word(3, 1, s(7)), True),
+        (word(3, 1, s(7)), word(4, 1, s(7)), False),
+        (word(3, 1, s(7)), word(4, 1, s(8)), True),
+        (word(3, 1, s(7)), word(4), True),
+        (Place("y", None, 3, 1), word(3), False),
+    ],
+)
+def test_stores_to_what_may_be_one_word(one: Place, other: Place, may_meet: bool):
+    first, second = (
+        Step(Opcode.STORE, a=place.base or 0, c=value, place=place)
+        for place, value in ((one, s(6)), (other, s(2)))
+    )
+    found = schedule([PRODUCT, first, second, FREE], WINDOW)
+    rest = [FREE, first, second] if may_meet else [second, FREE, first]
+    assert found == [PRODUCT, *rest]
+
+
+def test_what_has_been_begun_before_is_waited_for():
+    waits, free = add(1, 9), add(2, 8)
+    begun = {s(9): (0, Step(Opcode.LOAD, dst=s(9)))}
+    assert schedule([waits, free], WINDOW, earlier=begun) == [free, waits]
+    again = copy(s(9), 5)
+    assert schedule([again, waits, free], WINDOW, earlier=begun) == [again, waits, free]
+
+
 def test_branches_come_last():
     branch = Step(Opcode.BRANCH_EQ, a=s(1), b=s(2), target=1)
     found = schedule([PRODUCT, NEEDS_IT, FREE, branch], WINDOW)
