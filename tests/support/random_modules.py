@@ -17,6 +17,8 @@ from tests.support.pytorch_modules import module
 _SIZES = (0, 1, 1, 2, 2, 3, 4)
 _MOST_ELEMENTS, _LARGEST = 200, 1 << 16
 
+_WHOLE = (torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8)
+
 _Step = tuple[Callable[..., torch.Tensor], int, int]
 """A function of two tensors and an index, and the numbers of these tensors among all."""
 
@@ -58,7 +60,7 @@ def _shape(random: Random) -> tuple[int, ...]:
 def _numbers(random: Random, shape: tuple[int, ...]) -> torch.Tensor:
     count = torch.Size(shape).numel()
     found = torch.tensor([random.randint(-3, 3) for _ in range(count)]).reshape(shape)
-    return found.float() if random.random() < 0.8 else found.int()
+    return found.to(torch.float32 if random.random() < 0.6 else random.choice(_WHOLE))
 
 
 _Maker = Callable[[Random, int], Callable[..., torch.Tensor]]
@@ -132,8 +134,8 @@ _STEPS: tuple[_Maker, ...] = (
         lambda x, axis, *range: torch.ops.aten.slice(x, axis, *range), _axis, *[_bound] * 2, _step
     ),
     _one(lambda x, axis: torch.unbind(x, axis)[-1], _axis),
-    lambda random, order: _joined(torch.cat, _axis(random, order)),
-    lambda random, order: _joined(torch.stack, _AXIS_OF_MORE(random, order)),
+    *[lambda random, order: _joined(torch.cat, _axis(random, order))] * 3,
+    *[lambda random, order: _joined(torch.stack, _AXIS_OF_MORE(random, order))] * 2,
     lambda random, order: _looked_up(_axis(random, order)),
 )
 
