@@ -21,7 +21,7 @@ class Value:
 
     depth: int
     number: int
-    unit: int = 0
+    unit: int
 
 
 @dataclass(frozen=True)
