@@ -130,17 +130,9 @@ def allocate(
 
 
 @compiled_inner
-def _reads(step: Record, read: np.ndarray) -> int:
-    """Puts the values that must have been made before in ``read``, each once; gives how many."""
-    count = 0
-    for value in (step.a, step.b, step.e, step.result if step.is_partial else -1):
-        is_new = value >= 0
-        for place in range(count):
-            is_new &= read[place] != value
-        if is_new:
-            read[count] = value
-            count += 1
-    return count
+def _reads(step: Record) -> tuple[int, int, int, int]:
+    """The values that must have been made before; -1: none."""
+    return step.a, step.b, step.e, step.result if step.is_partial else -1
 
 
 @compiled_inner
@@ -148,20 +140,20 @@ def _needed(values: Records, steps: Records) -> np.ndarray:
     """Of each step whether something reads its result."""
     used = np.zeros(len(values), np.bool_)
     needed = np.zeros(len(steps), np.bool_)
-    read = np.empty(4, np.int64)
     for number in range(len(steps) - 1, -1, -1):
         step = steps[number]
         if step.result < 0 or used[step.result]:
             needed[number] = True
-            for place in range(_reads(step, read)):
-                used[read[place]] = True
+            for read in _reads(step):
+                if read >= 0:
+                    used[read] = True
     return needed
 
 
 @compiled_inner
 def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
-    """Steps that read each value; where they are, ``values`` says, none of which is in rows."""
-    read = np.empty(4, np.int64)
+    """Steps that read each value, once for each operand that it is; where they are, ``values``
+    says, none of which is in rows."""
     for number in range(len(values)):
         value = values[number]
         value.row, value.slot = -1, -1
@@ -170,9 +162,10 @@ def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
     total = 0
     for number in range(len(steps)):
         if is_needed[number]:
-            for place in range(_reads(steps[number], read)):
-                values[read[place]].end_uses += 1
-                total += 1
+            for read in _reads(steps[number]):
+                if read >= 0:
+                    values[read].end_uses += 1
+                    total += 1
     first = 0
     for number in range(len(values)):
         value = values[number]
@@ -182,10 +175,11 @@ def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
     uses = np.empty(total, np.int64)
     for number in range(len(steps)):
         if is_needed[number]:
-            for place in range(_reads(steps[number], read)):
-                value = values[read[place]]
-                uses[value.end_uses] = number
-                value.end_uses += 1
+            for read in _reads(steps[number]):
+                if read >= 0:
+                    value = values[read]
+                    uses[value.end_uses] = number
+                    value.end_uses += 1
     return uses
 
 
@@ -201,14 +195,15 @@ def _allocate(
 ) -> int:
     """A step. Gives how many rows lack, beside its operands."""
     values, bank = state.values, state.bank
-    read = np.empty(5, np.int64)
-    count = _reads(step, read)
-    for place in range(count):
-        values[read[place]].is_locked = 1
-    for place in range(count):
-        operand = values[read[place]]
+    for read in _reads(step):
+        if read >= 0:
+            values[read].is_locked = 1
+    for read in _reads(step):
+        if read < 0:
+            continue
+        operand = values[read]
         if operand.row < 0:
-            if not give_rows(state, read[place]):
+            if not give_rows(state, read):
                 return int(operand.rows)
             bring(state, operand)
         while operand.next_use < operand.end_uses and state.uses[operand.next_use] <= number:
@@ -227,19 +222,18 @@ def _allocate(
             if not give_rows(state, step.result):
                 return int(result.rows)
         forget_copy(state, result)
-        if not step.is_partial:
-            read[count] = step.result
-            count += 1
     _emit(calculations, moved, movements, finishes, state, step, scratch)
     for row in range(scratch, scratch + scratch_rows):
         bank.is_free[row] = 1
-    for place in range(count):
-        value = values[read[place]]
+    for named in (step.a, step.b, step.e, step.result):
+        if named < 0:
+            continue
+        value = values[named]
         value.is_locked = 0
         if value.next_use == value.end_uses:
             forget_copy(state, value)
             if value.row >= 0:
-                release(state, read[place])
+                release(state, named)
     return 0
 
 
