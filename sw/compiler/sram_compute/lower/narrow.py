@@ -126,13 +126,13 @@ class _Narrower:
 
     def _width(self, number: int) -> int:
         """Of what is modular."""
-        node, demanded = self._graph.nodes[number], max(1, self._demands[number])
+        node, demanded = self._graph.nodes[number], self._demands[number]
         if isinstance(node, Reduce):
             return min(node.type.bits, demanded)
-        least = 1
+        bits = min(self._range(number).bits, demanded)
         if isinstance(node, Compute) and node.function == "<<":
-            least += self._range(node.operands[1]).most
-        return max(least, min(self._range(number).bits, demanded))
+            return max(bits, self._range(node.operands[1]).most + 1)
+        return bits
 
     def _make(self, number: int, node: Node) -> int:
         given = [self._made[each] for each in operands(node)]

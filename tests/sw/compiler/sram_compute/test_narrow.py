@@ -145,6 +145,12 @@ def functions(graph: Graph) -> list[str]:
             "int8(a[i] * int32(b[i]))",
             ["* int32 int8 → int8"],
         ),
+        # A shift's places are fewer than the rows in which it is computed.
+        (
+            "a: int32[n], d: int8[n]",
+            "int8(a[i] << 9)",
+            ["<< int32 int32 → int10", "cast int10 → int8"],
+        ),
         # What a comparison needs.
         (
             "a: uint8[n], b: int8[n], d: int32[n]",
