@@ -209,6 +209,24 @@ for i in range(n):
     assert len(stores) > 1
 
 
+@pytest.mark.parametrize("sum", ["a[i] + b[i] + b[i]", "a[i] + a[i] + b[i]"])
+def test_a_sum_takes_the_rows_of_an_operand_that_is_over(sum: str):
+    """Of either one; there are rows for two values."""
+    few = replace(SMALL, wordlines=64)
+    nest = nest_of("a: int32[n], b: int32[n], c: int32[n]", f"for i in range(n): c[i] = {sum}")
+    lowered = require_golden(nest, {"a": integers(70), "b": integers(70) + 1}, few)
+    assert lowered.returns == 0
+
+
+def test_the_value_that_is_needed_last_leaves_its_rows():
+    """There are rows for the sum and three more: ``d`` comes to those of ``c``, which returns."""
+    few = replace(SMALL, wordlines=64)
+    body = "for i in range(n): e[i] = a[i] + b[i] + c[i] + d[i] + a[i] + b[i] + c[i]"
+    nest = nest_of(", ".join(f"{name}: int16[n]" for name in "abcde"), body)
+    values = {name: integers(70, dtype=np.int16) + np.int16(at) for at, name in enumerate("abcd")}
+    assert require_golden(nest, values, few).returns == 1
+
+
 def test_values_that_are_over_leave_their_places_in_memory():
     """However often a loop's body runs, it stores to the same lines."""
     few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)

@@ -139,6 +139,22 @@ for i in range(5, n): c[i] = a[i] * 7
         ),
         pytest.param(
             "a: int32[n], b: int32[n]",
+            "for i in range(n): b[i] = b[i] + 1\nfor i in range(2, n): b[i] = a[i] * 3",
+            {"a": integers(70), "b": integers(70)},
+            2,
+            [NONE],
+            id="the rest changes before",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n], c: int32[n]",
+            "for i in range(n): b[i] = c[i]\nfor i in range(2, n): b[i] = a[i] * 3",
+            {"a": integers(70), "b": integers(70), "c": integers(70) + 1},
+            2,
+            [NONE],
+            id="the rest becomes another array's before",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n]",
             "for i in range(1, n): b[i] = a[i]\nfor i in range(n): a[i] = 7",
             {"a": integers(70), "b": integers(70)},
             2,
