@@ -36,8 +36,8 @@ def first_iterations(module: ModuleOp) -> ModuleOp:
     for loop, name in variables.items():
         loop.body.block.add_op(_set(name, 1))
         block = loop.parent_block()
-        if isinstance(loop.parent_op(), ForOp) and block is not None:
-            block.insert_op_after(_set(name, 0), loop)
+        assert block is not None
+        block.insert_op_after(_set(name, 0), loop)
     return module
 
 

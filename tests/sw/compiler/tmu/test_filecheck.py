@@ -15,6 +15,7 @@ from filecheck.parser import Parser, pattern_for_opts
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.pipeline import SHARES, coupled_passes
 from sw.compiler.nests.execute.simplify import simplify
+from sw.compiler.tmu.execute.rotate import rotate_loops
 from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
 from sw.compiler.tmu.pipeline import LEVELS, ModulePass, pipeline
 from sw.compiler.tmu.text import from_text, to_text
@@ -26,7 +27,7 @@ PASSES: dict[str, ModulePass] = {
     **coupled_passes(CONFIG, ["out"], defaultdict(lambda: 1024), SHARES[0]),
     **pipeline(CONFIG, ["out"], max(LEVELS)),
     # Of cases, before instructions are selected.
-    **{each.__name__: each for each in (share_reads, split_choices, simplify)},
+    **{each.__name__: each for each in (rotate_loops, share_reads, split_choices, simplify)},
 }
 
 

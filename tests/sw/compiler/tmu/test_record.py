@@ -232,6 +232,7 @@ def test_a_module_that_no_pass_makes() -> None:
         ({"opt": 4}, "--opt"),
         ({"coupled": True}, "--coupled"),
         ({"batch": 2}, "--batch"),
+        ({"ref": True}, "--ref"),
         ({"reassociate": False}, "--no-reassociate"),
     ],
 )

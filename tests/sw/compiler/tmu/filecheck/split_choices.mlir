@@ -1,5 +1,5 @@
 // The first of a row's maxima: one branch for both of its vectors, each arm with what it chooses.
-// The condition goes to the front, before words are taken.
+// The condition goes to the front, before words are taken, but not before what sets its variable.
 
 // CHECK: "dlc.case"() <{token = "case_0"}>
 // CHECK: [[CONDITION:%.*]] = arith.cmpi ne, %begun, %zero
@@ -16,6 +16,10 @@
 // CHECK: "dlc.case"() <{token = "case_1"}>
 // CHECK-NOT: scf.if
 // CHECK: arith.select
+// CHECK: "dlc.case"() <{token = "case_2"}>
+// CHECK: "slc.set"(%{{.*}}) <{variable = "begun"}>
+// CHECK-NEXT: "slc.get"() <{variable = "begun"}>
+// CHECK: scf.if
 func.func @f() attributes {names = ""} {
   "dlc.case"() <{token = "case_0"}> ({
     %left = "slc.pop"() : () -> vector<4xf32>
@@ -40,6 +44,20 @@ func.func @f() attributes {names = ""} {
     %before = "slc.get"() <{variable = "out_0"}> : () -> vector<4xf32>
     %chosen = arith.select %is_one, %word, %before : vector<4xf32>
     "slc.set"(%chosen) <{variable = "out_0"}> : (vector<4xf32>) -> ()
+  }) : () -> ()
+  "dlc.case"() <{token = "case_2"}> ({
+    %left2 = "slc.pop"() : () -> vector<4xf32>
+    %zero2 = arith.constant 0 : i32
+    %set = "slc.pop"() : () -> i32
+    "slc.set"(%set) <{variable = "begun"}> : (i32) -> ()
+    %begun2 = "slc.get"() <{variable = "begun"}> : () -> i32
+    %condition2 = arith.cmpi ne, %begun2, %zero2 : i32
+    %old2 = "slc.get"() <{variable = "out_0"}> : () -> vector<4xf32>
+    %new2 = arith.select %condition2, %old2, %left2 : vector<4xf32>
+    "slc.set"(%new2) <{variable = "out_0"}> : (vector<4xf32>) -> ()
+    %right2 = "slc.pop"() : () -> vector<4xf32>
+    %next2 = arith.select %condition2, %new2, %right2 : vector<4xf32>
+    "slc.set"(%next2) <{variable = "out_1"}> : (vector<4xf32>) -> ()
   }) : () -> ()
   func.return
 }
