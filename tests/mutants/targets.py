@@ -149,6 +149,7 @@ GROUPS = (
         whole=(
             "tests/sw/compiler/sram_compute/test_lower.py",
             "tests/sw/runtime/sram_compute/test_loop_nests.py",
+            "tests/sw/runtime/sram_compute/test_near_nests.py",
             "tests/sw/runtime/sram_compute/test_three_places.py",
         ),
     ),
