@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis.strategies import DataObject, data, integers, sampled_from, tuples
 
 from bench.sram_compute_parts.workloads import workload
+from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines
+from hw.sram_compute.program import Command, command
+from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.near.streams import Placed
 from sw.runtime.configuration import load_configuration
@@ -140,3 +142,30 @@ def test_a_part_is_stored_while_the_next_one_runs():
     assert [commands[place].fields["first_z"] for place in nears] == [0, 1]
     between = commands[nears[0] + 1 : nears[1]]
     assert [(each.opcode, each.fields["lines"]) for each in between] == [(Opcode.COPY, 7 * 8)]
+
+
+def test_copies_have_enough_lines_where_they_can_wait():
+    """Eight NEAR that make four lines each. Before the first one come the lines that it needs, and
+    16 more for the second one, as those before the fifth come for the sixth; there are 12 left."""
+    arrays = {"a": Placed((8, 64), 0), "b": Placed((8, 64), 32)}
+    commands: list[Command] = []
+    for row in range(8):
+        commands += [
+            command(Opcode.STREAM, stream=at, base=64 * (8 * at + row), strides=(1, 0, 0))
+            for at in range(2)
+        ]
+        commands += [
+            command(Opcode.OPERATION, slot=0, operation=ExecuteOpcode.ADD, reads=1, stream=0),
+            command(Opcode.OPERATION, slot=1, operation=ExecuteOpcode.STORE, stream=1),
+            command(Opcode.NEAR, last=1, counts=(64, 1, 1)),
+        ]
+    found = with_copies(commands, arrays, {"a": [range(32)], "b": []}, ["b"], {"a": 100, "b": 200})
+    copies, nears = [], 0
+    for each in found:
+        nears += each.opcode == Opcode.NEAR
+        if each.opcode == Opcode.COPY:
+            fields = each.fields
+            copies.append((nears, fields["is_store"], fields["line"], fields["lines"]))
+    assert copies == [(0, 0, 100, 4), (0, 0, 104, 16), (4, 0, 120, 12), (4, 1, 200, 16)] + [
+        (8, 1, 216, 16)
+    ]

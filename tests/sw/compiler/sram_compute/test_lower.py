@@ -219,9 +219,10 @@ def test_a_sum_takes_the_rows_of_an_operand_that_is_over(sum: str):
 
 
 def test_the_value_that_is_needed_last_leaves_its_rows():
-    """There are rows for the sum and three more: ``d`` comes to those of ``c``, which returns."""
+    """There are rows for the sum and three more: ``d`` comes to those of ``c``, which returns when
+    ``a`` is over; if ``a`` left its rows, ``b`` would have to leave them for it."""
     few = replace(SMALL, wordlines=64)
-    body = "for i in range(n): e[i] = a[i] + b[i] + c[i] + d[i] + a[i] + b[i] + c[i]"
+    body = "for i in range(n): e[i] = a[i] + b[i] + c[i] + d[i] + a[i] + b[i] + c[i] + d[i]"
     nest = nest_of(", ".join(f"{name}: int16[n]" for name in "abcde"), body)
     values = {name: integers(70, dtype=np.int16) + np.int16(at) for at, name in enumerate("abcd")}
     assert require_golden(nest, values, few).returns == 1
