@@ -55,6 +55,13 @@ def test_values(model: Device, type: str, value: str, wanted: np.ndarray):
     assert near(model, type, value).tobytes() == wanted.astype(type).tobytes()
 
 
+def test_terms_of_a_sum_by_lanes(model: Device):
+    nest = nest_of("a: int32[n], to: int32[1]", "for i in range(n): to[0] += abs(a[i])")
+    values = {"a": np.arange(-99, 101, dtype=np.int32), "to": np.array([7], np.int32)}
+    found = model.run(model.compile(LoopWorkload("f", nest, values), place="near"), values)
+    assert found.outputs["to"] == 7 + 99 * 100 + 100
+
+
 @pytest.mark.parametrize(
     "type, value, message",
     [

@@ -1,0 +1,45 @@
+"""Sums by lanes have NumPy's bits, added up in the same order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.sram_compute.isa import STRIP
+from sw.runtime.device import Device
+from sw.workloads.loops.workload import LoopWorkload
+from tests.support.tensor_graphs import nest_of
+
+LANES = 2 * STRIP
+"""Of two banks."""
+
+
+def by_lanes(numbers: np.ndarray) -> np.float32:
+    """Each lane's numbers one after the other, and then lanes by halves."""
+    padded = np.zeros(-(-len(numbers) // LANES) * LANES, np.float32)
+    padded[: len(numbers)] = numbers
+    sums = np.zeros(LANES, np.float32)
+    for strip in padded.reshape(-1, LANES):
+        sums = sums + strip
+    while len(sums) > 1:
+        sums = sums[: len(sums) // 2] + sums[len(sums) // 2 :]
+    return sums[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(n): to[0] += a[i]",
+        "s = to[0]\nfor i in range(n): s += a[i]\nto[0] = s",
+    ],
+)
+def test_a_sum_by_lanes(body: str):
+    """Of an element, and of a local."""
+    nest = nest_of("a: float32[n], to: float32[1]", body)
+    a = np.random.default_rng(1).standard_normal(700, np.float32)
+    values = {"a": a, "to": np.array([0.1], np.float32)}
+    with Device("sram_b2", "model") as device:
+        compiled = device.compile(LoopWorkload("f", nest, values), place="near", reassociate=True)
+        result = device.run(compiled, values)
+        assert device.verify(result).bit_exact
+    assert result.outputs["to"] == np.float32(0.1) + by_lanes(a)
