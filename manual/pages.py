@@ -75,7 +75,9 @@ def demo_page(config: str, name: str, backend: str) -> str:
             backend=backend,
         )
     text = io.StringIO()
-    replace(report, seconds={}).print(Console(file=text, width=_COLUMNS, color_system=None))
+    replace(report, seconds={}).print(
+        Console(file=text, width=_COLUMNS, color_system=None, markup=False)
+    )
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
 
 

@@ -71,7 +71,7 @@ def run_comparison(
         ):
             for text in texts:
                 line = f"{bench}: {job}: {kind}: {text}"
-                request.console.print(line, style=style, markup=False, soft_wrap=True)
+                request.console.print(line, style=style, soft_wrap=True)
     found = Comparison.of(results_of(request), bench).sorted(jobs)
     exact = [row.get("bit_exact") for row in found.kernels.values()]
     return found.records, well and False not in exact

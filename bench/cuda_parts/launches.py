@@ -15,7 +15,7 @@ from bench.cuda_parts.comparison import gpu_or_reason
 from bench.cuda_parts.contenders import Fused
 from bench.cuda_parts.field import Field, configuration_for, our_schedules
 from bench.cuda_parts.goals import most_line
-from bench.cuda_parts.measure import machine
+from bench.cuda_parts.measure import with_schedules
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.cuda_parts.models import models
 from bench.cuda_parts.traffic import Traffic
@@ -26,7 +26,6 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from sw.runtime.cuda.gpu.gpus import GpuInfo
 from sw.workloads.embedding.model import Batch
 
 BENCH = "cuda.launches"
@@ -66,7 +65,6 @@ class Job:
     source: ModelFolder
     samples: tuple[int, ...]
     batches: int
-    gpu: GpuInfo
     seed: int
     schedules: Path
     results: Results
@@ -79,8 +77,7 @@ class Job:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every model; whether all went well. Nothing where there is no GPU."""
     folders = models(request)
-    gpu = gpu_or_reason(request, BENCH)
-    if gpu is None:
+    if gpu_or_reason(request, BENCH) is None:
         return [], True
     options = request.options
     results = Results.begin(request.results, options["resume"])
@@ -89,7 +86,6 @@ def run(request: Request) -> tuple[list[Record], bool]:
             ModelFolder(path),
             _QUICK_SAMPLES if request.quick else SAMPLES,
             _QUICK_BATCHES if request.quick else _BATCHES,
-            gpu,
             request.seed,
             options["schedules"],
             results,
@@ -109,7 +105,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def measure(job: Job) -> None:
-    """Adds the job's records, size by size, to its results.
+    """Adds the job's records, size by size, to its results, but for those that are there.
 
     Raises ``TimeLimit`` when the deadline has passed.
     """
@@ -117,22 +113,18 @@ def measure(job: Job) -> None:
     sizes = [size for size in job.samples for _ in range(job.batches)]
     field = Field(model, [*sizes, 1], job.seed)
     chosen = our_schedules(job.source.name, job.schedules, model, field.config)
-    fused = field.fused(chosen)
     setting = Setting.of(configuration_for(field.gpu), job.seed, job.batches)
+    also = with_schedules(field.gpu, chosen)
+    fused = field.fused(chosen)
     *timed, (other, _) = field.batches
     fused.outputs(other)
     for size, batches in groupby(timed, lambda each: each[0].size):
+        labels = {"model": job.source.name, "schedules": chosen.origin, "samples": size}
+        if job.results.has(BENCH, labels, setting, also):
+            continue
         require_time(job.deadline)
-        job.results.add(
-            records(
-                BENCH,
-                {"model": job.source.name, "schedules": chosen.origin, "samples": size},
-                _values(field, fused, list(batches), other),
-                METRICS,
-                setting,
-                also=machine(field.gpu),
-            )
-        )
+        values = _values(field, fused, list(batches), other)
+        job.results.add(records(BENCH, labels, values, METRICS, setting, also=also))
 
 
 def _values(

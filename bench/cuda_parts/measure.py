@@ -138,7 +138,7 @@ def measure(job: Job) -> Measured:
     field = Field(model, job.batch_sizes(), job.seed)
     setting = job.setting(field.gpu)
     chosen = our_schedules(job.source.name, job.schedules, model, field.config)
-    also = {**machine(field.gpu), "schedules": digest_of(schedule_file.to_text(chosen))[:_DIGITS]}
+    also = with_schedules(field.gpu, chosen)
     labels = job.labels | {"schedules": chosen.origin}
     of_model = f"{job.bench}.models"
     if not job.results.has(of_model, labels, setting, also):
@@ -173,6 +173,11 @@ def measure(job: Job) -> Measured:
 def machine(gpu: GpuInfo) -> dict[str, str]:
     """What took part in a measurement, by name."""
     return {**installed(("nvidia-cuda-nvrtc", "torch", "fbgemm-gpu")), "gpu": gpu.name}
+
+
+def with_schedules(gpu: GpuInfo, schedules: ScheduleSet) -> dict[str, str]:
+    """``machine``, and the schedules' digest."""
+    return {**machine(gpu), "schedules": digest_of(schedule_file.to_text(schedules))[:_DIGITS]}
 
 
 def multi_hot_share(model: EmbeddingModel) -> float:

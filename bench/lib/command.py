@@ -92,7 +92,7 @@ class Benchmark:
                 raise click.BadParameter(f"{json_file.parent}: no such folder", param_hint="--json")
             output = output or Path("build/bench/quick" if quick else "build/bench")
             try:
-                console = Console(stderr=True)
+                console = Console(stderr=True, markup=False)
                 request = Request(folder, output, backend, seed, quick, console, options)
                 well = self._run(parts or tuple(self.parts), request, json_file)
             except GnarlError as error:
@@ -151,7 +151,7 @@ class Benchmark:
         return output / f"{self.target}_{part}.json"
 
     def _show(self, part: str, records: list[Record], output: Path) -> None:
-        console = Console()
+        console = Console(markup=False)
         if not console.is_terminal:
             console.width = 140
         for title, cells in self.parts[part].tables(records).items():

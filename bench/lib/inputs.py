@@ -32,4 +32,4 @@ def generated(request: Request, title: str) -> list[Path]:
 
 
 def _tell(request: Request, text: str) -> None:
-    request.console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    request.console.print(text, style="yellow", highlight=False, soft_wrap=True)

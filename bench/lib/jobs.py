@@ -24,7 +24,7 @@ from rich.progress import (
 
 from hw.lib.errors import GnarlError
 
-_PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
+_PLAIN: dict[str, Any] = {"highlight": False, "soft_wrap": True}
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.markup import escape
 from rich.table import Table
 
 
@@ -19,11 +18,12 @@ class Cells:
     names: int = 1
 
     def for_console(self, title: str) -> Table:
+        """For consoles without markup."""
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for at, name in enumerate(self.header):
             table.add_column(name, justify="left" if at < self.names else "right")
         for row in self.body:
-            table.add_row(*map(escape, row))
+            table.add_row(*row)
         return table
 
     def to_markdown(self) -> str:

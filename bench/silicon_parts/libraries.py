@@ -21,7 +21,6 @@ def libraries(request: Request, title: str) -> list[Path]:
             f"{title}: {OSU018} is absent: skipped; Debian has it in package qflow-tech-osu018, "
             "and --liberty names another",
             style="yellow",
-            markup=False,
             highlight=False,
             soft_wrap=True,
         )

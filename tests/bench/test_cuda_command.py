@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.lib.records import load
+from bench.lib.records import Record, load, save
 from tests.support.cuda_bench import write_model
 from tests.support.fake_cuda import fake_gpus
 
@@ -51,6 +52,18 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+def _marked(path: Path) -> list[Record]:
+    """The file's records, with figures there that no run measures."""
+    found = [
+        each
+        if isinstance(each.value, bool) or each.value is None
+        else replace(each, value=each.value + 0.125)
+        for each in load(path)
+    ]
+    save(path, found)
+    return found
+
+
 @pytest.mark.slow
 def test_parts_are_measured_and_resumed(tmp_path: Path):
     write_model(tmp_path / "recflex" / "A")
@@ -58,7 +71,7 @@ def test_parts_are_measured_and_resumed(tmp_path: Path):
     with fake_gpus() as call:
         status, output = call(run, str(tmp_path), *command)
         assert status == 0, output
-        found = {part: load(tmp_path / f"out/cuda_{part}.json") for part in PARTS}
+        found = {part: _marked(tmp_path / f"out/cuda_{part}.json") for part in PARTS}
         assert call(run, str(tmp_path), *command, "--resume")[0] == 0
     assert found == {part: load(tmp_path / f"out/cuda_{part}.json") for part in PARTS}
     names = {record.name for records in found.values() for record in records}

@@ -23,6 +23,6 @@ def test_console():
 
 
 def test_brackets_are_no_markup():
-    console = Console(width=60, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console = Console(width=60, record=True, markup=False, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(Cells(["before"], [["values[each] == 1"]], names=1).for_console("Survivors"))
     assert "values[each] == 1" in console.export_text()

@@ -128,7 +128,7 @@ def main(
         raise click.UsageError(f"--file {file}: must be a source of {', '.join(TARGETS)}")
     earlier = _load(again) if again else []
     found: list[Outcome] = []
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     try:
         with Workspace() as workspace, Progress(console=console) as progress:
             for group, sampled in plan.items():
@@ -138,13 +138,13 @@ def main(
                     progress.advance(bar)
                     _tell(progress, outcome)
     except BaselineError as error:
-        console.print(f"Error: {error}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"Error: {error}", highlight=False, soft_wrap=True)
         sys.exit(2)
     finally:
         if json_file:
             texts = [outcome.to_dict() for outcome in found]
             write_text(json_file, json.dumps(texts, indent=1) + "\n")
-    wide = Console(width=max(120, Console().width))
+    wide = Console(width=max(120, Console().width), markup=False)
     wide.print(survivors(found).for_console("Survivors"), summary(found).for_console("Mutants"))
     if output:
         old = output.read_text() if output.exists() else ""
@@ -157,7 +157,7 @@ def _load(file: TextIO) -> list[dict[str, Any]]:
     """Outcomes that ``--json`` wrote. Raises ``click.UsageError`` for what is none."""
     try:
         return list(json.load(file))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise click.UsageError(f"--again {file.name}: not what --json writes: {error}") from error
 
 
@@ -168,7 +168,6 @@ def _tell(progress: Any, outcome: Outcome) -> None:
         place = f"{mutant.file}:{mutant.line}"
         progress.console.print(
             f"{place} {mutant.function}: {mutant.before} -> {mutant.after}",
-            markup=False,
             highlight=False,
             soft_wrap=True,
         )
