@@ -1,6 +1,7 @@
 """Random PyTorch modules of a few steps on tensors of any shape: scalars and empty ones, too.
 
-Numbers are whole and small, or halves of such, so that float32 is exact in any order of a sum.
+Numbers are whole and small, or limits of narrow types, or halves of such, so that float32 is exact
+in any order of a sum.
 """
 
 from __future__ import annotations
@@ -17,18 +18,23 @@ from tests.support.pytorch_modules import module
 _SIZES = (0, 1, 1, 2, 2, 3, 4)
 _MOST_ELEMENTS, _LARGEST = 200, 1 << 16
 
-_WHOLE = (torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8)
+_NARROW = (torch.int16, torch.int8, torch.uint8)
+"""Whose limits float32 sums exactly."""
+_WHOLE = (torch.int32, torch.int64, *_NARROW)
 
 _Step = tuple[Callable[..., torch.Tensor], int, int]
 """A function of two tensors and an index, and the numbers of these tensors among all."""
 
 
 def random_module(seed: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
-    """A module of at most five steps, and its inputs: two tensors, and an index of zeros."""
+    """A module of at most five steps, and its inputs: two tensors, and a few indices."""
     random = Random(seed)
     shape = _shape(random)
     other = random.choice((shape, shape[-1:], _shape(random)))
-    index = torch.zeros(random.randrange(3), dtype=torch.int64)
+    indices = random.choices(
+        random.choice(((0,), (0, 1), (0, 1, 2), (-1, 0, 1))), k=random.randrange(4)
+    )
+    index = torch.tensor(indices, dtype=random.choice((torch.int64, torch.int32)))
     x, y = _numbers(random, shape), _numbers(random, other)
     found, steps = [x, y], list[_Step]()
     for _ in range(4 * random.randint(1, 5)):
@@ -59,8 +65,13 @@ def _shape(random: Random) -> tuple[int, ...]:
 
 def _numbers(random: Random, shape: tuple[int, ...]) -> torch.Tensor:
     count = torch.Size(shape).numel()
-    found = torch.tensor([random.randint(-3, 3) for _ in range(count)]).reshape(shape)
-    return found.to(torch.float32 if random.random() < 0.6 else random.choice(_WHOLE))
+    type = torch.float32 if random.random() < 0.6 else random.choice(_WHOLE)
+    numbers = [*range(-3, 4)]
+    if type in _NARROW and random.random() < 0.5:
+        limits = torch.iinfo(type)
+        numbers += [limits.min, limits.min + 1, limits.max - 1, limits.max]
+    found = torch.tensor([random.choice(numbers) for _ in range(count)], dtype=torch.int64)
+    return found.reshape(shape).to(type)
 
 
 _Maker = Callable[[Random, int], Callable[..., torch.Tensor]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from hw.lib.errors import WorkloadError
@@ -11,12 +13,13 @@ from tests.support.random_modules import random_module
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 QUICK, ALL = 12, 500
-REFUSED = (
-    ": of int32: must be of float32",
-    ": must be of float32",
-    ": of a tensor without dimensions: must have one",
-    ": a tensor without dimensions: all three must have some",
+REFUSED = re.compile(
+    "(: must be of float32"
+    "|: of a tensor without dimensions: must have one"
+    "|: a tensor without dimensions: all three must have some"
+    r"|: index -1 in dimension \d: must be at least 0 and less than \d)$"
 )
+"""Ends of what refusals say."""
 
 
 @pytest.mark.parametrize(
@@ -28,4 +31,4 @@ def test_random_modules(seed: int) -> None:
     try:
         require_same(made, *inputs)
     except WorkloadError as error:
-        assert str(error).endswith(REFUSED), error
+        assert REFUSED.search(str(error)), error
