@@ -17,7 +17,7 @@ REFUSED = re.compile(
     "(: must be of float32"
     "|: of a tensor without dimensions: must have one"
     "|: a tensor without dimensions: all three must have some"
-    r"|: index -1 in dimension \d: must be at least 0 and less than \d)$"
+    r"|: index -1 in dimension \d: must be at least 0 and less than \d+)$"
 )
 """Ends of what refusals say."""
 
