@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hw.sram_compute.operations import Operation
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
-_NAMES = {
+OPERATION_NAMES = {
     "+": "add",
     "-": "subtract",
     "*": "multiply",
@@ -27,6 +27,7 @@ _NAMES = {
     ">": "less",
     ">=": "less_equal",
 }
+"""Of functions of ``cmp`` nodes; others have their function's name, or are steps of several."""
 _SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
 _SEPARATE = (
     "multiply",
@@ -93,7 +94,7 @@ def calculate(
             return [Calculate(operations["invert"], 1, 0)]
         case "cast":
             return _cast(given, type, operations)
-    name = _NAMES.get(function, function)
+    name = OPERATION_NAMES.get(function, function)
     width = type.bits if type.is_integer else min(each.bits for each in operands)
     bases = (0, 1) if len(operands) > 1 else (0, -1)
     if function in (">", ">="):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from sw.compiler.sram_compute.lower.select import OPERATION_NAMES
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
@@ -20,24 +21,6 @@ from sw.compiler.sram_compute.tdfg.graph import (
 )
 from sw.workloads.loops.scalar_type import ScalarType
 
-_NAMES = {
-    "+": "add",
-    "-": "subtract",
-    "*": "multiply",
-    "/": "divide",
-    "//": "floor_divide",
-    "%": "remainder",
-    "min": "minimum",
-    "max": "maximum",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "less",
-    ">=": "less_equal",
-    "==": "equal",
-    "!=": "not_equal",
-    "neg": "negate",
-    "abs": "absolute",
-}
 _MOVE_OVERHEAD = 16
 """Patterns that are expanded."""
 
@@ -47,7 +30,7 @@ _REDUCTION_ROUNDS = 8
 
 def operation_cycles(function: str, type: ScalarType) -> int:
     """Of a function on operands of a type, without what no bitline needs."""
-    name = _NAMES.get(function)
+    name = OPERATION_NAMES.get(function)
     if name is None:
         return type.bits
     return _cycles(name, type.name, type.bits)

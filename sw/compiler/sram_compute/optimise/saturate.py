@@ -24,6 +24,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
 )
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
+from sw.workloads.loops.nest import COMPARISONS
 from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, ScalarType
 
 _KINDS: dict[str, type[Node]] = {
@@ -35,6 +36,8 @@ _KINDS: dict[str, type[Node]] = {
     "Reduce": Reduce,
     "Const": Const,
 }
+_CHANGE_TYPES = COMPARISONS | {"cast"}
+"""Functions whose result is of another type than their last operand."""
 
 
 @dataclass(frozen=True)
@@ -187,8 +190,8 @@ class Saturation:
             function, type = "", widest
             if kind is Compute or kind is Reduce:
                 function, _, name = term.literals[0].rpartition("|")
-                is_closed = function in ("+", "-", "*", "/", "min", "max", "neg", "abs")
-                type = BY_NAME[name] if is_closed else widest
+                if function not in _CHANGE_TYPES:
+                    type = BY_NAME[name]
             return node_cost(kind, function, type)
 
         return cost

@@ -13,6 +13,7 @@ from sw.compiler.sram_compute.optimise.costs import graph_cost
 from sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
 from sw.compiler.sram_compute.tdfg.graph import Compute, Graph, arrays_of
 from sw.compiler.sram_compute.tdfg.plan import plan, regions
+from sw.workloads.loops.nest import COMPARISONS
 from sw.workloads.loops.python_source import read_file
 from tests.support.tensor_graphs import nest_of, planned, require_golden
 
@@ -108,6 +109,31 @@ def test_integers_are_the_same_in_any_order(parameters: str, body: str, values: 
     for before, after in zip(regions(steps), regions(better), strict=True):
         assert graph_cost(after.graph) <= graph_cost(before.graph)
     require_golden(nest, better, values)
+
+
+@pytest.mark.parametrize(
+    "computed",
+    [
+        *(f"{{}} {operator} 3" for operator in ("+", "-", "*", "//", "%", "<<", ">>")),
+        *(f"1 if {{}} {operator} 3 else 2" for operator in sorted(COMPARISONS)),
+        "1 if {} < 3 and {} > 1 else 2",
+        "1 if not ({} < 3 or {} > 5) else 2",
+        *(f"{name}({{}}, 3)" for name in ("min", "max")),
+        "-{}",
+        "abs({})",
+    ],
+)
+def test_operators_of_integers_beside_floats_and_of_scalars_alone(computed: str):
+    nest, steps = planned(
+        "a: int32[n], x: float32[n], b: float32[n], c: int32[n], s: int32",
+        "for i in range(n):\n"
+        f" b[i] = float32({computed.replace('{}', 'a[i]')}) * x[i]\n"
+        "for i in range(n):\n"
+        f" c[i] = {computed.replace('{}', 's')}",
+    )
+    numbers = np.random.default_rng(0)
+    values = {"a": numbers.integers(-9, 9, 12, np.int32), "x": random(12), "s": -5}
+    require_golden(nest, optimise_plan(steps, reassociate=False), values)
 
 
 def test_a_common_factor_is_taken_out_of_a_sum():
