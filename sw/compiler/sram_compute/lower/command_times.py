@@ -97,7 +97,7 @@ def spend(clock: Record, opcode: int, cycles: int) -> None:
     else:
         is_transfer = opcode == _LOAD or opcode == _STORE
         if is_transfer:
-            if clock.asked - consumed < 2 and _next_ask(clock) < start:
+            if clock.asked - consumed < 2 and _next_ask(clock) <= start:
                 _ask(clock)
             start = max(start, clock.come)
         clock.cycle = max(start, clock.banks) + cycles + 1

@@ -31,6 +31,7 @@ from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.runtime.stages import quiet
+from sw.workloads.loops.c_source import read_source
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.conditional_nests import SOURCES, conditional
@@ -129,6 +130,24 @@ def require_near_cycles(given_nest: LoopWorkload) -> None:
     assert cycles is not None
     assert near_cycles(commands, config, 1 << 40) == pytest.approx(cycles, rel=0.04, abs=100)
     assert cycles // 4 < near_cycles(commands, config, cycles // 4) < cycles
+
+
+@pytest.mark.parametrize("n", [4, 16, 64])
+@pytest.mark.parametrize("stored", ["100", "a[i]", "a[i] + b[i]"], ids=["number", "copy", "sum"])
+def test_memory_takes_as_long_as_the_compiler_thinks(stored: str, n: int):
+    """Of a number nothing is loaded: the store waits for the next line of commands, for which the
+    fetch asks in the same cycle."""
+    nest = read_source(
+        "void f(int n, int a[n], int b[n], int c[n]) {\n"
+        f"  for (int i = 0; i < n; i++) c[i] = {stored};\n}}\n",
+        "nest.c",
+    )
+    values = {name: np.arange(n, dtype=np.int32) for name in nest.arrays}
+    given_nest = LoopWorkload("f", nest, values)
+    with Device(B4, "model") as device:
+        program = device.compile(given_nest, place="memory")
+        cycles = device.run(program, given_nest.inputs).cycles
+    assert memory_estimate(given_nest) == pytest.approx(cycles, abs=2)
 
 
 CORE_CYCLES = {
