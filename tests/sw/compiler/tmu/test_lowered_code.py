@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import WorkloadError
+from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.pipeline import couple
 from sw.compiler.tmu.text import from_text
@@ -25,10 +26,15 @@ func.func @f(%x: memref<{WORDS}xi32>, %out: memref<{WORDS}xi32>) attributes {{na
 """
 
 
-def stored(body: str, given: Sequence[int] | np.ndarray = ()) -> list[int]:
-    """Words of ``out``, 0 before, after a run with these in ``x``."""
+def code_of(body: str) -> list[Instruction]:
     module = from_text(f"{FUNCTION}{body}  func.return\n}}\n", "a.mlir")
     _, _, code = couple(module, CONFIG, (), {"x": 0, "out": WORDS}, "lower")
+    return code
+
+
+def stored(body: str, given: Sequence[int] | np.ndarray = ()) -> list[int]:
+    """Words of ``out``, 0 before, after a run with these in ``x``."""
+    code = code_of(body)
     memory = np.zeros(2 * WORDS, np.uint32)
     memory[: len(given)] = np.asarray(given).astype(np.int32).view(np.uint32)
     words = np.array([each.words() for each in code], np.uint32)
@@ -36,8 +42,8 @@ def stored(body: str, given: Sequence[int] | np.ndarray = ()) -> list[int]:
     return memory[WORDS:].view(np.int32).tolist()
 
 
-def load(place: int, type: str = "i32") -> str:
-    fields = f'array = "x", offset = {place} : i64, operandSegmentSizes = array<i32: 0, 0>'
+def load(place: int, type: str = "i32", array: str = "x") -> str:
+    fields = f'array = "{array}", offset = {place} : i64, operandSegmentSizes = array<i32: 0, 0>'
     return f'"flat.load"() <{{{fields}}}> : () -> {type}\n'
 
 
@@ -158,3 +164,14 @@ def test_reductions_that_the_unit_lacks():
     assert str(caught.value) == (
         ": vector.reduction other than add: not supported by the execute unit"
     )
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_loads_overtake_stores_to_other_words(place: int):
+    """A store that waits for a product."""
+    text = f"%a = {load(3)}%product = arith.muli %a, %a : i32\n{store('%product', 1)}"
+    text += f"%other = {load(place, array='out')}{store('%other', 4)}"
+    is_behind = place == 1
+    opcodes = [each.opcode for each in code_of(text)]
+    assert (Opcode.LOAD in opcodes[opcodes.index(Opcode.STORE) :]) == is_behind
+    assert stored(text, [0, 0, 0, 5])[:5] == [0, 25, 0, 0, 25 * is_behind]
