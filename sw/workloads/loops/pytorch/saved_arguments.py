@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +15,6 @@ _MEMORY_FORMATS = {
     3: "channels_last_3d",
     4: "preserve_format",
 }
-_FLOATS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 _PLAIN = {"as_int": int, "as_float": float, "as_bool": bool}
 
 
@@ -60,7 +58,7 @@ def argument_value(argument: Mapping[str, Any], tensor: Callable[[Mapping[str, A
 
 def _number(kind: type, value: Any) -> Any:
     if kind is float:
-        return _FLOATS[value] if isinstance(value, str) else float(value)
+        return float(value)  # Infinities and NaN are text.
     if type(value) is not kind:
         raise WorkloadError(f"graph: {short(value)}: must be {kind.__name__}")
     return value

@@ -11,8 +11,6 @@ from hw.lib.errors import WorkloadError
 from sw.program.program import Program
 from sw.runtime.device import Device
 from sw.runtime.sram_compute.target import TARGET
-from sw.workloads.loops.python_source import read_file
-from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload
 
 pytest.importorskip("egglog")
@@ -59,19 +57,6 @@ def test_scalars_are_random_and_results_begin_as_zeros():
     assert 1 <= found.inputs["steps"] <= 3
     assert found.inputs["a"].shape == (16,) and not found.inputs["a"].any()
     assert not found.binding.arrays["a"].any()
-
-
-def test_sizes_of_synthesised_values_may_be_given():
-    nest = read_file(EXAMPLES / "mm.py")
-    values, sizes = synthesised(nest, {}, 0, {"rows": 3, "inner": 5})
-    assert values["a"].shape == (3, 5) and values["b"].shape == (5, 16)
-    assert sizes == {"rows": 3, "inner": 5, "columns": 16}
-    with pytest.raises(WorkloadError) as caught:
-        synthesised(nest, {"a": values["a"]}, 0, {"rows": 4})
-    assert str(caught.value) == (
-        "a: is [3, 5]: must be [rows, inner] = [4, 5], with rows = 4 (given), inner = 5 (as a has "
-        "it)"
-    )
 
 
 def test_what_is_no_tensor_computation_is_refused(tmp_path: Path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import embedding_bag
@@ -75,6 +77,13 @@ def test_offsets_of_a_parameter_are_checked_too() -> None:
     made.register_buffer("starts", torch.tensor([2, 3]))
     with pytest.raises(WorkloadError, match=r"starts\[0\] = 2: must be 0$"):
         module_workload(made, (INDICES,))
+
+
+def test_offsets_in_place_of_the_module_s_are_checked_too() -> None:
+    workload = module_workload(module(pooled, bag=bag()), (INDICES, OFFSETS))
+    others = {**workload.inputs, "offsets": np.array([0, 2, 1, 5])}
+    with refused("offsets[2] = 1: must be at least 2, as the one before"):
+        assert replace(workload, inputs=others).binding
 
 
 @pytest.mark.parametrize("mode", ("mean", "max"))
@@ -167,3 +176,12 @@ def test_bags_that_share_offsets() -> None:
         "must not end others of 3"
     ):
         module_workload(made, (INDICES, INDICES[:3], OFFSETS))
+
+
+def test_only_the_first_result_of_a_bag_is_supported() -> None:
+    def places(self, table, i, o):
+        return torch.embedding_bag(table, i, o, False, 0, False, None, False, None)[1]
+
+    place = f"{FILE}:{places.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: getitem: embedding_bag: only its first result is supported"):
+        module_workload(module(places), (whole(10, 6), INDICES, OFFSETS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import pickle
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from torch._export.serde.serialize import (
     _TORCH_TO_SERIALIZE_DTYPE,
     _TORCH_TO_SERIALIZE_LAYOUT,
     _TORCH_TO_SERIALIZE_MEMORY_FORMAT,
+    _dataclass_to_dict,
 )
 
 from hw.lib.errors import WorkloadError
@@ -57,6 +59,12 @@ def test_arguments_by_number_are_those_that_torch_writes(
 ) -> None:
     for value in values:
         assert argument_value({kind: int(numbers[value])}, lambda argument: None) is value
+
+
+@pytest.mark.parametrize("value", [2.5, math.inf, -math.inf, math.nan])
+def test_floats_are_those_that_torch_writes(value: float) -> None:
+    found = argument_value({"as_float": _dataclass_to_dict(value)}, lambda argument: None)
+    np.testing.assert_array_equal(found, value)
 
 
 class Opens:
@@ -303,6 +311,7 @@ def test_operators_are_those_of_aten_on_tensors_and_numbers(
         ('{"as_float": 2.5}', '{"as_expr": {"expr_str": "print(1)"}}', "an argument as_expr"),
         ('{"as_float": 2.5}', '{"as_custom_obj": {"name": "o"}}', "an argument as_custom_obj"),
         ('{"as_float": 2.5}', '{"as_operator": "os.system"}', "an argument as_operator"),
+        ('{"as_float": 2.5}', '{"as_float": "many"}', "could not convert string to float: 'many'$"),
         ('{"name": "self"', '{"name": "none"', "has no argument 'none'$"),
         ('{"name": "other"', '{"name": "self"', "'self' is given twice$"),
         ("builtins.dict", "collections.namedtuple", "a result is a collections.namedtuple"),
@@ -315,6 +324,19 @@ def test_what_a_graph_must_not_have(
     assert old in text
     path = changed(good, tmp_path / "bags.pt2", {GRAPH: text.replace(old, new).encode()})
     with pytest.raises(WorkloadError, match=rf"bags\.pt2: .*{message}"):
+        file_workload(path)
+
+
+def test_operators_without_results(tmp_path: Path) -> None:
+    def checked(self, x):
+        torch.ops.aten._assert_tensor_metadata.default(x, dtype=torch.float32)
+        return x + 1
+
+    path = tmp_path / "checked.pt2"
+    torch.export.save(torch.export.export(module(checked), (whole(3),)), path)
+    line = checked.__code__.co_firstlineno + 1
+    place = rf"test_pytorch_files\.py:{line}:1: aten\._assert_tensor_metadata\.default"
+    with pytest.raises(WorkloadError, match=f"^{place}: not supported: must be of "):
         file_workload(path)
 
 

@@ -119,9 +119,21 @@ FLAT = """\
         for i1 in range(2):
             result[(i0 * 2) + i1] = x[i1, i0]
 """
+MERGED = """\
+    for i0 in range(3):
+        for i1 in range(2):
+            for i2 in range(4):
+                result[(i0 * 2) + i1, i2] = x[i1, i0, i2]
+"""
 
 
-def test_flattened_results_have_a_loop_for_each_dimension() -> None:
-    """Divisions would tell the places of elements as well."""
-    workload = require_same(module(lambda self, x: x.t().reshape(-1)), whole(2, 3))
-    assert print_nest(workload.nest).endswith(FLAT)
+@pytest.mark.parametrize(
+    ("shape", "merged", "loops"), [((2, 3), (6,), FLAT), ((2, 3, 4), (6, 4), MERGED)]
+)
+def test_merged_results_have_a_loop_for_each_dimension(
+    shape: tuple[int, ...], merged: tuple[int, ...], loops: str
+) -> None:
+    """Divisions, or an array in between, would tell the places of elements as well."""
+    made = module(lambda self, x: x.transpose(0, 1).reshape(merged))
+    workload = require_same(made, whole(*shape))
+    assert print_nest(workload.nest).endswith(f":\n{loops}")

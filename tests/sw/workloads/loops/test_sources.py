@@ -9,6 +9,7 @@ import pytest
 
 from hw.lib.errors import WorkloadError
 from sw.golden.loops import GoldenLoops
+from sw.workloads.loops.operation_families import nearest
 from sw.workloads.loops.operation_inputs import RECOMMENDATION_MODELS
 from sw.workloads.loops.sources import (
     OPERATIONS,
@@ -176,6 +177,11 @@ def test_matrices_of_files_that_are_too_large(matrix: Path) -> None:
     matrix.write_text("%%MatrixMarket matrix coordinate real general\n2000000 1 1\n1 1 1\n")
     with refused(f"spmm:{matrix}: {matrix}: 2000000 x 1: must be at most 1048576 each"):
         named_workload(f"spmm:{matrix}")
+
+
+def test_a_name_is_named_if_one_is_near() -> None:
+    assert nearest("p11", ("tiny", "p10")) == "nearest: p10"
+    assert nearest("x", ("tiny", "p10")) == "must be one of tiny, p10"
 
 
 BAG_SHAPES = "tiny, rm1, rm2, rm3"

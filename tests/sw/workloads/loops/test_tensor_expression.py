@@ -9,10 +9,12 @@ import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.golden.loops import GoldenLoops
+from sw.workloads.loops.expression_parts import parts_of
 from sw.workloads.loops.nest import AugmentedStore, Merge, Nest, Store, statements
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
-from sw.workloads.loops.result_levels import result_tensor
+from sw.workloads.loops.result_levels import ResultLevels, result_tensor
+from sw.workloads.loops.scalar_type import INT32
 from sw.workloads.loops.tensor_expression import expression_nest, expression_workload
 from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
@@ -75,6 +77,7 @@ def run(text: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
         "X(i,j)=B(i,j)*C(j) -f=X:ss -f=B:ss",
         "X(i,j)=B(i,j)*C(j) -f=X:ss -f=B:ss -f=C:s",
         "X(i,j)=B(i)*C(j) -f=X:ss -f=B:s -f=C:s",
+        "X(i,j)=B(i)*C(j) -f=X:ds -f=C:s",
         "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:ds:1,0",
         "X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss -f=C:ss:1,0",
         "X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss -f=C:dd:1,0",
@@ -218,6 +221,12 @@ def test_results_that_no_array_holds() -> None:
     assert str(caught.value) == (
         "X: level 1 may have 4,294,967,296 coordinates: must be at most 2,147,483,647"
     )
+
+
+def test_results_that_arrays_just_hold() -> None:
+    parts = parts_of(parse("X(i)=B(i)*C(i) -f=X:s"))
+    found = ResultLevels(parts).capacities({"i_size": INT32.most})
+    assert found == {"X_entries0": INT32.most}
 
 
 def test_fibers_merge_only_where_both_are_compressed() -> None:
