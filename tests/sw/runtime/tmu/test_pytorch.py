@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.lib.errors import WorkloadError
+from sw.compiler.tmu.compile import LEVELS
 from sw.program.program import Program
 from sw.runtime.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, compressed_rows, module, whole
+from tests.support.random_modules import random_module
 
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
@@ -162,6 +165,30 @@ def test_random_modules(steps: list[tuple[Callable[..., Any], int, int]], opt: i
         assert device.verify(result).bit_exact
     for name, tensor in zip(workload.nest.results[-2:], made(*inputs), strict=True):
         np.testing.assert_allclose(result.outputs[name], tensor, rtol=1e-5, atol=1e-3)
+
+
+MANNERS = ({"coupled": True}, *({"opt": level} for level in LEVELS))
+
+
+@pytest.mark.parametrize(
+    "seed, manners",
+    [
+        *((seed, [manner]) for seed, manner in enumerate(MANNERS)),
+        *(pytest.param(seed, MANNERS, marks=pytest.mark.slow) for seed in range(300)),
+    ],
+)
+def test_modules_of_many_steps(seed: int, manners: Sequence[dict[str, Any]]) -> None:
+    """Refused in a line where the execute unit has no such type."""
+    made, inputs = random_module(seed)
+    with Device("tmu_l2", "model") as device:
+        for manner in manners:
+            try:
+                workload = device.target.workload((made, inputs))
+                result = device.run(device.compile(workload, **manner), workload.inputs)
+            except WorkloadError as error:
+                assert "\n" not in str(error)
+                continue
+            assert device.verify(result).bit_exact, manner
 
 
 @pytest.fixture
