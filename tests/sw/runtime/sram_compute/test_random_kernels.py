@@ -1,4 +1,5 @@
-"""Random kernels in C: every place computes what the nest means, and ``auto`` is near the best."""
+"""Random kernels in C: every place computes what the nest means, and ``auto`` is near the best: at
+most 10 % above it and a line of memory, as estimates of short programs may miss one."""
 
 from __future__ import annotations
 
@@ -10,19 +11,23 @@ import pytest
 
 from hw.lib.errors import GnarlError, WorkloadError
 from sw.golden.loops import GoldenLoops
+from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from tests.support.random_kernels import random_kernel
 
 pytest.importorskip("egglog")
 pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
+CONFIG = load_configuration("sram_b4")
 QUICK, ALL, TOGETHER = 8, 2000, 50
+"""Seeds, and how many are one test."""
+
 PLACES = ("memory", "near", "core", "auto")
 
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Device[Any]]:
-    with Device("sram_b4", "model") as device:
+    with Device(CONFIG, "model") as device:
         yield device
 
 
@@ -51,7 +56,8 @@ def check(model: Device[Any], seed: int) -> None:
         cycles[place] = result.cycles
         for name, wanted in golden.items():
             assert bits(result.outputs[name]) == bits(wanted), (place, name)
-    assert cycles.get("auto", 0) <= 1.1 * min(cycles.values(), default=0), cycles
+    if cycles:
+        assert cycles["auto"] <= 1.1 * min(cycles.values()) + CONFIG.config.latency, cycles
 
 
 @pytest.mark.parametrize("seed", range(QUICK))
