@@ -225,7 +225,7 @@ def test_toggles_and_begins():
     words = np.zeros(CONFIG.memory_words, np.uint32)
     words[:6] = [3, 3, 0, 2, 2, 3]
     outer = Unit(upper_immediate=2, streams=(INDUCTION,))
-    inner = Unit(upper_immediate=6, streams=(INDUCTION, load(0, 6)))
+    inner = Unit(upper_immediate=6, streams=(INDUCTION, load(0, 6, queue=4)))
     events = {
         Event.BEGIN: (EventStep(EventKind.TOKEN, token=1),),
         Event.TOGGLE: (
@@ -260,6 +260,19 @@ def test_stores_past_the_queues(pauses):
     table = (np.arange(64, 112, dtype=np.uint32) * 3).reshape(8, 6)
     assert words[1000:1030].tolist() == table[[3, 0, 7, 7, 1]].reshape(-1).tolist()
     assert words[1030] == 3 * 1030
+
+
+def test_behind_the_last_iteration_none_is_waited_for():
+    """While a store has not been taken yet."""
+    words = np.zeros(CONFIG.memory_words, np.uint32)
+    address = Stream(StreamKind.ADDRESS, base=1000, length=1, queued=True, queue=4)
+    unit = Unit(upper_immediate=1, streams=(queued_induction(0), address))
+    loop = one_loop(unit, EventStep(EventKind.STORE, stream=0, address=1), mode=Mode.LOCKSTEP)
+    at_once, late = (
+        check(AccessProgram((loop,)), Memory(words.copy(), pauses=pauses)) for pauses in (0, 0.9)
+    )
+    assert late.cycles > at_once.cycles
+    assert late.waits["waits_iteration"] == at_once.waits["waits_iteration"]
 
 
 def target(length: int, **fields: int) -> Stream:

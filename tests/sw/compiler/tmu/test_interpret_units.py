@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import InterpretationError
 
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import IMMEDIATE, EventStep, Layer, Stream, Unit, own, parent
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.functions import function_of
@@ -230,6 +230,16 @@ def test_an_index_beyond_its_array():
     elements = Stream(StreamKind.MEMORY, a=own(0), length=6)
     with pytest.raises(InterpretationError, match="layer 0, stream 1: index 6: must be below 6"):
         appended([loop(elements, 7)])
+
+
+def test_only_addresses_may_be_without_a_bound():
+    streams = [
+        Stream(kind, a=own(0), immediate=UNBOUNDED, length=UNBOUNDED)
+        for kind in (StreamKind.ADDRESS, StreamKind.MEMORY)
+    ]
+    assert appended([loop(streams[0], 1)]) == [-1]
+    with pytest.raises(InterpretationError, match=f"{UNBOUNDED}: must be below {UNBOUNDED}"):
+        appended([loop(streams[1], 1)])
 
 
 def test_a_store_of_lanes_beyond_their_array():
