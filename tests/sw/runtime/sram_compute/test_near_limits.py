@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COUNT_BITS, LINE_UNITS, STRIP, WORD_BITS, Opcode
+from hw.sram_compute.isa import COUNT_BITS, STRIP, Opcode
 from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.program import Command, assemble, command
+from hw.sram_compute.program import Command, command
 from sw.runtime.configuration import load_configuration
 from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.sram_compute.model import streams
 from sw.runtime.sram_compute.model.check import StoppedError
-from sw.runtime.sram_compute.model.system import System
+from tests.support.near_commands import near, reads, stream, system
 
 MOST = (1 << COUNT_BITS) - 1
 LIMIT = 1 << 28
@@ -32,33 +30,10 @@ def config() -> SramConfig:
     return found
 
 
-def stream(number: int, base: int, *strides: int, **fields: int) -> Command:
-    words = tuple(each % (1 << WORD_BITS) for each in strides)
-    return command(
-        Opcode.STREAM, stream=number, base=base % (1 << WORD_BITS), strides=words, **fields
-    )
-
-
-def reads(slot: int, number: int, **fields: int) -> Command:
-    return command(
-        Opcode.OPERATION, slot=slot, operation=ExecuteOpcode.ADD, reads=1, stream=number, **fields
-    )
-
-
-def near(*counts: int, **fields: int) -> Command:
-    return command(Opcode.NEAR, counts=counts, **fields)
-
-
 def outcome(config: SramConfig, commands: Sequence[Command], limit: int) -> Any:
     """How a run ends: with so many cycles, at a limit, or in an error."""
-    system = System(config)
-    units = assemble([*commands, command(Opcode.END)])
-    lines = -(-len(units) // LINE_UNITS)
-    rows = np.zeros((lines * LINE_UNITS, units.shape[1]), np.uint32)
-    rows[: len(units)] = units
-    system.memory[:lines] = rows.reshape(lines, LINE_WORDS)
     try:
-        return system.run(0, limit).cycles
+        return system(config, commands).run(0, limit).cycles
     except CycleLimitError:
         return "limit"
     except StoppedError as error:
