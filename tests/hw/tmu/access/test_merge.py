@@ -339,18 +339,20 @@ def test_an_index_beyond_its_array_is_a_fault(mode, stream, short):
 
 
 @pytest.mark.parametrize("is_ordered", [False, True])
-def test_bounds_that_decrease(is_ordered):
-    """Of unit 1, from 3 to 1: an error, or its fiber is empty."""
+@pytest.mark.parametrize("lower, upper", [(3, 1), (3, -1), (-1, -1)])
+def test_bounds_that_decrease(lower, upper, is_ordered):
+    """Of unit 1: an error, or its fiber is empty."""
     program, words = merge(Mode.DISJUNCTIVE, [[1, 4, 6], [1, 4, 6]], CONFIG.memory_words)
     layer = program.layers[0]
-    unit = replace(layer.units[1], lower_immediate=3, upper_immediate=1, ordered=is_ordered)
+    bounds = {"lower_immediate": lower % 2**32, "upper_immediate": upper % 2**32}
+    unit = replace(layer.units[1], **bounds, ordered=is_ordered)
     program = AccessProgram((replace(layer, units=(layer.units[0], unit)),))
-    if not is_ordered:
+    if not is_ordered or lower == upper:
         assert check(program, Memory(words)).output.tokens == [STEP] * 3 + [LAST]
         return
     with pytest.raises(BoundsError) as caught:
         access.run(program, words.copy(), LANES)
-    assert str(caught.value) == "layer 0, unit 1: from 3 to 1: must not decrease"
+    assert str(caught.value) == f"layer 0, unit 1: from {lower} to {upper}: must not decrease"
     result = run(program, Memory(words))
     assert (result.fault, result.disorder, result.output.words) == (None, 0, [])
 
