@@ -26,8 +26,13 @@ from sw.workloads.loops.pytorch.values import (
     integer,
     number,
     refuse,
+    scaled,
+    shifted,
 )
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
+
+_EXACT = 1 << 24
+"""Up to here float32 has all whole numbers."""
 
 Operator = Callable[..., Any]
 """From the nest's parameters, the operator's place and its arguments."""
@@ -185,6 +190,10 @@ def _index(
     return View(shape, view.type, at)
 
 
+def _wanted(dtype: Any, place: Place) -> ScalarType:
+    return type_of(dtype) or refuse(place, f"of {dtype}: must be of {TYPE_NAMES}")
+
+
 def _constant(
     value: float,
     parameters: Parameters,
@@ -198,22 +207,38 @@ def _constant(
     shape = like.shape if is_tensor else tuple(like)
     type = like.type if is_tensor else FLOAT32
     if dtype is not None:
-        type = type_of(dtype) or refuse(place, f"of {dtype}: must be of {TYPE_NAMES}")
+        type = _wanted(dtype, place)
     return View(shape, type, lambda indices: number(value, type, place), zeros=value == 0)
 
 
 def _arange(
-    parameters: Parameters, place: Place, start: int, end: int, step: int = 1, **named: Any
+    parameters: Parameters,
+    place: Place,
+    start: int,
+    end: int,
+    step: int = 1,
+    *,
+    dtype: Any = None,
+    **named: Any,
 ) -> View:
     if not all(isinstance(each, int) for each in (start, end, step)):
         refuse(place, "arange: must be of whole numbers")
+    type = INT32 if dtype is None else _wanted(dtype, place)
+    numbers = range(start, end, step)
+    least, most = (INT32.least, INT32.most) if type.is_integer else (-_EXACT, _EXACT)
+    for each in (*numbers[:1], *numbers[-1:]):
+        if not least <= each <= most:
+            refuse(place, f"arange: {each} of {type}: must be from {least} to {most}")
 
     def at(indices: Indices) -> Expression:
-        scaled = binary("*", indices[0], integer(step, place), place)
-        return binary("+", scaled, integer(start, place), place)
+        whole = shifted(scaled(indices[0], step, place), integer(start, place), place)
+        return cast(whole, type, place)
 
-    size = max(0, -(-(end - start) // step))
-    return View((size,), INT32, at, step=0 if start else step)
+    return View((len(numbers),), type, at, step=step if type == INT32 and not start else 0)
+
+
+def _arange_to(parameters: Parameters, place: Place, end: int, **named: Any) -> View:
+    return _arange(parameters, place, 0, end, **named)
 
 
 _BINARY = {
@@ -242,6 +267,8 @@ OPERATORS: dict[str, Operator] = {
     "aten.zeros_like.default": partial(_constant, 0.0),
     "aten.ones.default": partial(_constant, 1.0),
     "aten.ones_like.default": partial(_constant, 1.0),
+    "aten.arange.default": _arange_to,
+    "aten.arange.start": _arange,
     "aten.arange.start_step": _arange,
     "aten.view.default": shapes.reshape,
     "aten.reshape.default": shapes.reshape,

@@ -287,6 +287,7 @@ def doubled(self, x):
             "is torch.bfloat16: must be of float32, int64, int32, int16, int8, uint8",
         ),
         (torch.tensor([1, 1 << 31]), "must be in int32"),
+        (torch.tensor([1, -(1 << 31) - 1]), "must be in int32"),
         (
             SPARSE.to_sparse_csc(),
             "is sparse_csc of 2 dimensions: must be dense, or a sparse matrix, CSR or COO",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from hw.lib.errors import WorkloadError
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.pytorch.lowering import module_workload
 from tests.support.errors import refused
@@ -137,3 +138,48 @@ def test_merged_results_have_a_loop_for_each_dimension(
     made = module(lambda self, x: x.transpose(0, 1).reshape(merged))
     workload = require_same(made, whole(*shape))
     assert print_nest(workload.nest).endswith(f":\n{loops}")
+
+
+@pytest.mark.parametrize(
+    ("forward", "element"),
+    [
+        (lambda self, x: x[1:], "x[i0 + 1]"),
+        (lambda self, x: x[::2], "x[i0 * 2]"),
+        (lambda self, x: x[1::3], "x[(i0 * 3) + 1]"),
+        (lambda self, x: torch.arange(4), "i0"),
+        (lambda self, x: torch.arange(2, 5), "i0 + 2"),
+        (lambda self, x: torch.arange(4, dtype=torch.int16), "int16(i0)"),
+        (lambda self, x: torch.arange(1, 9, 2), "(i0 * 2) + 1"),
+    ],
+)
+def test_places_of_parts_have_no_needless_terms(forward: Callable[..., Any], element: str) -> None:
+    workload = require_same(module(forward), whole(9))
+    assert print_nest(workload.nest).endswith(f"result[i0] = {element}\n")
+
+
+ROWS = ((9,), (0,), (3, 9), (9, 1, -2), (0, 1000, 90), (-300, 300, 77), (3, 3))
+
+
+@pytest.mark.parametrize("dtype", [None, *VALUES], ids=str)
+def test_numbers_in_a_row_have_the_type_that_is_asked_for(dtype: torch.dtype | None) -> None:
+    """What of them the type has."""
+    made = module(lambda self, x: [x + torch.arange(*row, dtype=dtype) * 50 for row in ROWS])
+    require_same(made, torch.tensor([1], dtype=torch.int8))
+    made = module(lambda self, x: [torch.arange(*row, dtype=dtype) for row in ROWS])
+    require_same(made, whole(1))
+
+
+@pytest.mark.parametrize(
+    "bounds, dtype, message",
+    [
+        ((0, 1 << 32, 1 << 31), None, "2147483648 of int32: must be from -2147483648"),
+        ((-(1 << 31) - 1, 3, 1 << 31), torch.int8, "-2147483649 of int8: must be from -2147483648"),
+        ((0, 1 << 25, (1 << 24) + 1), torch.float32, "16777217 of float32: must be from -16777216"),
+    ],
+)
+def test_numbers_in_a_row_that_would_be_rounded_or_wrong(
+    bounds: tuple[int, ...], dtype: torch.dtype | None, message: str
+) -> None:
+    made = module(lambda self, x: torch.arange(*bounds, dtype=dtype))
+    with pytest.raises(WorkloadError, match=f"arange: {message}"):
+        module_workload(made, (whole(1),))
