@@ -21,8 +21,6 @@ from sw.compiler.sram_compute.lower.parts import lines_of, margins_of, whole_of
 from sw.compiler.sram_compute.lower.records import Record, Records
 from sw.program.jit import compiled_inner
 
-_NEVER = 1 << 60
-
 _SPILLED = LAYOUTS - 1
 """The entry of the layout override table that spilled values have; arrays share the others."""
 
@@ -157,14 +155,15 @@ def take(state: State, length: int, from_above: int) -> int:
 
 @compiled_inner
 def _needed_last(state: State) -> int:
-    """The value in rows that may leave them, of several one that memory has; -1: none."""
+    """The value in rows that may leave them, of several one that memory has; -1: none. Each is
+    needed once more: others are released with the step that needed them last."""
     found, latest, found_clean, found_since = -1, 0, False, 0
     for place in range(state.bank.placed_count):
         number = state.bank.placed[place]
         value = state.values[number]
         if value.is_locked:
             continue
-        use = state.uses[value.next_use] if value.next_use < value.end_uses else _NEVER
+        use = state.uses[value.next_use]
         clean = value.constant >= 0 or value.array >= 0 or value.slot >= 0
         is_better = found < 0 or use > latest
         if use == latest and found >= 0:

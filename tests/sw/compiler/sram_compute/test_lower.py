@@ -228,6 +228,15 @@ def test_the_value_that_is_needed_last_leaves_its_rows():
     assert require_golden(nest, values, few).returns == 1
 
 
+def test_an_operand_keeps_its_rows_until_the_other_one_has_some():
+    """There are rows for four values: where ``d`` comes, ``a``, which is needed last, stays."""
+    few = replace(SMALL, wordlines=64)
+    body = "for i in range(n): e[i] = (a[i] + b[i] + c[i]) - (a[i] + d[i]) - b[i] - c[i] - a[i]"
+    nest = nest_of(", ".join(f"{name}: int16[n]" for name in "abcde"), body)
+    values = {name: integers(70, dtype=np.int16) + np.int16(at) for at, name in enumerate("abcd")}
+    assert require_golden(nest, values, few).returns
+
+
 def test_values_that_are_over_leave_their_places_in_memory():
     """However often a loop's body runs, it stores to the same lines."""
     few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from sw.compiler.sram_compute.lower.narrow import narrowed
 from sw.compiler.sram_compute.optimise.costs import graph_cost
-from sw.compiler.sram_compute.tdfg.graph import Compute, Graph
+from sw.compiler.sram_compute.tdfg.graph import Compute, Graph, Reduce, only_used
 from sw.compiler.sram_compute.tdfg.plan import plan, regions
 from sw.workloads.loops.scalar_type import ELEMENT_TYPES, ScalarType
 from tests.support.tensor_graphs import nest_of
@@ -171,3 +173,22 @@ def test_as_few_rows_as_values_need(parameters: str, value: str, wanted: list[st
     found = narrowed(region.graph)
     assert functions(found) == wanted
     assert graph_cost(found) <= graph_cost(region.graph)
+
+
+def test_an_extremum_of_a_line_is_not_that_of_low_bits():
+    """Of which no more than a few are of use: the products that it is of keep all of theirs."""
+    nest = nest_of(
+        "a: int8[n, m], b: int8[n, m], d: int32[n, 1]",
+        "for i in range(n):\n"
+        "    for j in range(m): d[i, 0] = max(d[i, 0], int32(a[i, j]) * int32(b[i, j]))",
+    )
+    (region,) = regions(plan(nest))
+    nodes, (output,) = region.graph.nodes, region.graph.outputs
+    (number,) = (at for at, each in enumerate(nodes) if isinstance(each, Reduce))
+    graph = replace(
+        region.graph,
+        nodes=(*nodes, Compute("cast", (number,), INTEGERS["int8"])),
+        outputs=(replace(output, node=len(nodes)),),
+    )
+    wanted = ["* int8 int8 → int16", "cast int16 → int8"]
+    assert functions(narrowed(only_used(graph))) == wanted

@@ -104,6 +104,23 @@ for i in range(2, n): c[i] = b[i] - b[i - 1]
             id="what was written is read",
         ),
         pytest.param(
+            "a: int32[n], b: int32[n], c: int32[n], d: int32[m]",
+            """
+for k in range(m):
+    for i in range(1, n): b[i] = a[i] - a[i - 1]
+    for i in range(2, n): c[i] = b[i] - b[i - 1]
+""",
+            {
+                "a": integers(70),
+                "b": integers(70),
+                "c": integers(70),
+                "d": integers(1),
+            },
+            2,
+            [NONE, ((2, 0, 0), (0, 0, 0))],
+            id="in a loop in order what was written is read as a whole",
+        ),
+        pytest.param(
             "a: int32[n], b: int32[n], c: int32[n]",
             """
 for i in range(1, n): b[i] = a[i] - a[i - 1]
