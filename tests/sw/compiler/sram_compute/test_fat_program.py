@@ -157,7 +157,7 @@ NEST, PLACES, PLACE, PARTS = 1, 2, 3, -1
         (set_text(PARTS, '"+", [0, 1], "int32"', '"neg", [0], "int8"'), "node 2: is not as"),
         (set_text(PARTS, '"Compute", "+"', '"Compute", "plus"'), "node 2: is not as the nest has"),
         (set_text(PARTS, '["Const", 1', '["Const", 4294967296'), "node 1: is not as"),
-        (set_text(PARTS, '["n", 1]', '["n", 4294967296]'), "ValueError: 4294967296*n: is large"),
+        (set_text(PARTS, '["n", 1]', '["n", 2147483648]'), "ValueError: 2147483648*n: is large"),
         (set_text(PARTS, '["Output", "b"', '["Output", "a"'), "ValueError: output to a: is not"),
     ],
 )
@@ -166,6 +166,54 @@ def test_damaged_graphs_are_refused(change: Callable[[Any], None], text: str):
         damaged(change).check()
     assert str(caught.value).startswith("section 'graphs'")
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "parameters, body, old, new, text",
+    [
+        pytest.param(
+            "a: int32[n, m]",
+            "for k in range(n - 1):\n"
+            "  for i in range(k + 1, n):\n"
+            "    for j in range(m): a[i, j] -= a[k, j]",
+            '["Tensor", "a"',
+            '["Tensor", "z"',
+            "node 0",
+            id="in a loop in order",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n]",
+            "for i in range(1, n): b[i] = 1 + a[i - 1]",
+            '["Move", 1',
+            '["Move", 0',
+            "node 2",
+            id="a number has no cells to move",
+        ),
+    ],
+)
+def test_damaged_nodes_are_refused(parameters: str, body: str, old: str, new: str, text: str):
+    program = compiled(nest_of(parameters, body), optimise=False)
+    with pytest.raises(ProgramError, match=f"{text}: is not as the nest has it"):
+        changed(program, set_text(PARTS, old, new)).check()
+
+
+@pytest.mark.parametrize(
+    "damage, text",
+    [
+        (lambda words: words[:, :2], "section 'instructions' is [{}, 2]: must be at most"),
+        (lambda words: words | 0x3F, "section 'instructions', 0: 63 is not a valid Opcode"),
+    ],
+)
+def test_damaged_instructions_are_refused(damage: Callable[[Any], Any], text: str):
+    fat = fat_of(c_source.read_file(EXAMPLES / "vec_add.c"), place="core")
+    values = {name: np.ones(16, np.float32) for name in "ab"}
+    program = Lowering(fat, "vec_add", CORE).program(fat.binding(values), values)
+    (launch,) = program.launches
+    words = launch.sections["instructions"]
+    sections = {**launch.sections, "instructions": damage(words)}
+    with pytest.raises(ProgramError) as caught:
+        replace(program, launches=(replace(launch, sections=sections),)).check()
+    assert str(caught.value).startswith(text.format(len(words)))
 
 
 def of_cells(lower: str, upper: str) -> str:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import time
+from math import log2
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sw.compiler.sram_compute.optimise.costs import graph_cost
+from hw.sram_compute.config import SramConfig
+from sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
 from sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
-from sw.compiler.sram_compute.tdfg.graph import Compute, Graph, arrays_of
+from sw.compiler.sram_compute.tdfg.graph import (
+    Broadcast,
+    Compute,
+    Graph,
+    Move,
+    Reduce,
+    arrays_of,
+)
 from sw.compiler.sram_compute.tdfg.plan import plan, regions
 from sw.workloads.loops.nest import COMPARISONS
 from sw.workloads.loops.python_source import read_file
+from sw.workloads.loops.scalar_type import INT32
 from tests.support.tensor_graphs import nest_of, planned, require_golden
 
 pytest.importorskip("egglog")
@@ -58,6 +68,26 @@ def test_regions_that_are_alike_are_optimised_once(monkeypatch: pytest.MonkeyPat
     assert there.outputs[0].place != back.outputs[0].place
     (_, loop) = regions(plan(nest))
     assert graph_cost(back) == graph_cost(there) < graph_cost(loop.graph)
+
+
+def test_gathers_that_are_alike_are_optimised_once():
+    """By an index that is loaded and one that is not."""
+    nest = nest_of(
+        "a: int32[n, m], b: int32[n, m], c: int32[n, m], p: int32[n], q: int32[n]",
+        "for i in range(n):\n    for j in range(m): b[i, j] = a[p[i], j] * 5\n"
+        "for i in range(n):\n    for j in range(m): c[i, j] = b[q[i], j] * 5",
+    )
+    better = optimise_plan(plan(nest), reassociate=False)
+    assert [list(arrays_of(region.graph)) for region in regions(better)] == [["a", "p"], ["b", "q"]]
+
+
+def test_a_sum_takes_as_many_rounds_as_lines_of_bitlines_have():
+    move, add, line = (
+        node_cost(kind, function, INT32)
+        for kind, function in ((Move, ""), (Compute, "+"), (Reduce, "+"))
+    )
+    assert line == (move + add) * log2(SramConfig().bitlines)
+    assert node_cost(Broadcast, "", INT32) == move > add
 
 
 @pytest.mark.parametrize(
