@@ -23,6 +23,7 @@ from hw.tmu.access_program import (
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.access_machine import CONFIG, Memory, Result, run
+from tests.support.access_merges import LAST, STEP, merge
 from tests.support.access_programs import (
     ALL_END,
     INDUCTION,
@@ -377,6 +378,33 @@ def test_bounds_that_decrease(is_ordered, accumulates):
     result = run(program, Memory(words))
     assert (result.fault, result.disorder) == (None, 1)
     assert result.output.words == [0, 1][: len(result.output.words)]
+
+
+def test_an_intersection_of_fewer_fibers_than_lanes():
+    program, words = merge(Mode.CONJUNCTIVE, [[1, 4, 6], [4, 6, 7]], CONFIG.memory_words)
+    result = run(program, Memory(words))
+    assert result.output == access.run(program, words.copy(), CONFIG.lanes)
+    assert result.output.tokens == [STEP] * 2 + [LAST]
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+@pytest.mark.parametrize("lower, upper", [(3, 1), (3, -1), (-1, -1)])
+def test_bounds_of_a_merged_fiber_that_decrease(lower, upper, is_ordered):
+    """Of unit 1: an error, or its fiber is empty."""
+    program, words = merge(Mode.DISJUNCTIVE, [[1, 4, 6], [1, 4, 6]], CONFIG.memory_words)
+    layer = program.layers[0]
+    bounds = {"lower_immediate": lower % 2**32, "upper_immediate": upper % 2**32}
+    unit = replace(layer.units[1], **bounds, ordered=is_ordered)
+    program = AccessProgram((replace(layer, units=(layer.units[0], unit)),))
+    result = run(program, Memory(words))
+    if not is_ordered or lower == upper:
+        assert result.output == access.run(program, words.copy(), CONFIG.lanes)
+        assert result.output.tokens == [STEP] * 3 + [LAST]
+        return
+    with pytest.raises(BoundsError) as caught:
+        access.run(program, words.copy(), CONFIG.lanes)
+    assert str(caught.value) == f"layer 0, unit 1: from {lower} to {upper}: must not decrease"
+    assert (result.fault, result.disorder, result.output.words) == (None, 0, [])
 
 
 NO_ITERATION = [

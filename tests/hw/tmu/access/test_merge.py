@@ -14,7 +14,7 @@ from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
 from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import BoundsError, StreamError
+from sw.runtime.tmu.model.access import StreamError
 from tests.support.access_machine import CONFIG, Memory, Result, run
 from tests.support.access_merges import LAST, MERGES, STEP, Image, merge, random_nest
 from tests.support.access_programs import INDUCTION, load
@@ -336,25 +336,6 @@ def test_an_index_beyond_its_array_is_a_fault(mode, stream, short):
     assert result.fault == (0, stream)
     right = access.run(program, words.copy(), LANES)
     assert result.output.words == right.words[: len(result.output.words)]
-
-
-@pytest.mark.parametrize("is_ordered", [False, True])
-@pytest.mark.parametrize("lower, upper", [(3, 1), (3, -1), (-1, -1)])
-def test_bounds_that_decrease(lower, upper, is_ordered):
-    """Of unit 1: an error, or its fiber is empty."""
-    program, words = merge(Mode.DISJUNCTIVE, [[1, 4, 6], [1, 4, 6]], CONFIG.memory_words)
-    layer = program.layers[0]
-    bounds = {"lower_immediate": lower % 2**32, "upper_immediate": upper % 2**32}
-    unit = replace(layer.units[1], **bounds, ordered=is_ordered)
-    program = AccessProgram((replace(layer, units=(layer.units[0], unit)),))
-    if not is_ordered or lower == upper:
-        assert check(program, Memory(words)).output.tokens == [STEP] * 3 + [LAST]
-        return
-    with pytest.raises(BoundsError) as caught:
-        access.run(program, words.copy(), LANES)
-    assert str(caught.value) == f"layer 0, unit 1: from {lower} to {upper}: must not decrease"
-    result = run(program, Memory(words))
-    assert (result.fault, result.disorder, result.output.words) == (None, 0, [])
 
 
 def test_what_is_not_reached_is_no_fault():
