@@ -9,7 +9,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.functions import apply
+from sw.compiler.sram_compute.tdfg.functions import apply, identity
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
@@ -203,7 +203,7 @@ def _reduced(source: Values, function: str, dimension: int, node: Reduce) -> Val
     line = np.moveaxis(source.values, axis, 0)
     low, high = source.cells[dimension]
     if low == high:
-        line = np.full((1, *line.shape[1:]), _identity(function, node), line.dtype)
+        line = np.full((1, *line.shape[1:]), identity(function, node.type), line.dtype)
     while len(line) > 1:
         half = 1 << (len(line) - 1).bit_length() - 1
         rest = len(line) - half
@@ -211,13 +211,6 @@ def _reduced(source: Values, function: str, dimension: int, node: Reduce) -> Val
         line = np.concatenate([added, line[rest:half]])
     cells = (*source.cells[:dimension], (low, low + 1), *source.cells[dimension + 1 :])
     return Values(cells, np.moveaxis(line, 0, axis))
-
-
-def _identity(function: str, node: Reduce) -> float:
-    """What changes nothing."""
-    if node.type.is_integer:
-        return {"+": 0, "min": node.type.most, "max": node.type.least}[function]
-    return {"+": -0.0, "min": np.inf, "max": -np.inf}[function]
 
 
 def _gathered(node: Stream, arrays: Mapping[str, np.ndarray], names: Mapping[str, int]) -> Values:
