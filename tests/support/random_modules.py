@@ -117,6 +117,14 @@ def _flag(random: Random, order: int) -> bool:
     return random.random() < 0.5
 
 
+def _number(random: Random, order: int) -> float:
+    return random.choice((0, 1, -1, 3, 100, 0.5, -2.0))
+
+
+def _type(random: Random, order: int) -> torch.dtype | None:
+    return random.choice((None, torch.float32, *_WHOLE))
+
+
 _AXIS_OF_MORE = partial(_axis, more=1)
 
 _STEPS: tuple[_Maker, ...] = (
@@ -124,6 +132,22 @@ _STEPS: tuple[_Maker, ...] = (
     _fixed(lambda one, two, index: one - two),
     _fixed(lambda one, two, index: one * two),
     _fixed(lambda one, two, index: torch.maximum(one, two)),
+    _fixed(lambda one, two, index: torch.minimum(-one, two)),
+    _fixed(lambda one, two, index: torch.add(one, two, alpha=3)),
+    _fixed(lambda one, two, index: torch.sub(two, one, alpha=2)),
+    _fixed(lambda one, two, index: torch.nn.functional.embedding(index, one)),
+    _one(lambda x, number: x * number, _number),
+    _one(lambda x, number: number - x, _number),
+    _one(lambda x, type: x + torch.ones_like(x, dtype=type) * 50, _type),
+    _one(lambda x, type: torch.zeros_like(x, dtype=type) - x, _type),
+    _one(
+        lambda x, start, step, type: torch.arange(
+            start, start + step * x.shape[-1], step, dtype=type
+        ),
+        _bound,
+        _step,
+        _type,
+    ),
     _fixed(lambda one, two, index: torch.relu(one).abs() - one),
     _fixed(lambda one, two, index: 1 - one / 2),
     _fixed(lambda one, two, index: one + torch.ones_like(one)),
