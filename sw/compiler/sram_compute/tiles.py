@@ -156,25 +156,19 @@ def best_tile(
 def _move_cycles(
     tile: np.ndarray, shape: np.ndarray, moves: np.ndarray, arrays: int, network_bits: int
 ) -> int:
-    """Of moves between tiles. All banks send from the same of
-    their arrays at a time, a row a cycle, or where it goes to another bank as many as its bits
-    take. What begins and ends inside of tiles goes apart: where those tiles are the same arrays as
-    others, they send once more."""
-    bitlines, tiles = 1, 1
+    """Cycles of moves between tiles. All banks send from the same of their arrays at a time, a row
+    a cycle, or where it goes to another bank as many as its bits take."""
+    bitlines, tiles, again = 1, 1, 0
     for dimension in range(len(shape)):
         bitlines *= tile[dimension]
-        tiles *= -(-shape[dimension] // tile[dimension])
-    again, stride = 0, 1
-    for dimension in range(len(shape)):
         grid = -(-shape[dimension] // tile[dimension])
-        if 1 < tile[dimension] and 1 < grid and stride * grid > arrays:
-            again += 2 * min(arrays, stride)
-        stride *= grid
+        again += _sent_again(tile[dimension], grid, tiles, arrays)
+        tiles *= grid
     cycles, stride = 0, 1
     for dimension in range(len(shape)):
         grid = -(-shape[dimension] // tile[dimension])
         if grid > 1:
-            own = 2 * min(arrays, stride) if tile[dimension] > 1 and stride * grid > arrays else 0
+            own = _sent_again(tile[dimension], grid, stride, arrays)
             sending = min(arrays, tiles) + again - own
             parts = -(-(bitlines // tile[dimension]) // network_bits)
             crossing = min(sending, stride) if tiles > arrays else 0
@@ -182,3 +176,10 @@ def _move_cycles(
             cycles += moves[dimension] * once
         stride *= grid
     return cycles
+
+
+@compiled_inner
+def _sent_again(extent: int, grid: int, stride: int, arrays: int) -> int:
+    """How many arrays send once more for tiles in which a dimension begins or ends, which go apart
+    where they are the same arrays as others. ``stride``: tiles between neighbours."""
+    return 2 * min(arrays, stride) if extent > 1 and grid > 1 and stride * grid > arrays else 0

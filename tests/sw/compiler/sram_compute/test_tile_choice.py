@@ -158,6 +158,14 @@ def test_the_rule_keeps_what_is_moved_most_inside_of_tiles():
         assert tiles[best][dimension] == 32
 
 
+def test_tiles_whose_rows_just_fill_the_arrays_of_a_bank_send_once():
+    """The tiles at the ends of rows are no arrays of others then."""
+    tiles = valid_tiles((512, 512), 256, 16, 16)
+    for arrays, wanted in ((4, (64, 4)), (3, (128, 2))):
+        best = best_tile(tiles, np.array([256, 32]), np.array([0, 1]), 2, arrays, 4, 64)
+        assert tuple(tiles[best].tolist()) == wanted
+
+
 @pytest.mark.parametrize(
     "name, shapes",
     [
