@@ -35,7 +35,7 @@ def accumulations(module: ModuleOp) -> dict[scf.ForOp, Accumulation]:
 
 def _accumulation(module: ModuleOp, loop: scf.ForOp) -> Accumulation | None:
     lower, upper = source_of(loop.lb).owner, source_of(loop.ub).owner
-    if not isinstance(lower, GetOp) or not isinstance(upper, arith.AddiOp) or loop.iter_args:
+    if not isinstance(lower, GetOp) or not isinstance(upper, arith.AddiOp):
         return None
     name = lower.variable.data
     terms = [source_of(each) for each in upper.operands]

@@ -202,7 +202,7 @@ class _Decoupling:
     def _traverses(self, loop: scf.ForOp) -> bool:
         if loop in self._accumulations:
             return self._is_known([self._accumulations[loop].length])
-        has_bounds = self._has_streams((loop.lb, loop.ub)) and not loop.iter_args
+        has_bounds = self._has_streams((loop.lb, loop.ub))
         return self._reads_arrays(loop) and has_bounds and constant_of(loop.step) is not None
 
     def _has_streams(self, bounds: Sequence[SSAValue]) -> bool:

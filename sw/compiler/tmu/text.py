@@ -46,7 +46,7 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
     """The module, verified. O(size of the text).
 
     ``file``: the name for messages. Raises ``WorkloadError`` for what is no module of these levels,
-    and for a loop whose step is not known to be above 0.
+    and for a loop whose step is not known to be above 0, or whose iterations hand on values.
     """
     _check_strings(text, file)
     context = Context()
@@ -63,7 +63,7 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
             raise WorkloadError(f"{file}: {one_line(error)}") from error
     _check_order(module, file)
     for operation in module.walk():
-        wrong = _wrong_step(operation)
+        wrong = _wrong_loop(operation)
         if wrong:
             raise WorkloadError(f"{parser.places[operation]}: {operation.name}: {wrong}")
     return module
@@ -83,10 +83,13 @@ class _Parser(Parser):
         return operation
 
 
-def _wrong_step(operation: Operation) -> str:
-    """What is wrong with the step of a loop, whose iterations would have no end or go down."""
+def _wrong_loop(operation: Operation) -> str:
+    """What is wrong with a loop: iterations that hand on values, which no pass makes, or a step
+    with which they would have no end or go down."""
     steps: list[int | None] = []
     match operation:
+        case scf.ForOp() if operation.iter_args:
+            return "its iterations hand on values: must be none"
         case scf.ForOp():
             steps = [constant_of(operation.step)]
         case ForOp():

@@ -180,8 +180,6 @@ class Selection(Computing):
     # Control.
 
     def _for(self, loop: scf.ForOp) -> None:
-        if loop.iter_args:
-            refuse(self._place, "scf.for with values that iterations hand on")
         step = constant_of(loop.step)
         assert step is not None and step > 0
         lower, upper = self.values[loop.lb], self.values[loop.ub]

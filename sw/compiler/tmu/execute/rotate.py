@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from sw.compiler.nests.operations import ADDRESSES
-from sw.compiler.nests.values import constant_of, copy, integer
+from sw.compiler.nests.values import copy, integer, iterations_of
 
 FEWEST = 3
 """Iterations of a loop that is worth it."""
@@ -28,20 +28,13 @@ def rotate_loops(module: ModuleOp) -> ModuleOp:
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         inner = [each for each in loop.body.walk() if isinstance(each, scf.ForOp | scf.WhileOp)]
         is_near = len(inner) == 1 and inner[0].parent_op() is loop
-        if is_near and isinstance(inner[0], scf.ForOp) and _counts(inner[0]) is not None:
+        if is_near and isinstance(inner[0], scf.ForOp) and iterations_of(inner[0]) is not None:
             _rotate(loop, inner[0])
     return module
 
 
-def _counts(loop: scf.ForOp) -> range | None:
-    lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
-    if lower is None or upper is None or step is None or loop.iter_args:
-        return None
-    return range(lower, upper, step)
-
-
 def _rotate(loop: scf.ForOp, inner: scf.ForOp) -> None:
-    counts = _counts(loop)
+    counts = iterations_of(loop)
     operations = [each for each in loop.body.block.ops if not isinstance(each, scf.YieldOp)]
     place = operations.index(inner) + 1
     before, behind = operations[:place], operations[place:]

@@ -67,6 +67,20 @@ def test_a_step_above_0(type: str):
     from_text(LOOP.format(type=type, step=f"%s = arith.constant 1 : {type}"))
 
 
+def test_values_that_iterations_hand_on():
+    text = """\
+%c0 = arith.constant 0 : i32
+%c8 = arith.constant 8 : i32
+%s = scf.for %i = %c0 to %c8 step %c8 iter_args(%sum = %c0) -> (i32) : i32 {
+  %more = arith.addi %sum, %i : i32
+  scf.yield %more : i32
+}
+"""
+    with pytest.raises(WorkloadError) as caught:
+        from_text(text, "a.mlir")
+    assert str(caught.value) == "a.mlir:3:1: scf.for: its iterations hand on values: must be none"
+
+
 @pytest.mark.parametrize("step, vector", ((0, 8), (-2, 8), (1, 0)))
 def test_steps_of_streams_that_are_not_above_0(step: int, vector: int):
     text = (
