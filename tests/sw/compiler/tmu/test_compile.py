@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
+from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.access_isa import StreamKind
 from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
+from sw.compiler.passes import Trace
+from sw.compiler.tmu.compile import LEVELS, compile
+from sw.compiler.tmu.record import read_dump
 from sw.compiler.tmu.sections import access_of
 from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
@@ -19,6 +21,7 @@ from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_weighted_mean,
 )
 from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu_programs import bags, check
 
 CONFIG = TmuConfig(lanes=4)
@@ -255,3 +258,17 @@ def test_results_that_begin_at_an_offset(dim: int, opt: int):
     if opt < 2:
         steps = dim if opt == 0 else -(-dim // CONFIG.lanes)
         assert run.counters["tokens_queued"] == 5 * steps + 1
+
+
+def test_a_dump_needs_no_option():
+    """It goes on to the same program; one option that it has already is refused."""
+    workload = LoopWorkload("f", nest("def f(y: float32[n]):\n    y[0] = 1.0\n"), {}, {"n": 2})
+    texts: list[str] = []
+    trace = Trace(write=lambda _, dumps: texts.append(dumps["mlir"]))
+    program = compile(workload, CONFIG, trace=trace)
+    dump = read_dump(texts[0], "a.mlir")
+    again = compile(dump, CONFIG, trace=Trace()).launches[0].sections
+    for name, words in program.launches[0].sections.items():
+        np.testing.assert_array_equal(again[name], words)
+    with pytest.raises(WorkloadError, match=r"^--ref: a\.mlir has its own: must be left out$"):
+        compile(dump, CONFIG, trace=Trace(), ref=True)

@@ -53,3 +53,14 @@ def test_what_is_inside_anyway_stays_a_stream():
     operations = list(decouple(hoist(to_scf(read_source(text, "file.py"), {"n": 9}))).walk())
     assert sum(isinstance(each, MemStrOp) for each in operations) == 2
     assert not any(isinstance(each, scf.IfOp) for each in operations)
+
+
+def test_what_is_loaded_in_any_case_stays_a_stream():
+    """At an index that may be anything: of its array where a choice takes it or not."""
+    text = "(n,) = sizes('n')\n\n\n@nest\n"
+    text += "def f(a: float32[n], p: int32[n], c: int32[n], y: float32[n]):\n"
+    text += "    for k in range(n):\n        t = a[p[k]]\n"
+    text += "        y[k] += t if c[k] > 0 else 1.0\n"
+    operations = list(decouple(hoist(to_scf(read_source(text, "file.py"), {"n": 9}))).walk())
+    assert sum(isinstance(each, MemStrOp) for each in operations) == 3
+    assert not any(isinstance(each, scf.IfOp) for each in operations)

@@ -1,8 +1,8 @@
 // Two rows on, every line of the words that are loaded: rows of 40 words begin in the middle of lines.
-// Not of arrays of two rows, nor of a row that the stream does not name.
+// Not of arrays of two rows, nor of a row that the stream does not name: its second word, or a variable.
 
 // CHECK: %[[ROW:.*]] = vector.extract %{{.*}}[0]
-// CHECK: "slc.set"({{.*}}) <{variable = "e"}>
+// CHECK: "slc.set"({{.*}}) <{variable = "f"}>
 // CHECK: %[[THEN:.*]] = arith.addi %[[ROW]]
 // CHECK-NEXT: arith.constant 12 : i32
 // CHECK-NEXT: %[[AT:.*]] = arith.index_cast %[[THEN]]
@@ -39,6 +39,11 @@ builtin.module {
         %there = arith.index_cast %other : i32 to index
         %4 = vector.load %out[%there, %c0] : memref<9x40xf32>, vector<4xf32>
         "slc.set"(%4) <{variable = "e"}> : (vector<4xf32>) -> ()
+        %kept = "slc.get"() <{variable = "kept"}> : () -> vector<4xi32>
+        %before = vector.extract %kept[0] : i32 from vector<4xi32>
+        %where = arith.index_cast %before : i32 to index
+        %5 = vector.load %out[%where, %c0] : memref<9x40xf32>, vector<4xf32>
+        "slc.set"(%5) <{variable = "f"}> : (vector<4xf32>) -> ()
       }) : (!slc.stream<i32>) -> ()
     }) : (i32, i32) -> ()
     func.return

@@ -1,4 +1,5 @@
-// Sums that one callback stores, and the next one divides, are divided in registers.
+// Sums that one callback stores, and the next one divides, are divided in registers. A loop that
+// stores to another array stays one.
 
 // CHECK: "slc.push"
 // CHECK-NEXT: "slc.callback"() ({
@@ -6,13 +7,16 @@
 // CHECK-NOT: vector.load
 // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]],
 // CHECK-NEXT: vector.store %[[MEAN]], %out
+// CHECK: scf.for
+// CHECK-NEXT: arith.index_cast
+// CHECK-NEXT: vector.store {{.*}}, %other
 // CHECK-NOT: vector.store
 // CHECK: "slc.set"({{.*}}) <{variable = "sum"}>
 // CHECK-NEXT: "slc.set"({{.*}}) <{variable = "row"}>
 // CHECK-NEXT: }) : () -> ()
 // CHECK-NEXT: }) : (i32, i32) -> ()
 builtin.module {
-  func.func @f(%n: memref<5xi32>, %out: memref<5x4xf32>) attributes {names = "n,out"} {
+  func.func @f(%n: memref<5xi32>, %out: memref<5x4xf32>, %other: memref<8xf32>) attributes {names = "n,out,other"} {
     %zero = arith.constant 0 : i32
     %five = arith.constant 5 : i32
     "slc.for"(%zero, %five) <{step = 1 : i64}> ({
@@ -44,6 +48,12 @@ builtin.module {
           %16 = vector.broadcast %8 : f32 to vector<4xf32>
           %17 = arith.divf %15, %16 : vector<4xf32>
           vector.store %17, %out[%10, %14] : memref<5x4xf32>, vector<4xf32>
+        }
+        %eight = arith.constant 8 : i32
+        %ones = arith.constant dense<1.0> : vector<4xf32>
+        scf.for %e = %11 to %eight step %12 : i32 {
+          %at = arith.index_cast %e : i32 to index
+          vector.store %ones, %other[%at] : memref<8xf32>, vector<4xf32>
         }
         %18 = arith.constant 1 : i32
         %19 = arith.addi %9, %18 : i32
