@@ -196,6 +196,7 @@ FAR = (
     "test_verilog.py",
     "test_back_door.py",
     "formal/test_stream_rules.py",
+    "tmu/formal/test_merging.py",
     "sw/compiler/dpu/test_compile.py",
     "hardware.py",
 )

@@ -99,6 +99,7 @@ def test_neighbours_have_the_name_or_import_it():
     assert neighbours.of("hw/sam/blocks/drained_fibers.py") == [
         "tests/hw/sam/test_sparse_accumulator.py"
     ]
+    assert "tests/hw/tmu/access/test_merge.py" in neighbours.of("hw/tmu/access/merge/merger.py")
 
 
 def test_quick_tests_fill_the_budget():
