@@ -158,7 +158,6 @@ GROUPS = (
         "models",
         ("sw/runtime/sram_compute/model", "sw/execute_timing"),
         whole=("tests/sw/runtime/sram_compute/test_target.py",),
-        plain=True,
     ),
     Group(
         "nests",
