@@ -127,7 +127,6 @@ GROUPS = (
             "sw/runtime/execute_model",
             "sw/runtime/tmu/model",
         ),
-        plain=True,
     ),
     Group(
         "sram_compute",
