@@ -26,10 +26,6 @@ from amaranth.lib import data
 from hw.lib.enum import EnumType, IntEnum
 from hw.tmu.config import TmuConfig
 
-MAX_LAYERS = 8
-MAX_LANES = 16
-MAX_STREAMS = 8
-
 
 class Mode(IntEnum, metaclass=EnumType, shape=3):
     """How a layer steps its units.

@@ -8,6 +8,10 @@ from hw.lib.configuration import TargetConfig, number_violations
 from hw.lib.errors import Violation
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 
+MAX_LAYERS = 8
+MAX_STREAMS = 8
+"""Of a traversal unit."""
+
 _POWERS_OF_TWO = (
     "lanes",
     "stream_words",
@@ -78,9 +82,9 @@ class TmuConfig(TargetConfig):
         found = number_violations(
             self,
             (
-                ("layers", 1, 8),
+                ("layers", 1, MAX_LAYERS),
                 ("lanes", 2, LINE_WORDS),
-                ("streams", 2, 8),
+                ("streams", 2, MAX_STREAMS),
                 ("stream_words", 16, 4096),
                 ("requests", 1, 64),
                 ("data_words", 4, 1 << 16),

@@ -13,7 +13,7 @@ from hw.lib.lowest_one import lowest_one, position
 from hw.lib.ram import TwoPortRam
 from hw.tmu.access.run import following, run_layout
 from hw.tmu.access.stream_store import write_signature
-from hw.tmu.access_isa import MAX_LAYERS
+from hw.tmu.config import MAX_LAYERS
 
 
 def line_request(line_bits: int, tag_bits: int) -> data.StructLayout:

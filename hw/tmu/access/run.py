@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Mux, Value, unsigned
 from amaranth.lib import data
 
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import MAX_LAYERS
+from hw.tmu.config import MAX_LAYERS
 
 
 def queue_layout(rows: int) -> data.StructLayout:

@@ -20,6 +20,7 @@ def test_defaults():
     [
         ({"lanes": 3}, "lanes = 3: must be a power of two"),
         ({"lanes": 32}, "lanes = 32: must be a whole number from 2 to 16"),
+        ({"streams": 9}, "streams = 9: must be a whole number from 2 to 8"),
         ({"layers": 0}, "layers = 0: must be a whole number from 1 to 8"),
         ({"latency": 1.5}, "latency = 1.5: must be a whole number from 2 to 1000"),
         ({"bandwidth": 24}, "bandwidth = 24: must be a power of two"),

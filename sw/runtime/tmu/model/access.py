@@ -11,7 +11,6 @@ import numpy.typing as npt
 from hw.lib.errors import GnarlError
 from hw.lib.memory_map import NO_LIMIT
 from hw.tmu.access_isa import (
-    MAX_STREAMS,
     MERGES,
     UNBOUNDED,
     AluOperation,
@@ -22,6 +21,7 @@ from hw.tmu.access_isa import (
     StreamKind,
 )
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+from hw.tmu.config import MAX_STREAMS
 from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model.line_requests import LineRequests

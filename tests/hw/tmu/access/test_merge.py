@@ -288,6 +288,23 @@ def test_a_dense_fiber_with_a_compressed_one():
     assert result.output.words == [10, 13, 19]
 
 
+def test_eight_streams():
+    """Of each unit, whose last one sums up those before it, and has a queue."""
+    image = Image(CONFIG.memory_words)
+    units = []
+    for fiber in ([1, 3, 4], [3, 4, 8]):
+        coordinates = load(image.put(np.array(fiber)), len(fiber))
+        sums = [Stream(StreamKind.ALU, AluOperation.ADD, own(n), own(n - 1)) for n in range(1, 7)]
+        sums[-1] = replace(sums[-1], queued=True, queue=4)
+        units.append(Unit(upper_immediate=len(fiber), streams=(INDUCTION, coordinates, *sums)))
+    step = EventStep(EventKind.VECTOR, stream=7)
+    layer = Layer(Mode.DISJUNCTIVE, tuple(units), 4, events={Event.ITERATION: (step,)})
+    result = check(AccessProgram((layer,)), Memory(image.words))
+    # 13 times the coordinate, and 8 times the position.
+    found = np.array(result.output.words).reshape(-1, LANES)[:, :2].tolist()
+    assert found == [[13, 0], [39 + 8, 39], [52 + 16, 52 + 8], [0, 104 + 16]]
+
+
 def test_stores_and_toggles():
     """A product into a dense vector: where unit 0 is, at its coordinate; a token where a
     quarter of its coordinate differs from the last."""
