@@ -152,10 +152,14 @@ def test_an_early_dump_is_of_any_configuration() -> None:
         assert contents(found) == wanted
     with pytest.raises(WorkloadError) as caught:
         compile(read_dump(texts["vectorize"], "a.mlir"), other, trace=Trace())
-    assert str(caught.value) == (
+    message = (
         "a.mlir: its passes up to vectorize were for another configuration: must be for this one, "
         "or a dump of scf, select, hoist, decouple"
     )
+    assert str(caught.value) == message
+    with pytest.raises(WorkloadError) as caught:
+        optimise(texts["vectorize"], "a.mlir", ["first_iterations"], other)
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
