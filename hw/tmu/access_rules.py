@@ -131,7 +131,7 @@ class _Rules:
                     yield f"unit {lane}: {name}: must be an immediate or the parent's"
                 elif problem := self._of_parent(place, bound):
                     yield f"unit {lane}: {name}: {problem}"
-            for number in range(max(2 if layer.mode in MERGES else 1, len(unit.streams))):
+            for number in range(max(2, len(unit.streams))):
                 for problem in self._of_stream(place, layer, unit, number):
                     yield f"unit {lane}, stream {number}: {problem}"
         if layer.events.get(Event.TOGGLE) and not self._has_queue(layer, 0, layer.toggle):
