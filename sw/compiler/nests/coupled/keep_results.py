@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from sw.compiler.nests.coupled.places import Place, place_of
 from sw.compiler.nests.dependences.accesses import access_of, may_meet
@@ -103,12 +103,12 @@ def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
     return not any(is_defined_inside(source_of(value), loop) for value in affine_of(index).terms)
 
 
-def _keep(loop: scf.ForOp, kept: list[Place], first: int, at_zero: Collection[SSAValue]) -> None:
+def _keep(loop: scf.ForOp, kept: list[Place], start: int, at_zero: Collection[SSAValue]) -> None:
     block = loop.parent_block()
     assert block is not None
     before: list[Operation] = []
     behind: list[Operation] = []
-    for number, place in enumerate(kept, first):
+    for number, place in enumerate(kept, start):
         name = f"{_KEPT}{number}"
         access = place.accesses[0]
         assert isinstance(access, (*LOADS, *STORES))
@@ -119,12 +119,13 @@ def _keep(loop: scf.ForOp, kept: list[Place], first: int, at_zero: Collection[SS
             _compute(value, loop, values, made)
         indices = [values.get(each, each) for each in indices]
         mask = values.get(mask, mask) if mask is not None else None
-        load, get, store = _transfers(access, indices, mask, name)
-        if place.access.array in at_zero and _is_first(loop, place):
-            load = [arith.ConstantOp(_zero(store))]
-        is_stored = any(isinstance(each, STORES) for each in place.accesses)
-        before += [*made, *load, SetOp(name, load[-1].results[0])]
-        behind += [get, store] if is_stored else []
+        is_zero = place.access.array in at_zero and _is_first(loop, place)
+        first: list[Operation] = (
+            [arith.ConstantOp(_zero(_type(access)))] if is_zero else _load(access, indices, mask)
+        )
+        before += [*made, *first, SetOp(name, first[-1].results[0])]
+        if any(isinstance(each, STORES) for each in place.accesses):
+            behind += _store(access, indices, mask, name)
         for each in place.accesses:
             _replace(each, name)
     if iterations_of(loop):
@@ -189,33 +190,36 @@ def _compute(
     values |= dict(zip(owner.results, made[-1].results, strict=True))
 
 
-def _transfers(
-    access: Operation,
-    indices: Sequence[SSAValue],
-    mask: SSAValue | None,
-    name: str,
-) -> tuple[list[Operation], GetOp, Operation]:
-    """A load, a reading of the variable, and the store of that."""
-    type = (access.results[0] if access.results else stored_value(access)).type
-    array = array_of(access)
-    get = GetOp(name, type)
+def _type(access: Operation) -> Attribute:
+    """Of what it loads or stores."""
+    return (access.results[0] if access.results else stored_value(access)).type
+
+
+def _load(access: Operation, indices: Sequence[SSAValue], mask: SSAValue | None) -> list[Operation]:
+    array, type = array_of(access), _type(access)
     if not isinstance(type, VectorType):
-        store: Operation = memref.StoreOp.get(get.value, array, indices)
-        return [memref.LoadOp.get(array, indices)], get, store
+        return [memref.LoadOp.get(array, indices)]
     if mask is None:
-        store = vector.StoreOp(get.value, array, indices)
-        return [vector.LoadOp(array, indices, type)], get, store
-    store = vector.MaskedStoreOp(array, indices, mask, get.value)
-    zero = arith.ConstantOp(_zero(store))
-    load = vector.MaskedLoadOp(array, indices, mask, zero.result, type)
-    return [zero, load], get, store
+        return [vector.LoadOp(array, indices, type)]
+    zero = arith.ConstantOp(_zero(type))
+    return [zero, vector.MaskedLoadOp(array, indices, mask, zero.result, type)]
+
+
+def _store(
+    access: Operation, indices: Sequence[SSAValue], mask: SSAValue | None, name: str
+) -> list[Operation]:
+    """Of the variable."""
+    array, get = array_of(access), GetOp(name, _type(access))
+    if not isinstance(get.value.type, VectorType):
+        return [get, memref.StoreOp.get(get.value, array, indices)]
+    if mask is None:
+        return [get, vector.StoreOp(get.value, array, indices)]
+    return [get, vector.MaskedStoreOp(array, indices, mask, get.value)]
 
 
 def _zero(
-    store: Operation,
+    type: Attribute,
 ) -> DenseIntOrFPElementsAttr | FloatAttr[Float32Type] | IntegerAttr[IntegerType]:
-    """Of the type of what is stored."""
-    type = stored_value(store).type
     if isinstance(type, VectorType):
         return DenseIntOrFPElementsAttr.from_list(type, [0] * int(type.get_shape()[0]))
     return FloatAttr(0.0, f32) if type == f32 else IntegerAttr(0, i32)

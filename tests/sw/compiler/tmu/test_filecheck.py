@@ -11,6 +11,8 @@ from filecheck.finput import FInput
 from filecheck.matcher import Matcher
 from filecheck.options import DumpInputKind, Options
 from filecheck.parser import Parser, pattern_for_opts
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.pipeline import SHARES, coupled_passes
@@ -39,8 +41,10 @@ def pass_of(file: Path) -> str:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_pass(file: Path):
     source = file.read_text()
-    result = to_text(PASSES[pass_of(file)](from_text(source, file.name)))
+    module = PASSES[pass_of(file)](from_text(source, file.name))
+    result = to_text(module)
     assert check(source, result), result
+    assert not used_elsewhere(module)
 
 
 def test_every_pass_has_a_file():
@@ -57,3 +61,13 @@ def check(checks: str, text: str) -> bool:
     options = Options("checks", dump_input=DumpInputKind.NEVER)
     parser = Parser(options, StringIO(checks), *pattern_for_opts(options))
     return Matcher(options, FInput("result", text), parser).run() == 0
+
+
+def used_elsewhere(module: ModuleOp) -> list[Operation]:
+    """Operations that use its values, and that a pass has taken out of it without erasing them."""
+    inside = list(module.walk())
+    values: list[SSAValue] = [value for each in inside for value in each.results]
+    for region in (region for each in inside for region in each.regions):
+        values += [value for block in region.blocks for value in block.args]
+    users = {use.operation for value in values for use in value.uses}
+    return [*users - set(inside)]
