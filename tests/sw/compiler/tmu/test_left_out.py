@@ -64,15 +64,3 @@ def test_what_is_loaded_in_any_case_stays_a_stream():
     operations = list(decouple(hoist(to_scf(read_source(text, "file.py"), {"n": 9}))).walk())
     assert sum(isinstance(each, MemStrOp) for each in operations) == 3
     assert not any(isinstance(each, scf.IfOp) for each in operations)
-
-
-def test_what_is_read_where_a_fiber_has_the_coordinate_stays_a_stream():
-    """Of fewer words than the fiber has places: elsewhere, the stream reads none."""
-    text = "n, m = sizes('n', 'm')\n\n\n@nest\n"
-    text += "def f(l: int32[n], r: int32[n], x: float32[m], y: float32[n]):\n"
-    text += "    for k, (p, q), (hp, hq) in union(l, r):\n"
-    text += "        y[k] = x[p] if hp else 1.0\n"
-    nest = read_source(text, "file.py")
-    operations = list(decouple(hoist(to_scf(nest, {"n": 9, "m": 5}))).walk())
-    assert sum(isinstance(each, MemStrOp) for each in operations) == 1
-    assert not any(isinstance(each, scf.IfOp) for each in operations)
