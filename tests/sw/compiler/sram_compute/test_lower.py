@@ -237,6 +237,18 @@ def test_an_operand_keeps_its_rows_until_the_other_one_has_some():
     assert require_golden(nest, values, few).returns
 
 
+def test_of_values_that_are_needed_last_one_that_memory_has_leaves_its_rows():
+    """``x``, for which nothing is stored, though the sum has been there for longer."""
+    few = replace(SMALL, wordlines=64)
+    sums = "(a[i] + b[i] - x[i]) * (c[i] - d[i] - f[i])"
+    body = f"for i in range(n): e[i] = {sums} - max(a[i] + b[i], x[i])"
+    nest = nest_of(", ".join(f"{name}: int16[n]" for name in "abcdefx"), body)
+    values = {name: integers(70, dtype=np.int16) + np.int16(at) for at, name in enumerate("abcdfx")}
+    found = require_golden(nest, values, few)
+    opcodes = [command.opcode for _, command in disassemble(found.units)]
+    assert (found.returns, opcodes.count(Opcode.STORE)) == (1, 1)
+
+
 def test_values_that_are_over_leave_their_places_in_memory():
     """However often a loop's body runs, it stores to the same lines."""
     few = SramConfig(banks=2, arrays=4, wordlines=64, bitlines=64, memory_bytes=1 << 17)
