@@ -167,8 +167,7 @@ def stream_of(
     owner = value.owner
     if isinstance(owner, vector.ExtractOp) and owner.static_position.get_values() == (0,):
         pop = owner.operands[0].owner
-        push = taken[pop][0] if isinstance(pop, PopOp) and pop in taken else None
-        return push.stream if push is not None and push.aligned else None
+        return taken[pop][0].stream if isinstance(pop, PopOp) else None
     lower = 0
     if isinstance(owner, arith.AddiOp) and (number := constant_of(owner.rhs)) is not None:
         owner, lower = source_of(owner.lhs).owner, number
