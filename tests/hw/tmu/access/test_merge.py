@@ -305,6 +305,29 @@ def test_eight_streams():
     assert found == [[13, 0], [39 + 8, 39], [52 + 16, 52 + 8], [0, 104 + 16]]
 
 
+@pytest.mark.parametrize("mode", MERGES)
+def test_streams_that_one_unit_has(mode):
+    """Unit 1's last ones; unit 0's rows have their queues all the same."""
+    image = Image(CONFIG.memory_words)
+    fibers = [np.array(one) for one in ([1, 3, 4], [3, 4, 8])]
+    coordinates = [load(image.put(fiber), 3) for fiber in fibers]
+    tens = [load(image.put(fiber * 10), 3, queue=4) for fiber in fibers]
+    more = [load(image.put(fibers[1] * 10 + k), 3, queue=4 + 4 * k) for k in (1, 2)]
+    rows = [Stream(queue=each.queue) for each in more]
+    units = tuple(
+        Unit(upper_immediate=3, streams=(INDUCTION, coordinates[lane], tens[lane], *others))
+        for lane, others in enumerate((rows, more))
+    )
+    steps = [EventStep(EventKind.VECTOR, stream=2)]
+    steps += [EventStep(EventKind.WORD, lane=1, stream=stream) for stream in (3, 4)]
+    layer = Layer(mode, units, 4, events={Event.ITERATION: tuple(steps)})
+    result = check(AccessProgram((layer,)), Memory(image.words))
+    found = np.array(result.output.words).reshape(-1, LANES + 2)[:, [0, 1, -2, -1]].tolist()
+    both = [[30, 30, 31, 32], [40, 40, 41, 42]]
+    either = [[10, 0, 0, 0], *both, [0, 80, 81, 82]]
+    assert found == (both if mode == Mode.CONJUNCTIVE else either)
+
+
 def test_stores_and_toggles():
     """A product into a dense vector: where unit 0 is, at its coordinate; a token where a
     quarter of its coordinate differs from the last."""
