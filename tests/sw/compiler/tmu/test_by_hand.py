@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.cli import main
+from sw.compiler.tmu.by_hand.site import Vectors
 from sw.compiler.tmu.by_hand.written import PROGRAMS
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
@@ -48,6 +49,13 @@ def is_exact(made: LoopWorkload, lanes: int = 4, **options: bool) -> bool:
 
 def test_all_operations_have_programs():
     assert set(PROGRAMS) == {each.nest.name for each in OPERATIONS.values()}
+
+
+def test_masks_are_for_vectors_that_are_not_whole():
+    part, whole = Vectors(6, 4), Vectors(8, 4)
+    assert (part.mask, whole.mask) == ("first_lanes m1, 2", "")
+    assert part.each("load{m}") == "load\nload, m1"
+    assert whole.each("load{m}") == "load\nload"
 
 
 @pytest.mark.parametrize("name", [*LOOK_UPS, *GATHERS, "spmm_coo", "fused_mm"])
