@@ -42,12 +42,6 @@ from sw.workloads.loops.ordered_bounds import OrderedBounds
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
 
-NOTES = 8
-"""Numbers that a trap notes, at most."""
-
-ITERATIONS = NOTES - 1
-"""Which of them is the count of iterations, where nothing traps."""
-
 
 @dataclass(frozen=True)
 class Trap:
@@ -66,21 +60,22 @@ class Placement:
 
 
 class LoopCode:
-    """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [NOTES].
+    """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [notes].
 
     ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included. In the
-    end, ``notes[ITERATIONS]`` has the iterations of all loops, and one for each loop that was
-    begun.
+    end, ``notes[0]`` has the iterations of all loops, and one for each loop that was begun.
 
     With a ``placement`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the
     first n lines are noted from which arrays that the nest does not write are read, lines that are
-    the array's last one left out. Then ``notes`` begins with the operations on float32 that were
+    the array's last one left out. Then ``notes`` goes on with the operations on float32 that were
     done, how many of them were products, and how many lines there are.
 
     source, names
         its text, and what that refers to.
     traps
         what may go wrong.
+    notes
+        numbers that it notes, at most.
     """
 
     def __init__(
@@ -90,6 +85,10 @@ class LoopCode:
         placement: Placement | None = None,
     ) -> None:
         self.traps: list[Trap] = []
+        counts = ["iterations"]
+        if placement is not None:
+            counts += ["operations", "products", "count"]
+        self.notes = len(counts)
         self.names: dict[str, Any] = {
             "np": np,
             "NAN": real(np.nan),
@@ -107,20 +106,15 @@ class LoopCode:
         more = "" if placement is None else ", lines"
         self._line(f"def run({', '.join(map(_name, parameters))}, notes{more}):")
         with self._indented():
-            self._line("iterations = 0")
-            if placement is not None:
-                self._line("operations = products = count = 0")
-                for name in self._noted:
-                    self._line(f"last_{name} = -1")
+            self._line(f"{' = '.join(counts)} = 0")
+            for name in self._noted:
+                self._line(f"last_{name} = -1")
             for name, array in nest.arrays.items():
                 for axis in range(len(array.shape)):
                     self._line(f"{_length(name, axis)} = {_name(name)}.shape[{axis}]")
             self._block(nest.body)
-            if placement is not None:
-                self._line("notes[0] = operations")
-                self._line("notes[1] = products")
-                self._line("notes[2] = count")
-            self._line(f"notes[{ITERATIONS}] = iterations")
+            for at, count in enumerate(counts):
+                self._line(f"notes[{at}] = {count}")
             self._line("return -1")
         self.source = "\n".join(self._lines) + "\n"
 
@@ -181,6 +175,7 @@ class LoopCode:
                 self._line(f"notes[{at}] = {note}")
             self._line(f"return {len(self.traps)}")
         self.traps.append(Trap(place, text))
+        self.notes = max(self.notes, len(notes))
 
     def _block(self, body: Iterable[Statement]) -> None:
         """Inside an indentation."""
@@ -229,7 +224,7 @@ class LoopCode:
         self._line(f"if {last} < {first}:")
         with self._indented():
             value = self._expression(element)
-            notes = [self._expression(index) for index in element.indices][: NOTES - 2]
+            notes = [self._expression(index) for index in element.indices]
             places = ", ".join(["{}"] * len(notes))
             wanted = "0, as a loop's length" if order.is_length else "{}, where the loop begins"
             text = f"{element.array}[{places}] = {{}}: must be at least {wanted}"

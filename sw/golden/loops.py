@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from hw.lib.errors import WorkloadError
-from sw.golden.loop_code import ITERATIONS, NOTES, LoopCode, Placement
+from sw.golden.loop_code import LoopCode, Placement
 from sw.golden.words import as_float64
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -85,7 +85,7 @@ class GoldenLoops:
         lines = np.zeros(0, np.int64)
         while True:
             arguments = self._arguments(function, binding)
-            operations, products, count, *_ = function.run(*arguments, more=(lines,))
+            _, operations, products, count, *_ = function.run(*arguments, more=(lines,))
             if count == len(lines):
                 return Work(operations, products, lines)
             lines = np.zeros(count, np.int64)
@@ -94,7 +94,7 @@ class GoldenLoops:
         arguments = self._arguments(function, binding)
         notes = function.run(*arguments)
         arrays = dict(zip(binding.arrays, arguments[-len(binding.arrays) :], strict=True))
-        return Counted({name: arrays[name] for name in self._nest.results}, notes[ITERATIONS])
+        return Counted({name: arrays[name] for name in self._nest.results}, notes[0])
 
     def _arguments(self, function: _Function, binding: Binding) -> list[Any]:
         """Sizes, scalars and arrays; those that the nest writes are copies."""
@@ -127,6 +127,7 @@ class _Function:
         exec(compile(code.source, "<nest>", "exec"), names)
         self._function: Callable[..., int] = njit(error_model="numpy", nogil=True)(names["run"])
         self._traps = code.traps
+        self._notes = code.notes
         self._type = type
 
     def real(self, array: np.ndarray) -> np.ndarray:
@@ -140,7 +141,7 @@ class _Function:
 
     def run(self, *arguments: object, more: tuple[object, ...] = ()) -> list[int]:
         """Gives the notes. Raises ``WorkloadError`` for the first trap."""
-        notes = np.zeros(NOTES, np.int64)
+        notes = np.zeros(self._notes, np.int64)
         with np.errstate(all="ignore"), _deep_recursion():
             trap = self._function(*arguments, notes, *more)
         if trap >= 0:

@@ -195,6 +195,22 @@ def test_offsets_that_decrease_and_lengths_below_0(source: str, text: str):
 
 
 @pytest.mark.usefixtures("interpreted_golden")
+def test_an_offset_is_named_by_all_its_indices():
+    row = "0, 0, 0, 0, 0, 0"
+    nest = read_source(
+        "(n,) = sizes('n')\n\n\n@nest\ndef f(o: int32[1, 1, 1, 1, 1, 1, n + 1], y: float32[n]):\n"
+        "    for i in range(n):\n"
+        f"        for p in range(o[{row}, i], o[{row}, i + 1]):\n            y[i] += 1.0\n",
+        "file.py",
+    )
+    offsets = np.array([0, 4, 2], np.int32).reshape(1, 1, 1, 1, 1, 1, 3)
+    with pytest.raises(WorkloadError) as caught:
+        GoldenLoops(nest).run(bind(nest, {"o": offsets}))
+    text = f"o[{row}, 2] = 2: must be at least 4, where the loop begins"
+    assert str(caught.value) == f"file.py:7:48: {text}"
+
+
+@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize(
     "bounds",
     [
