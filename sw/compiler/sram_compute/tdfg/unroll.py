@@ -247,11 +247,13 @@ class _Unroller:
     def _require_total(self, operator: str, right: Any, place: Place) -> None:
         """Operations that may be errors have operands for which they are none."""
         if operator in ("//", "%") and not (isinstance(right, Constant) and right.value != 0):
-            reject(place, f"{operator} may be an error: must be by a number")
+            reject(
+                place, "a quotient of integers may be an error: must be by a number other than 0"
+            )
         if operator in ("<<", ">>") and not (
             isinstance(right, Constant) and 0 <= right.value < right.type.bits
         ):
-            reject(place, f"{operator} may be an error: must be by a number below the bits")
+            reject(place, "a shift may be an error: must be by a number from 0 to below the bits")
 
     def _load(self, load: Read, frame: Frame, guarded: bool) -> int:
         indices = self._iterations.indices(load.indices)

@@ -293,7 +293,7 @@ for i in range(n):
         (
             "a: int32[n], b: int32[n]",
             "for i in range(n): b[i] = b[i] // a[i]",
-            "f.py:2:31: // may be an error: must be by a number",
+            "f.py:2:31: a quotient of integers may be an error: must be by a number other than 0",
         ),
         (
             "a: int32[n], b: int32[n]",
