@@ -88,6 +88,28 @@ def test_vectors_in_two_rows_take_a_second_cycle(before, cycles):
     drive(testbench)
 
 
+def test_a_vector_in_two_rows_that_comes_late_takes_a_second_cycle():
+    """However long its taker has waited for it."""
+
+    async def testbench(ctx: Any, queue: DataQueue) -> None:
+        put(ctx, queue, [7])
+        await ctx.tick()
+        put(ctx, queue, [])
+        ctx.set(queue.take, 1)
+        await ctx.tick().until(queue.valid)
+        ctx.set(queue.take_vector, 1)
+        await ctx.tick().repeat(3)
+        put(ctx, queue, [1, 2, 3, 4])
+        await ctx.tick()
+        put(ctx, queue, [])
+        for _ in range(2):
+            assert not ctx.get(queue.valid)
+            await ctx.tick()
+        assert ctx.get(queue.valid)
+
+    drive(testbench)
+
+
 def test_a_vector_waits_for_its_taker():
     async def testbench(ctx: Any, queue: DataQueue) -> None:
         for words in ([7], [1, 2, 3, 4]):
