@@ -229,3 +229,76 @@ def test_other_bounds_that_decrease_are_those_of_an_empty_loop(bounds: str):
     )
     values = values_of([5, 5, 5], [0, 0])
     assert (GoldenLoops(nest).run(bind(nest, values))["out"] == 0).all()
+
+
+MERGED = """\
+n, m = sizes('n', 'm')
+
+
+@nest
+def f(ends: int32[2], l: int32[n], r: int32[m], y: float32[4]):
+    for k, (p, q), (has_p, has_q) in union(l[ends[0]:ends[1]], r):
+        y[k] = 1.0
+"""
+
+
+@pytest.mark.usefixtures("interpreted_golden")
+@pytest.mark.parametrize("ends", ([0, 2], [1, 2], [2, 2], [5, 5], [-1, -1]))
+def test_fibers_that_lie_within_their_arrays_or_are_empty(ends: list[int]):
+    values = {"ends": np.array(ends, np.int32), "l": np.array([0, 2], np.int32)}
+    nest = read_source(MERGED, "file.py")
+    found = GoldenLoops(nest).run(bind(nest, values | {"r": np.array([3], np.int32)}))["y"]
+    taken = {0, 1} & set(range(*ends))
+    assert found.tolist() == [float(0 in taken), 0, float(1 in taken), 1]
+
+
+@pytest.mark.usefixtures("interpreted_golden")
+@pytest.mark.parametrize(
+    "ends, left, text",
+    [
+        ([-1, 1], [0, 2], "6:44: l[-1:1]: must lie within its 2 elements"),
+        ([0, 3], [0, 2], "6:44: l[0:3]: must lie within its 2 elements"),
+        ([0, 2], [2, 2], "6:44: l[1] = 2: must be more than 2, the coordinate before it"),
+    ],
+)
+def test_fibers_that_are_none(ends: list[int], left: list[int], text: str):
+    values = {"ends": ends, "l": left, "r": [3]}
+    arrays = {name: np.array(each, np.int32) for name, each in values.items()}
+    nest = read_source(MERGED, "file.py")
+    with pytest.raises(WorkloadError) as caught:
+        GoldenLoops(nest).run(bind(nest, arrays))
+    assert str(caught.value) == f"file.py:{text}"
+
+
+POSITIONS = """\
+n, m, size = sizes('n', 'm', 'size')
+
+
+@nest
+def f(l: int32[n], r: int32[m], y: int32[size, 2]):
+    for k, (p, q){present} in {kind}(l, r):
+        y[k, 0] = {left}
+        y[k, 1] = {right}
+"""
+BOTH = POSITIONS.format(kind="intersect", present="", left="p", right="q")
+EITHER = POSITIONS.format(
+    kind="union", present=", (hp, hq)", left="p if hp else -1", right="q if hq else -1"
+)
+
+
+@pytest.mark.usefixtures("interpreted_golden")
+@pytest.mark.parametrize("text", (BOTH, EITHER), ids=("intersect", "union"))
+@pytest.mark.parametrize(
+    "left, right",
+    [([], []), ([1], []), ([0, 3, 4], [3, 5]), ([2, 5], [0, 1, 2, 3, 5]), ([0, 1], [4, 5])],
+)
+def test_what_fibers_have(text: str, left: list[int], right: list[int]):
+    """Positions by coordinate, from sets; -1 where a fiber lacks it, -2 where none is merged."""
+    values = {"l": left, "r": right, "y": np.full((6, 2), -2)}
+    nest = read_source(text, "file.py")
+    arrays = {name: np.array(each, np.int32) for name, each in values.items()}
+    found = GoldenLoops(nest).run(bind(nest, arrays))["y"]
+    merged = {*left} & {*right} if text is BOTH else {*left} | {*right}
+    for k, positions in enumerate(found.tolist()):
+        wanted = [one.index(k) if k in one else -1 for one in (left, right)]
+        assert positions == (wanted if k in merged else [-2, -2])
