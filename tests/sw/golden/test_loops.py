@@ -302,3 +302,29 @@ def test_what_fibers_have(text: str, left: list[int], right: list[int]):
     for k, positions in enumerate(found.tolist()):
         wanted = [one.index(k) if k in one else -1 for one in (left, right)]
         assert positions == (wanted if k in merged else [-2, -2])
+
+
+RANGES = {
+    "int8": (-128, 127, [-128.9, 127.9, -0.9], [-129.0, 128.0]),
+    "uint8": (0, 255, [-0.9, 255.5], [-1.0, 256.0]),
+    "int16": (-32768, 32767, [-32768.9, 32767.9], [-32769.0, 32768.0]),
+    "int32": (-(1 << 31), (1 << 31) - 1, [-(2.0**31), 2.0**31 - 128], [-(2.0**31) - 256, 2.0**31]),
+    "uint32": (0, (1 << 32) - 1, [2.0**32 - 256], [-1.0, 2.0**32]),
+}
+"""Of a type: its least and its most, and floats that become some number of it, and that do not."""
+
+
+@pytest.mark.usefixtures("interpreted_golden")
+@pytest.mark.parametrize("type", RANGES)
+def test_floats_that_are_no_whole_number_of_a_type(type: str):
+    least, most, right, wrong = RANGES[type]
+    text = "(n,) = sizes('n')\n\n\n@nest\n"
+    text += f"def f(x: float32[n], y: {type}[n]):\n    for i in range(n):\n"
+    nest = read_source(f"{text}        y[i] = {type}(x[i])\n", "file.py")
+    found = GoldenLoops(nest).run(bind(nest, {"x": np.array(right, np.float32)}))["y"]
+    assert found.tolist() == [int(each) for each in right]
+    for each in (*wrong, np.nan, np.inf, -np.inf):
+        with pytest.raises(WorkloadError) as caught:
+            GoldenLoops(nest).run(bind(nest, {"x": np.array([0, each], np.float32)}))
+        message = f"float32 to {type}: must be a number from {least} to {most}"
+        assert str(caught.value) == f"file.py:7:16: {message}"
