@@ -14,7 +14,7 @@ from hw.lib.execute_assembly import assemble, encode
 from hw.lib.execute_isa import Fault, Instruction, Opcode, Operand, Source
 from sw.runtime.execute_model import execute
 from sw.runtime.execute_model.execute import PREFETCH, READ, WRITE, DeadlockError, FaultError
-from sw.runtime.execute_model.output import Output
+from sw.runtime.execute_model.output import Output, Room
 
 LANES = 4
 
@@ -454,6 +454,27 @@ def test_deadlocks():
 def test_what_is_left_in_the_queues():
     message = "instruction 1: HALT leaves 1 words and 2 tokens in the queues"
     dies(execute.ExecuteError, message, "add s1, deq, zero\nhalt", words=[1, 2], tokens=[1, 1])
+
+
+@pytest.mark.parametrize("words, tokens", [(1, 0), (0, 1)])
+def test_words_alone_or_tokens_alone_are_left(words: int, tokens: int):
+    message = f"instruction 0: HALT leaves {words} words and {tokens} tokens in the queues"
+    dies(execute.LeftError, message, "halt", words=[1] * words, tokens=[0] * tokens)
+
+
+@pytest.mark.parametrize("room", (None, Room(4, 1), Room(3, 1), Room(4, 0), Room(64, 64)))
+def test_what_queues_have_room_for(room: Room | None):
+    """A vector, whose words are put at once, a token, and a word; any amount without a room."""
+    program = assemble("add.v v1, deq, zero\njump_token\nadd s1, deq, zero\nhalt", "test").words()
+    queued = Output(words=[1, 2, 3, 4, 5], tokens=[2], puts=[4, 0, 1])
+    if room in (Room(3, 1), Room(4, 0)):
+        taken = 0 if room == Room(3, 1) else 4
+        message = f"for what comes behind {taken} words and 0 tokens"
+        with pytest.raises(DeadlockError, match=f"deadlock: no room in the queues {message}$"):
+            execute.run(program, np.zeros(1, np.uint32), LANES, queued, room=room)
+    else:
+        done = execute.run(program, np.zeros(1, np.uint32), LANES, queued, room=room)
+        assert (done.words, done.tokens) == (5, 1)
 
 
 def test_a_run_without_end():
