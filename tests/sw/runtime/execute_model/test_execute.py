@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hw.lib.execute_assembly import assemble, encode
 from hw.lib.execute_isa import Fault, Instruction, Opcode, Operand, Source
+from sw.execute_timing.trace import ENDS_BODY, FAULTS, FLAGS, MOST_LANES
 from sw.runtime.execute_model import execute
 from sw.runtime.execute_model.execute import PREFETCH, READ, WRITE, DeadlockError, FaultError
 from sw.runtime.execute_model.output import Output, Room
@@ -491,3 +492,43 @@ def test_faults_come_before_what_has_to_be_waited_for():
     faults([both, Instruction(Opcode.HALT)], 0, Fault.ENCODING)
     with pytest.raises(DeadlockError):
         ran("store deq, [64]\nhalt")
+
+
+def test_a_trace_has_the_lanes_that_memory_is_asked_for():
+    text = """
+        first_lanes m1, 3
+        load s1, [5]
+        load.v v1, [8]
+        store.v v1, [12], m1
+        prefetch [100]
+        halt
+    """
+    (part,) = execute.traced(assemble(text, "test").words(), np.zeros(64, np.uint32), LANES)
+    wanted = [0, 5 << MOST_LANES | 0b1, 8 << MOST_LANES | 0b1111, 12 << MOST_LANES | 0b111, 0, 0]
+    assert part.tolist() == [[pc * FLAGS, request] for pc, request in enumerate(wanted)]
+
+
+@pytest.mark.parametrize(
+    "text, pc, flags, waits",
+    [
+        ("loop deq, end\nend: halt", 0, FAULTS, 0),
+        ("add s1, zero, 1", 1, FAULTS, 0),
+        ("add s1, zero, 1\nloop s1, 3\njump_token\nhalt", 2, FAULTS + ENDS_BODY, 0),
+        ("store s1, [64]\nhalt", 0, FAULTS, 1),
+        (
+            "add s1, zero, 1\nloop s1, 4\nfabs s1, s1\nstore s1, [64]\nhalt",
+            3,
+            FAULTS + ENDS_BODY,
+            1,
+        ),
+    ],
+)
+def test_a_trace_ends_with_what_faults(text: str, pc: int, flags: int, waits: int):
+    """What is not in its bits or its place has waited for its operands."""
+    program = assemble(text, "test").words()
+    found: list[list[int]] = []
+    with pytest.raises(FaultError) as caught:
+        for part in execute.traced(program, np.zeros(64, np.uint32), LANES):
+            found += part.tolist()
+    assert found[-1] == [pc * FLAGS + flags, waits]
+    assert len(found) == caught.value.run.instructions + 1
