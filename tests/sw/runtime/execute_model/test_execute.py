@@ -144,6 +144,16 @@ def test_scalars_are_selected_by_c():
     assert left_in(text, "s2", "s3") == [8, -1]
 
 
+@pytest.mark.parametrize("lanes", (2, 4))
+def test_vectors_are_selected_by_lane(lanes: int):
+    text = "load.v v1, [0]\nlanes m1, deq\nselect.v v2, v1, 9, m1\nstore.v v2, [0]\nhalt"
+    program = assemble(text, "test").words()
+    for mask in range(1 << lanes):
+        memory = np.arange(lanes, dtype=np.uint32)
+        execute.run(program, memory, lanes, Output(words=[mask]))
+        assert memory.tolist() == [lane if mask >> lane & 1 else 9 for lane in range(lanes)]
+
+
 def test_lanes_are_extracted_modulo_their_number():
     text = "add.v v1, zero, deq\nextract.v s1, v1, 1\nextract.v s2, v1, 7"
     assert left_in(text, "s1", "s2", queued=Output(words=[5, 6, 7, 8])) == [6, 8]
