@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hw.lib.errors import GnarlError
 from hw.tmu.access_isa import UNIT, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import (
     AccessProgram,
@@ -17,6 +20,7 @@ from hw.tmu.access_program import (
     parent,
 )
 from hw.tmu.config import TmuConfig
+from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import StreamError, run
 from tests.support.access_programs import (
     ALL_END,
@@ -112,6 +116,33 @@ def test_toggles():
     output = run(one_loop(unit, EventKind.WORD, toggle=1), memory, 4)
     assert output.words == [3, 3, 0, 2, 2]
     assert output.tokens == [7, 7, 7]
+
+
+def test_loops_begin_and_end_once_for_each_iteration_around():
+    def layer(count: int, begin: int, end: int) -> Layer:
+        events = {
+            Event.BEGIN: (EventStep(EventKind.TOKEN, token=begin),),
+            Event.END: (EventStep(EventKind.TOKEN, token=end),),
+        }
+        unit = Unit(upper_immediate=count, streams=(INDUCTION,))
+        return Layer(Mode.SINGLE, (unit,), 4, events=events)
+
+    output = run(AccessProgram((layer(2, 1, 2), layer(3, 3, 4))), np.zeros(16, np.uint32), LANES)
+    assert output.tokens == [1, 3, 4, 3, 4, 2]
+
+
+@pytest.mark.parametrize("count, is_held", [(3, True), (4, False)])
+def test_words_and_tokens_are_held_together(monkeypatch, count: int, is_held: bool):
+    monkeypatch.setattr(access, "MOST_HELD", 5)
+    steps = EventStep(EventKind.WORD), EventStep(EventKind.TOKEN, token=1)
+    unit = Unit(upper_immediate=count, streams=(replace(INDUCTION, queued=True),))
+    layer = Layer(Mode.SINGLE, (unit,), 4, events={Event.ITERATION: steps})
+    program, memory = AccessProgram((layer,)), np.zeros(16, np.uint32)
+    if is_held:
+        assert run(program, memory, LANES).words == [*range(count)]
+        return
+    with pytest.raises(GnarlError, match="gives more than 5 words, tokens and requests"):
+        run(program, memory, LANES)
 
 
 def test_lengths_become_bounds():
