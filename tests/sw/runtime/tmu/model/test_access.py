@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import GnarlError
-from hw.tmu.access_isa import UNIT, AluOperation, Event, EventKind, Mode, StreamKind
+from hw.tmu.access_isa import UNBOUNDED, UNIT, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import (
     AccessProgram,
     EventStep,
@@ -143,6 +143,26 @@ def test_words_and_tokens_are_held_together(monkeypatch, count: int, is_held: bo
         return
     with pytest.raises(GnarlError, match="gives more than 5 words, tokens and requests"):
         run(program, memory, LANES)
+
+
+def test_lanes_that_are_not_in_use_store_nothing_and_give_0():
+    """Of an address, too, which they have."""
+    address = Stream(StreamKind.ADDRESS, a=own(0), base=8, length=3, queued=True, queue=8)
+    unit = Unit(upper_immediate=3, streams=(replace(INDUCTION, queued=True), address))
+    steps = EventStep(EventKind.STORE, stream=0, address=1), EventStep(EventKind.VECTOR, stream=1)
+    layer = Layer(Mode.LOCKSTEP, (unit,), 4, events={Event.ITERATION: steps})
+    memory = np.full(16, 99, np.uint32)
+    assert run(AccessProgram((layer,)), memory, LANES).words == [8, 8, 8, 0]
+    assert memory[7:12].tolist() == [99, 0, 1, 2, 99]
+
+
+def test_an_address_without_a_length_has_any_index():
+    """-1, too."""
+    address = Stream(StreamKind.ADDRESS, a=own(0), scale=UNBOUNDED, length=UNBOUNDED, queued=True)
+    unit = Unit(upper_immediate=3, streams=(INDUCTION, replace(address, base=5)))
+    step = EventStep(EventKind.WORD, stream=1)
+    layer = Layer(Mode.SINGLE, (unit,), 4, events={Event.ITERATION: (step,)})
+    assert run(AccessProgram((layer,)), np.zeros(16, np.uint32), LANES).words == [5, 4, 3]
 
 
 def test_lengths_become_bounds():
