@@ -165,6 +165,14 @@ def test_an_address_without_a_length_has_any_index():
     assert run(AccessProgram((layer,)), np.zeros(16, np.uint32), LANES).words == [5, 4, 3]
 
 
+def test_bounds_are_signed():
+    streams = (replace(INDUCTION, queued=True),)
+    unit = Unit(lower_immediate=2**32 - 2, upper_immediate=1, streams=streams)
+    layer = Layer(Mode.SINGLE, (unit,), 4, events={Event.ITERATION: (EventStep(EventKind.WORD),)})
+    output = run(AccessProgram((layer,)), np.zeros(16, np.uint32), LANES)
+    assert output.words == [2**32 - 2, 2**32 - 1, 0]
+
+
 def test_lengths_become_bounds():
     memory = np.array([2, 0, 3], np.uint32)
     outer = Unit(upper_immediate=3, streams=(INDUCTION, load(0, 3)))
