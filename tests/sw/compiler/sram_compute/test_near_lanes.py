@@ -43,3 +43,17 @@ def test_a_sum_by_lanes(body: str):
         result = device.run(compiled, values)
         assert device.verify(result).bit_exact
     assert result.outputs["to"] == np.float32(0.1) + by_lanes(a)
+
+
+@pytest.mark.parametrize("function, sign", [("min", 1), ("max", -1)])
+@pytest.mark.parametrize("type, largest", [("float32", 1e38), ("int32", 2**31 - 1)])
+def test_an_extremum_by_lanes(function: str, sign: int, type: str, largest: float):
+    """Of elements beyond what other types hold; lanes that have none change nothing."""
+    nest = nest_of(
+        f"a: {type}[n], to: {type}[1]", f"for i in range(n): to[0] = {function}(to[0], a[i])"
+    )
+    a = np.linspace(sign * largest / 2, sign * largest, 37).astype(type)
+    values = {"a": a, "to": a[-1:]}
+    with Device("sram_b2", "model") as device:
+        compiled = device.compile(LoopWorkload("f", nest, values), place="near", reassociate=True)
+        assert device.run(compiled, values).outputs["to"] == a[0]
