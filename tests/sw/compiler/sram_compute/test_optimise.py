@@ -16,6 +16,7 @@ from sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
+    Const,
     Graph,
     Move,
     Reduce,
@@ -88,6 +89,7 @@ def test_a_sum_takes_as_many_rounds_as_lines_of_bitlines_have():
     )
     assert line == (move + add) * log2(SramConfig().bitlines)
     assert node_cost(Broadcast, "", INT32) == move > add
+    assert node_cost(Const, "", INT32) == INT32.bits
 
 
 @pytest.mark.parametrize(
