@@ -1,8 +1,8 @@
 """Random kernels in C for in-SRAM computing: expressions of mixed types over one to three loops.
 
-Elementwise, conditional, shifted, gathered, repeated and in two dimensions; sums of all, of rows
-and of columns; scans, triangles, and bounds that are loaded. Elements are small, at the edges of
-their types, or special floats.
+Elementwise, conditional, shifted, reversed, gathered, scattered, repeated and in two dimensions,
+transposed where these are alike; sums of all, of rows and of columns; scans, triangles, and bounds
+that are loaded. Sizes from 0; elements are small, at the edges of their types, or special floats.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class _Kernel:
         types = random.choice(_CHOICES)
         self._type = {name: random.choice(types) for name in (*_SHAPES, "s", "u")}
         self._type |= dict.fromkeys("xl", "int")
-        self._n = random.choice((2, 3, 4, 8, 16, 24, 48, 100, 300))
-        self._m = random.choice((1, 2, 5, 16))
+        self._n = random.choice((0, 1, 2, 3, 4, 7, 8, 16, 17, 24, 33, 48, 100, 300))
+        self._m = random.choice((1, 2, 5, 16, 17, self._n))
         self._elements = random.choice(("small", "edges"))
 
     def workload(self) -> LoopWorkload:
@@ -76,7 +76,7 @@ class _Kernel:
     def _values(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         random = np.random.default_rng(self._random.getrandbits(32))
         if name in "xl":
-            return random.integers(0, self._n if name == "x" else 3, shape).astype(dtype)
+            return random.integers(0, max(1, self._n) if name == "x" else 3, shape).astype(dtype)
         if dtype.kind == "f":
             if self._elements == "edges":
                 return np.asarray(random.choice(np.array(_FLOATS, dtype), shape))
@@ -90,13 +90,13 @@ class _Kernel:
 
     def _statement(self) -> str:
         random = self._random
-        inner = "for (int i = 1; i < n - 1; i++)"
+        inner = f"for (int i = 1; i < n - 1; {random.choice(('i++', 'i++', 'i += 2'))})"
         rows = "for (int i = 0; i < n; i++)"
         columns = "for (int j = 0; j < m; j++)"
         to, other = random.choice("bcd"), random.choice("bcd")
         depth = random.randint(0, 3)
         operator = random.choice("+-*")
-        match random.randrange(16):
+        match random.randrange(18):
             case 0 | 1 | 2:
                 return f"{inner} {to}[i] = {self._expression(depth)};"
             case 3 | 4:
@@ -128,6 +128,13 @@ class _Kernel:
             case 13:
                 return f"{columns} {rows} g[0][j] += f[i][j];"
             case 14:
+                store = random.choice(("=", "+="))
+                return f"{inner} d[x[i]] {store} {self._expression(1)};"
+            case 15:
+                stored = random.choice(("e[i][j]", "e[j][i]", "f[j][i]"))
+                loaded = random.choice(("e[j][i]", "f[j][i]", "f[i][j] * f[j][i]"))
+                return f"{rows} {columns} {stored} = {loaded} {operator} {self._expression(1, 0)};"
+            case 16:
                 return f"{inner} d[i] = d[i - 1] {operator} {self._expression(1)};"
             case _:
                 bound = random.choice(("j < l[i]", "j < i"))
@@ -152,9 +159,10 @@ class _Kernel:
             case 9:
                 return f"({part()} / {random.choice(_DIVISORS)})"
             case 10:
-                return f"({part()} % {random.choice(_DIVISORS[:4])})"
+                return f"({part()} % {random.choice(_DIVISORS)})"
             case 11:
-                return f"({part()} {random.choice(('<<', '>>'))} {random.randint(0, 4)})"
+                places = random.choice(("0", "1", "4", "7", "31", "a[i]"))
+                return f"({part()} {random.choice(('<<', '>>'))} {places})"
             case 12 | 13:
                 comparison = random.choice(_COMPARISONS)
                 return f"({part()} {comparison} {part()} ? {part()} : {part()})"
@@ -174,7 +182,7 @@ class _Kernel:
         random = self._random
         match random.randrange(12):
             case 0 | 1 | 2 | 3 | 4 | 5:
-                places = ("i", "i", "i + 1", "i - 1") if reach else ("i",)
+                places = ("i", "i", "i + 1", "i - 1", "n - 1 - i", "x[i]") if reach else ("i",)
                 return f"{random.choice(_VECTORS)}[{random.choice(places)}]"
             case 6 | 7:
                 return random.choice("su")
