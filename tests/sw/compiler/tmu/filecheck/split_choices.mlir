@@ -1,5 +1,6 @@
 // The first of a row's maxima: one branch for both of its vectors, each arm with what it chooses.
-// The condition goes to the front, before words are taken, but not before what sets its variable.
+// The condition goes to the front, before words are taken, but not before what sets its variable, nor
+// before a constant that it needs and that is the first.
 
 // CHECK: "dlc.case"() <{token = "case_0"}>
 // CHECK: [[CONDITION:%.*]] = arith.cmpi ne, %begun, %zero
@@ -20,6 +21,10 @@
 // CHECK: "slc.set"(%{{.*}}) <{variable = "begun"}>
 // CHECK-NEXT: "slc.get"() <{variable = "begun"}>
 // CHECK: scf.if
+// CHECK: "dlc.case"() <{token = "case_3"}>
+// CHECK: %zero3 = arith.constant
+// CHECK: %condition3 = arith.cmpi ne, %begun3, %zero3
+// CHECK-NEXT: scf.if %condition3
 func.func @f() attributes {names = ""} {
   "dlc.case"() <{token = "case_0"}> ({
     %left = "slc.pop"() : () -> vector<4xf32>
@@ -58,6 +63,18 @@ func.func @f() attributes {names = ""} {
     %right2 = "slc.pop"() : () -> vector<4xf32>
     %next2 = arith.select %condition2, %new2, %right2 : vector<4xf32>
     "slc.set"(%next2) <{variable = "out_1"}> : (vector<4xf32>) -> ()
+  }) : () -> ()
+  "dlc.case"() <{token = "case_3"}> ({
+    %zero3 = arith.constant 0 : i32
+    %left3 = "slc.pop"() : () -> vector<4xf32>
+    %begun3 = "slc.get"() <{variable = "begun"}> : () -> i32
+    %condition3 = arith.cmpi ne, %begun3, %zero3 : i32
+    %old3 = "slc.get"() <{variable = "out_0"}> : () -> vector<4xf32>
+    %new3 = arith.select %condition3, %old3, %left3 : vector<4xf32>
+    "slc.set"(%new3) <{variable = "out_0"}> : (vector<4xf32>) -> ()
+    %right3 = "slc.pop"() : () -> vector<4xf32>
+    %next3 = arith.select %condition3, %new3, %right3 : vector<4xf32>
+    "slc.set"(%next3) <{variable = "out_1"}> : (vector<4xf32>) -> ()
   }) : () -> ()
   func.return
 }
