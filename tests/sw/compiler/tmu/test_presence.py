@@ -19,10 +19,10 @@ HEAD = (
 )
 
 
-def decoupled(*lines: str):
-    """A union whose fibers may have more elements than ``x`` and ``z``."""
+def decoupled(*lines: str, size: int = 5):
+    """A union of fibers of at most 9 elements, of which ``x`` and ``z`` have ``size``."""
     text = HEAD + "".join(f"        {line}\n" for line in lines)
-    return decouple(hoist(to_scf(read_source(text, "file.py"), {"n": 9, "m": 5})))
+    return decouple(hoist(to_scf(read_source(text, "file.py"), {"n": 9, "m": size})))
 
 
 MEANT = {
@@ -59,5 +59,12 @@ def test_what_is_not_meant(name: str):
 def test_what_is_chosen_where_a_fiber_has_the_coordinate_stays_a_stream():
     """It need not be known to be in its array: elsewhere, the stream reads nothing."""
     operations = list(decoupled("y[k] = x[p] if hp else 1.0").walk())
+    assert sum(isinstance(each, MemStrOp) for each in operations) == 1
+    assert not any(isinstance(each, scf.IfOp) for each in operations)
+
+
+def test_what_has_an_element_for_each_of_a_fiber_stays_a_stream():
+    """Whatever chooses it: where the fiber lacks the coordinate, its position is 0, not behind."""
+    operations = list(decoupled("y[k] = (x[p] if k > 1 else 1.0) if hp else 2.0", size=9).walk())
     assert sum(isinstance(each, MemStrOp) for each in operations) == 1
     assert not any(isinstance(each, scf.IfOp) for each in operations)
