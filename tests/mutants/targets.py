@@ -156,7 +156,10 @@ GROUPS = (
         "sram_compute",
         "models",
         ("sw/runtime/sram_compute/model", "sw/execute_timing"),
-        whole=("tests/sw/runtime/sram_compute/test_target.py",),
+        whole=(
+            "tests/sw/runtime/sram_compute/test_target.py",
+            "tests/sw/runtime/execute_model/test_execute_arithmetic.py",
+        ),
     ),
     Group(
         "nests",
