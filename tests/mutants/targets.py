@@ -158,6 +158,7 @@ GROUPS = (
         ("sw/runtime/sram_compute/model", "sw/execute_timing"),
         whole=(
             "tests/sw/runtime/sram_compute/test_target.py",
+            "tests/sw/runtime/sram_compute/test_core_time.py",
             "tests/sw/runtime/execute_model/test_execute_arithmetic.py",
         ),
     ),
