@@ -15,7 +15,7 @@ from sw.compiler.nests.execute.linearize import flat_access
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
 from sw.compiler.nests.scf import PLACE
-from sw.compiler.nests.values import constant_of, integer
+from sw.compiler.nests.values import integer
 from sw.compiler.tmu.index_offsets import shape_of
 
 
@@ -28,15 +28,18 @@ def delay_stores(module: ModuleOp) -> ModuleOp:
             for i: callback: word q of a = v; v = f(x); q = p
             callback: word q of a = v
 
-    The first iteration stores a word as it was. Left alone: arrays without words, or with other
-    accesses, and vectors. O(stores x operations). Source: software pipelining, Lam, "Software
-    Pipelining: An Effective Scheduling Technique for VLIW Machines" (1988), over a queue's tokens.
+    The first iteration stores a word as it was. Left at its place: what goes into the same word
+    each time, or into arrays without words, or with other accesses, and vectors. O(stores x
+    operations). Source: software pipelining, Lam, "Software Pipelining: An Effective Scheduling
+    Technique for VLIW Machines" (1988), over a queue's tokens.
     """
     module = module.clone()
     function = function_of(module)
     for store in [each for each in module.walk() if _is_late(each, function)]:
         assert isinstance(store, memref.StoreOp | flat.StoreOp)
-        _delay(_by_words(store, arrays_of(function)), function)
+        by_words = _by_words(store, arrays_of(function))
+        if by_words.address is not None:
+            _delay(by_words, by_words.address, function)
     return module
 
 
@@ -48,10 +51,7 @@ def _is_late(store: Operation, function: func.FuncOp) -> bool:
     if not isinstance(loop, LOOPS) or (isinstance(loop, ForOp) and loop.vector is not None):
         return False
     is_inner = not any(isinstance(each, LOOPS) for each in loop.body.block.ops)
-    moves = not isinstance(store, memref.StoreOp) or any(
-        constant_of(each) is None for each in store.indices
-    )
-    return is_inner and moves and _is_alone(store, function) and _is_computed(store.value)
+    return is_inner and _is_alone(store, function) and _is_computed(store.value)
 
 
 def _is_alone(store: memref.StoreOp | flat.StoreOp, function: func.FuncOp) -> bool:
@@ -91,7 +91,7 @@ def _by_words(store: memref.StoreOp | flat.StoreOp, names: dict[SSAValue, str]) 
     return made
 
 
-def _delay(store: flat.StoreOp, function: func.FuncOp) -> None:
+def _delay(store: flat.StoreOp, address: SSAValue, function: func.FuncOp) -> None:
     array, offset = store.place
     value, place = f"late_{array}", f"place_{array}"
 
@@ -103,8 +103,8 @@ def _delay(store: flat.StoreOp, function: func.FuncOp) -> None:
         return word, at, made
 
     block, around = store.parent_block(), function.body.block
-    assert block is not None and block.first_op is not None and store.address is not None
-    block.insert_ops_before([SetOp(value, store.value), SetOp(place, store.address)], store)
+    assert block is not None and block.first_op is not None
+    block.insert_ops_before([SetOp(value, store.value), SetOp(place, address)], store)
     block.insert_ops_before(late(), block.first_op)
     store.detach()
     store.erase()

@@ -174,6 +174,19 @@ def test_what_unions_choose(pair: str):
         check(CHOICES, vectors(*PAIRS[pair]), CONFIG, **program)
 
 
+@pytest.mark.parametrize("place", ("k - k", "p * 0 + 2", "q - q + 1"))
+@pytest.mark.parametrize("program", PROGRAMS[-2:], ids=str)
+def test_products_that_go_to_the_same_place(program: dict[str, Any], place: str):
+    """At an index that has the merge's values, all of which cancel."""
+    products = nest(
+        "def f(left: int32[n], left_values: float32[n], right: int32[m],\n"
+        "      right_values: float32[m], out: float32[12]):\n"
+        "    for k, (p, q) in intersect(left, right):\n"
+        f"        out[{place}] = left_values[p] * right_values[q]\n"
+    )
+    check(products, vectors(*PAIRS["equal"]), CONFIG, **program)
+
+
 def test_a_union_queues_a_coordinate_a_fiber_and_the_mask():
     """A token, two values and three words more, for each coordinate."""
     run = check_vectors("vector_sum", ([0, 1, 2], [2, 3]), {"opt": 4})

@@ -1,13 +1,13 @@
-// What is not computed is stored at once, and what goes into an array that is loaded, or always into
-// the same element, too.
+// What is not computed is stored at once, and what goes into an array that is loaded, or into the
+// same word each time, too.
 
-// CHECK-NOT: flat.store
+// CHECK-NOT: slc.set
 // CHECK: memref.store %left, %out
 // CHECK: memref.store %sum, %read
-// CHECK: memref.store %product, %one_element
-// CHECK-NOT: flat.store
+// CHECK: "flat.store"(%product) <{array = "same", offset = 1 : i64
+// CHECK-NEXT: %one = arith.constant
 builtin.module {
-  func.func @f(%b: memref<5xi32>, %c: memref<6xi32>, %x: memref<5xf32>, %y: memref<6xf32>, %keys: memref<5xi32>, %out: memref<5xf32>, %read: memref<5xf32>, %one_element: memref<1xf32>) attributes {names = "b,c,x,y,keys,out,read,one_element"} {
+  func.func @f(%b: memref<5xi32>, %c: memref<6xi32>, %x: memref<5xf32>, %y: memref<6xf32>, %keys: memref<5xi32>, %out: memref<5xf32>, %read: memref<5xf32>, %same: memref<2xf32>) attributes {names = "b,c,x,y,keys,out,read,same"} {
     %zero = arith.constant 0 : i32
     %five = arith.constant 5 : i32
     %six = arith.constant 6 : i32
@@ -24,9 +24,9 @@ builtin.module {
         %old = memref.load %read[%at] : memref<5xf32>
         %sum = arith.addf %old, %right : f32
         memref.store %sum, %read[%at] : memref<5xf32>
-        %first = arith.constant 0 : index
+        %second = arith.constant 1 : index
         %product = arith.mulf %left, %right : f32
-        memref.store %product, %one_element[%first] : memref<1xf32>
+        memref.store %product, %same[%second] : memref<2xf32>
         %one = arith.constant 1 : i32
         %next = arith.addi %n, %one : i32
         "slc.set"(%next) <{variable = "n"}> : (i32) -> ()
