@@ -16,7 +16,6 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.placement import placed, planned
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
@@ -261,18 +260,6 @@ def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reasso
     if not reassociate:
         for array, wanted in GoldenLoops(given.nest).run(given.binding).items():
             assert result.outputs[array].tobytes() == wanted.tobytes()
-
-
-def test_locals_keep_statements_together(tmp_path: Path):
-    path = tmp_path / "local.c"
-    path.write_text(
-        "void local(int n, int a[n], int b[n], int c[n]) {\n int last = 0;\n"
-        " for (int i = 0; i < n; i++) b[i] = a[i] + last;\n"
-        " for (int i = 1; i < n; i++) { last = c[i - 1]; c[i] += last; }\n}\n"
-    )
-    nest = file_workload(str(path), {}).nest
-    parts = placed(nest, planned(nest, reassociate=True))
-    assert [part.refusal is None for part in parts] == [False]
 
 
 def test_a_saved_program_runs_on_the_core(model: Device, tmp_path: Path):
