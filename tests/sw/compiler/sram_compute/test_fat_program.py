@@ -22,9 +22,6 @@ from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
 from sw.compiler.sram_compute.lowering import Lowering
 from sw.compiler.sram_compute.placement import planned
 from sw.compiler.sram_compute.sections import fat_file, fat_program
-from sw.compiler.sram_compute.tdfg.check import check_plan
-from sw.compiler.sram_compute.tdfg.graph import Graph
-from sw.compiler.sram_compute.tdfg.plan import Region, plan
 from sw.program.program import Program
 from sw.workloads.loops import c_source
 from sw.workloads.loops.nest import Nest
@@ -267,33 +264,3 @@ def test_graphs_stand_alone():
     fewer = replace(launch, inputs=())
     with pytest.raises(ProgramError, match=r"^section 'graphs': is about other tensors$"):
         replace(program, inputs=(), launches=(fewer,)).check()
-
-
-def test_the_plans_of_nests_pass_their_check():
-    nest = nest_of(
-        "a: int32[n, m], s: int32[n, 1], t: int32[n, m]",
-        """
-for k in range(n - 1):
-    for i in range(k + 1, n):
-        for j in range(m):
-            t[i, j] = max(t[k, j], a[i, 3] if a[i, j] > 5 else a[i, j])
-for i in range(n):
-    for j in range(m):
-        s[i, 0] += a[i, j]
-""",
-    )
-    steps = plan(nest)
-    check_plan(nest, steps)
-    region = steps[-1]
-    assert isinstance(region, Region)
-
-    def require_refused(text: str, **changes: Any) -> None:
-        graph: Graph = replace(region.graph, **changes)
-        with pytest.raises(ValueError, match=f"^{text}: is not as the nest has it$"):
-            check_plan(nest, (replace(region, graph=graph),))
-
-    require_refused("a lattice without dimensions or arrays", shapes=())
-    require_refused("shape of z", shapes=(("z", region.graph.lattice),))
-    access = region.graph.accesses[0]
-    require_refused(f"access to {access.array}", accesses=(replace(access, box=()),))
-    require_refused("node 0", nodes=region.graph.nodes[1:])
