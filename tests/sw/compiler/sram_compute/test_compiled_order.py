@@ -14,8 +14,10 @@ from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tdfg.run import run
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.nest import Binary, Nest
+from sw.workloads.loops.parts import nodes
 from sw.workloads.loops.python_source import read_file
+from sw.workloads.loops.scalar_type import FLOAT32
 from tests.support.tensor_graphs import nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -64,3 +66,15 @@ def test_sums_in_another_order():
 def test_without_sums_it_is_the_nest_itself():
     nest = read_file(EXAMPLES / "stencil2d.py")
     assert compiled_order(nest, plan(nest)) == (nest, frozenset())
+
+
+def test_what_is_read_more_than_once_is_computed_once():
+    """Four squares, each of the last one: written out, 16 loads of an element."""
+    lines = ["t0 = a[i]", *(f"t{each + 1} = t{each} * t{each}" for each in range(4))]
+    body = "\n ".join(("for i in range(n):", *lines, "s[0] += t4"))
+    nest = nest_of("a: float32[n], s: float32[1]", body)
+    values = {"a": np.float32(1) + random(5) / 16}
+    require_compiled_order(nest, plan(nest), values)
+    ordered, _ = compiled_order(nest, plan(nest))
+    found = [each for each in nodes(ordered.body) if isinstance(each, Binary)]
+    assert sum((each.operator, each.type) == ("*", FLOAT32) for each in found) == 4
