@@ -163,6 +163,11 @@ def test_dot_has_an_edge_for_each_operand():
             "for i in range(m): b[i] = a[p[i] + 1]",
             {"a": integers(9), "p": np.array([3, 0, 7], np.int32)},
         ),
+        (
+            "a: int32[n], p: int32[m], s: int32[1]",
+            "for i in range(m): s[0] += a[p[i]]",
+            {"a": integers(9), "p": np.array([3, 0, 7], np.int32)},
+        ),
         # Empty, and types.
         (
             "a: int32[n], b: int32[n]",
