@@ -25,13 +25,15 @@ def test_what_is_read_before_a_loop_writes_it_is_refused():
     [
         "for i in range(1, n): a[i, 0, 0] = a[i - 1, 0, 0] * 3 + b[i, 0, 0]",
         "for i in range(n):\n"
-        "    for j in range(1, m): a[i, j, 0] = a[i, j - 1, 0] * 3 + b[i, j, 0]",
+        "    for j in range(1, m): a[i, j, 0] = a[i, j - 1, 0] * 3 + a[i, j, 0]",
         "for i in range(n):\n    for j in range(m):\n"
         "        for k in range(1, o): a[i, j, k] = a[i, j, k - 1] * 3 + b[i, j, k]",
+        "for i in range(n):\n    t = b[i, 0, 0] * 3\n    for j in range(m):\n"
+        "        for k in range(1, o): a[i, j, k] = a[i, j, k - 1] * 3 + t",
     ],
 )
 def test_what_iterations_hand_on_is_done_in_the_order_of_the_source(body: str):
-    """In one, two and three loops."""
+    """In one, two and three loops, once, and with a local of the outermost of three."""
     nest = nest_of("a: int32[n, m, o], b: int32[n, m, o]", body)
     numbers = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
     workload = LoopWorkload("f", nest, {"a": numbers, "b": 7 - numbers})
