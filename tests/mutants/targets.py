@@ -159,6 +159,8 @@ GROUPS = (
         whole=(
             "tests/sw/runtime/sram_compute/test_target.py",
             "tests/sw/runtime/sram_compute/test_core_time.py",
+            "tests/sw/runtime/sram_compute/test_errors_at_limits.py",
+            "tests/sw/runtime/sram_compute/test_used_machine.py",
             "tests/sw/runtime/execute_model/test_execute_arithmetic.py",
         ),
     ),
