@@ -286,7 +286,8 @@ class RandomDependentNest:
         fitting = [each for each in scope if each.extent == extent]
         kind = random.random()
         if not fitting or kind < 0.08:
-            return self._one("0", "1", str(PADDING - 1), "t")
+            gone = [f"{each.name} - {each.name} + 1" for each in fitting]
+            return self._one("0", "1", str(PADDING - 1), "t", *gone)
         counter = random.choice(fitting)
         if kind < 0.6:
             by = random.randint(-counter.least, PADDING)
@@ -294,7 +295,7 @@ class RandomDependentNest:
         if kind < 0.72:
             return f"{extent} {random.choice(('- 1', f'+ {PADDING - 1}'))} - {counter.name}"
         if kind < 0.8:
-            return f"{counter.name} + t"
+            return f"{counter.name} + {self._one('t', f'{counter.name} - {counter.name}')}"
         if depth < 2:
             return f"{random.choice(_INDICES[extent])}[{self._index(extent, scope, depth + 1)}]"
         return counter.name

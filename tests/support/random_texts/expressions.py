@@ -245,7 +245,8 @@ class Expressions:
                 row, column = self.one(*rows), self.one(*columns)
                 return self.one(f"{row} * m + {column}", f"{column} * n + {row}")
         if depth == 0 or kind < 0.65:
-            return self.one("0", "1", str(PADDING - 1), "t" if dimension in "nm" else "2")
+            gone = [f"{each.name} - {each.name} + 1" for each in scope.counters]
+            return self.one("0", "1", str(PADDING - 1), "t" if dimension in "nm" else "2", *gone)
         holding = [each for each in PLACES if each.holds == dimension]
         if holding and kind < 0.85:
             array = self._random.choice(holding)
