@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
+from hw.lib.bit_fields import bit_fields, packed, unpacked
 from hw.lib.enum import EnumType, IntEnum
 
 SCALAR_REGISTERS = 32
@@ -213,6 +214,8 @@ signed, of addresses."""
 
 INSTRUCTION_WORDS = INSTRUCTION.size // 32
 
+_FIELDS = bit_fields(INSTRUCTION)
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -242,34 +245,34 @@ class Instruction:
             name: {"source": operand.source, "index": operand.index}
             for name, operand in (("a", self.a), ("b", self.b), ("c", self.c))
         }
-        bits = INSTRUCTION.const(
+        bits = packed(
+            _FIELDS,
             {
                 "opcode": self.opcode,
-                "vector": int(self.vector),
+                "vector": self.vector,
                 "dst": self.dst,
                 "mask": self.mask,
                 **operands,
                 "increment": self.increment,
-                "padding": 0,
-                "immediate": self.immediate & 0xFFFF_FFFF,
-            }
-        ).as_bits()
+                "immediate": self.immediate,
+            },
+        )
         return tuple(bits >> 32 * word & 0xFFFF_FFFF for word in range(INSTRUCTION_WORDS))
 
     @classmethod
     def decoded(cls, words: tuple[int, ...]) -> Instruction:
         """Inverse of ``words``. Raises ``ValueError`` for an opcode or source that is none."""
-        bits = INSTRUCTION.from_bits(sum(word << 32 * place for place, word in enumerate(words)))
+        fields = unpacked(_FIELDS, sum(word << 32 * place for place, word in enumerate(words)))
         operands = {
-            name: Operand(Source(bits[name]["source"]), bits[name]["index"])
+            name: Operand(Source(fields[name]["source"]), fields[name]["index"])
             for name in ("a", "b", "c")
         }
         return cls(
-            Opcode(bits["opcode"]),
-            bool(bits["vector"]),
-            bits["dst"],
-            bits["mask"],
-            increment=bits["increment"],
-            immediate=bits["immediate"],
+            Opcode(fields["opcode"]),
+            bool(fields["vector"]),
+            fields["dst"],
+            fields["mask"],
+            increment=fields["increment"],
+            immediate=fields["immediate"],
             **operands,
         )

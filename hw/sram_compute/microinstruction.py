@@ -36,6 +36,7 @@ from typing import Any
 from amaranth.hdl import Shape, signed, unsigned
 from amaranth.lib import data
 
+from hw.lib.bit_fields import bit_fields, unpacked
 from hw.lib.enum import EnumType, IntEnum
 
 SKIP_CYCLES = 4
@@ -121,7 +122,7 @@ def encode(fields: Fields) -> int:
 
 def decode(word: int) -> dict[str, Any]:
     """All fields of a microinstruction's word; inverse of ``encode``."""
-    return _decode(_FIELDS, word)
+    return unpacked(_BITS, word)
 
 
 def _fields(layout: data.StructLayout) -> dict[str, _Field]:
@@ -145,7 +146,7 @@ def _limits(name: str, shape: Shape) -> tuple[int, int]:
     return 0, (1 << shape.width) - 1
 
 
-_FIELDS = _fields(MICROINSTRUCTION)
+_FIELDS, _BITS = _fields(MICROINSTRUCTION), bit_fields(MICROINSTRUCTION)
 
 
 def _encode(known: Mapping[str, _Field], fields: Fields, prefix: str) -> int:
@@ -163,17 +164,3 @@ def _encode(known: Mapping[str, _Field], fields: Fields, prefix: str) -> int:
             raise ValueError(f"{place} = {value}: must be from {field.least} to {field.most}")
         word |= bits << field.offset
     return word
-
-
-def _decode(known: Mapping[str, _Field], word: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, field in known.items():
-        bits = word >> field.offset & (1 << field.width) - 1
-        if field.within:
-            found[name] = _decode(field.within, bits)
-        elif field.least < 0:
-            sign = 1 << field.width - 1
-            found[name] = (bits ^ sign) - sign
-        else:
-            found[name] = bits
-    return found
