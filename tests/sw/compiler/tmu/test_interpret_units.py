@@ -226,6 +226,10 @@ def test_lengths_become_bounds_anew_in_each_run_of_the_loop_around():
         appended(layers, [2, -1, 3])
 
 
+def test_a_loop_whose_bounds_may_decrease_has_no_iterations_then():
+    assert appended([loop(Stream(StreamKind.FORWARD), -2)]) == []
+
+
 def test_an_index_beyond_its_array():
     elements = Stream(StreamKind.MEMORY, a=own(0), length=6)
     with pytest.raises(InterpretationError, match="layer 0, stream 1: index 6: must be below 6"):
