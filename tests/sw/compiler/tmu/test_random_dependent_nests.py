@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.dependent_runs import check_tmu
@@ -37,6 +38,11 @@ def test_dependent_nests(seed: int):
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_many_dependent_nests(first: int, manner: str):
+    refused = 0
     for seed in range(first, first + TOGETHER):
-        with noted(f"{seed=} {manner=}"):
-            check_seed(seed, manner)
+        try:
+            with noted(f"{seed=} {manner=}"):
+                check_seed(seed, manner)
+        except CapacityError:  # more streams than a traversal unit has
+            refused += 1
+    assert refused <= TOGETHER // 10
