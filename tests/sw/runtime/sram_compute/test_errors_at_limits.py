@@ -91,10 +91,28 @@ CORES = {
 }
 """Programs of the core that end in a fault."""
 
+LATER = [*[command(Opcode.SYNC)] * 4, command(Opcode.FILL, d=0, n=0)]
+"""A line that is there, and an error in the one behind it."""
+
 UNKNOWN = np.full((1, UNIT_WORDS), 0xFFFF_FFFF, np.uint32)
 
 COMMANDS: dict[str, list[Command]] = {
     "an operand": [command(Opcode.FILL, d=0, n=0)],
+    "bits that words do not have": [command(Opcode.FILL, d=0, n=33)],
+    "rows beyond the last": [command(Opcode.FILL, d=CONFIG.wordlines - 7, n=8)],
+    "rows of an array": [command(Opcode.LOAD, row=CONFIG.wordlines - 7, n=8)],
+    "bitlines beyond the last": [command(Opcode.FILL, d=0, n=8, bitlines_start=CONFIG.bitlines)],
+    "steps of bitlines": [command(Opcode.FILL, d=0, n=8, bitlines_strides=(0, 0, CONFIG.bitlines))],
+    "a distance of bitlines": [command(Opcode.MOVE, a=0, d=40, n=8, distance=CONFIG.bitlines)],
+    "a distance of tiles": [command(Opcode.SHIFT, a=0, d=40, n=8, between=CONFIG.tiles)],
+    "tiles beyond the last": [command(Opcode.FILL, d=0, n=8, tiles_counts=(CONFIG.tiles, 0, 0))],
+    "sources beyond the last": [
+        command(Opcode.BROADCAST, a=0, d=40, n=8, sources_start=CONFIG.tiles)
+    ],
+    "copies beyond the last": [
+        command(Opcode.BROADCAST, a=0, d=40, n=8, copies_start=CONFIG.tiles)
+    ],
+    "rows that overlap": [command(Opcode.MOVE, a=0, d=7, n=8)],
     "no SYNC": [
         command(Opcode.SHIFT, a=0, d=40, n=8, bitlines_counts=(3, 0, 0), between=1),
         command(Opcode.FILL, d=0, n=8),
@@ -195,6 +213,11 @@ def of_core(text: str) -> Program:
 
 
 PROGRAMS = {
+    "a line that is fetched behind a program of the core": program(
+        CONFIG,
+        assemble([*[command(Opcode.SYNC)] * 3, command(Opcode.CORE), *LATER]),
+        assembled("halt").words(),
+    ),
     **{f"core: {name}": of_core(text) for name, text in CORES.items()},
     **{
         name: program(CONFIG, assemble([*commands, command(Opcode.END)]))
@@ -205,6 +228,17 @@ PROGRAMS = {
         for layout in LAYOUTS
         for way in WAYS
     },
+    "a line that is fetched behind a transfer": program(
+        CONFIG,
+        assemble(
+            [
+                _layout(),
+                command(Opcode.SYNC),
+                command(Opcode.LOAD, layout=1, row=8, n=32),  # ends when memory is idle
+                *LATER,
+            ]
+        ),
+    ),
     "a command that there is not": program(
         CONFIG, np.concatenate([assemble([command(Opcode.SYNC)]), UNKNOWN])
     ),
