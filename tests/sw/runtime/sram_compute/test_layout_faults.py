@@ -22,13 +22,13 @@ def layout(chance: random.Random) -> dict[str, Any]:
     return {
         "element": chance.randrange(3),
         "base": CONFIG.memory_lines - chance.randrange(-1, 80),
-        "sizes": tuple(chance.randrange(1, 5) for _ in range(3)),
+        "sizes": tuple(chance.randrange(1, 8) for _ in range(3)),
         "line_strides": tuple(chance.choice((0, 1, 4, 30)) for _ in range(2)),
         "tile": (cuts[0], cuts[1] - cuts[0], 6 - cuts[1]),
         "first_tile": chance.randrange(CONFIG.tiles + 1),
         "tile_strides": tuple(chance.randrange(3) for _ in range(2)),
         "chunked": chance.randrange(3),
-        "chunk": chance.randrange(5),
+        "chunk": chance.randrange(7),
         "chunk_lines": chance.choice((0, 1, 7, 40)),
         "chunk_tiles": chance.randrange(3),
     }
@@ -62,6 +62,20 @@ def test_the_first_fault_is_that_of_a_walk(seed: int):
         met.add(walked(entry) and walked(entry)[0])
         assert found(entry) == walked(entry), entry
     assert met == {None, ErrorCause.ADDRESS, ErrorCause.LAYOUT}
+
+
+@pytest.mark.parametrize("far", ["chunk_lines", "chunk_tiles"])
+@pytest.mark.parametrize("dimension", range(3))
+def test_the_last_chunk_alone_may_be_outside(dimension: int, far: str):
+    """Which has less than the others."""
+    sizes = tuple(4 if each == dimension else 1 for each in range(3))
+    inside = {"element": 2, "base": 0, "sizes": sizes, "line_strides": (1, 1), "tile": (6, 0, 0)}
+    inside |= {"first_tile": 0, "tile_strides": (0, 0), "chunked": dimension, "chunk": 3}
+    inside |= {"chunk_lines": 0, "chunk_tiles": 0}
+    assert found(inside) is None
+    cause = ErrorCause.ADDRESS if far == "chunk_lines" else ErrorCause.LAYOUT
+    entry = inside | {far: 1 << 13}
+    assert found(entry) == walked(entry) == (cause, 1)
 
 
 def test_the_largest_array_is_refused_at_once():
