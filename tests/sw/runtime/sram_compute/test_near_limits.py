@@ -10,7 +10,7 @@ import pytest
 
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COUNT_BITS, STRIP, Opcode
+from hw.sram_compute.isa import COUNT_BITS, STRIP, Opcode, When
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.program import Command, command
 from sw.runtime.configuration import load_configuration
@@ -65,6 +65,13 @@ def test_what_does_not_end_is_not_done(
 def test_loops_may_begin_beyond_the_limit(config: SramConfig, limit: int):
     commands = [reads(0, 0, when=12), stream(0, 3, 0, 0, 0), near(32, 2, 1)]
     assert outcome(config, [*commands] * 9, limit) == "limit"
+
+
+def test_a_limit_comes_before_the_second_strip(config: SramConfig):
+    """Of operations of the first row alone, of which no row has more."""
+    body = [reads(slot, 0, when=1 << When.FIRST_Y) for slot in range(2)]
+    commands = [stream(0, 3, 0, 0, 0), *body, near(MOST, 3, 3, last=1)]
+    assert {outcome(config, commands, limit) for limit in range(1, 200)} == {"limit"}
 
 
 def test_negative_strides_stay_inside(config: SramConfig):
@@ -130,7 +137,7 @@ def random_loop(random: Random) -> list[Command]:
 def check_seed(config: SramConfig, monkeypatch: pytest.MonkeyPatch, seed: int) -> Any:
     """The end is the one of doing it all."""
     random = Random(seed)
-    commands, limit = random_loop(random), random.choice((300, 1000, 3000))
+    commands, limit = random_loop(random), random.choice((100, 300, 1000, 3000))
     found = outcome(config, commands, limit)
     with monkeypatch.context() as patch:
         patch.setattr(streams, "is_beyond", lambda *_: False)
