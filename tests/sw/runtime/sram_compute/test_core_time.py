@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS, Opcode
+from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, Opcode
 from hw.sram_compute.memory_map import memory_map
 from hw.sram_compute.program import assemble, command
 from sw.runtime.configuration import load_configuration
@@ -44,10 +44,11 @@ class Pair:
     def close(self) -> None:
         self._simulator.close()
 
-    def check(self, given: CoreProgram, starts: int = 1) -> bool:
-        """Whether it ended without a fault: in the same cycles, then."""
+    def check(self, given: CoreProgram, starts: int = 1, lines: int = 4) -> bool:
+        """Whether it ended without a fault: in the same cycles, then. Commands begin so many
+        ``lines`` before the end of memory."""
         config, driver, model = self.config, self._driver, System(self.config)
-        line = config.memory_lines - 4  # of commands
+        line = config.memory_lines - lines
         units = assemble([*[command(Opcode.CORE)] * starts, command(Opcode.END)])
         model.memory.reshape(-1)[: len(given.memory)] = given.memory
         model.memory.reshape(-1, UNIT_WORDS)[4 * line :][: len(units)] = units
@@ -94,6 +95,13 @@ def test_programs_that_compute(pair: Pair):
 
 def test_programs_that_move_words(pair: Pair):
     assert all(check_moving(pair, seed) for seed in range(16))
+
+
+@pytest.mark.parametrize("starts", [1, 3, 5])
+def test_commands_at_the_end_of_memory(pair: Pair, starts: int):
+    """Behind which nothing is fetched."""
+    lines = -(-(starts + 1) // LINE_UNITS)
+    assert pair.check(moving_program(0, pair.config.core_lanes, 1024), starts, lines)
 
 
 @pytest.mark.slow
