@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from hw.lib.execute_assembly import assemble as assembled
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, Opcode
 from hw.sram_compute.memory_map import memory_map
@@ -95,6 +96,16 @@ def test_programs_that_compute(pair: Pair):
 
 def test_programs_that_move_words(pair: Pair):
     assert all(check_moving(pair, seed) for seed in range(16))
+
+
+def test_hits_take_turns_with_a_line_that_several_wait_for(pair: Pair):
+    """Hits that meet its answers at any of them, and what needs the hit."""
+    waiting = ["load s4, [1024]", "load s5, [1025]", "load s6, [1026]"]
+    needing = ["load s20, [zero + 1]", "fdiv s21, s20, s20", "fdiv s22, s21, s21", "halt"]
+    for gap in range(14, 30):
+        between = ["add s9, s9, 1"] * gap
+        text = "\n".join(["load s1, [zero]", "add s2, s1, 1", *waiting, *between, *needing])
+        assert pair.check(CoreProgram(assembled(text).words(), np.zeros(2048, np.uint32))), gap
 
 
 @pytest.mark.parametrize("starts", [1, 3, 5])
