@@ -43,6 +43,7 @@ def test_pass(file: Path):
     source = file.read_text()
     module = PASSES[pass_of(file)](from_text(source, file.name))
     result = to_text(module)
+    module.verify()
     assert check(source, result), result
     assert not used_elsewhere(module)
 

@@ -33,7 +33,7 @@ func.func @f(%o: memref<5xi32>, %x: memref<9xf32>, %out: memref<4x4xf32>) attrib
       "slc.callback"(%i, %values) ({
       ^bb2(%row: i32, %some: vector<4xf32>):
         %at = arith.index_cast %row : i32 to index
-        %k0 = arith.index_cast %zero : i32 to index
+        %k0 = arith.constant 0 : index
         vector.store %some, %out[%at, %k0] : memref<4x4xf32>, vector<4xf32>
       }) : (!slc.stream<i32>, !slc.stream<vector<4xf32>>) -> ()
     }) : (!slc.stream<i32>, !slc.stream<i32>) -> ()
