@@ -11,6 +11,7 @@ import pytest
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.lower_access import lower_access
+from sw.compiler.tmu.text import from_text, to_text
 from sw.workloads.loops.python_source import read_source
 from tests.support.tmu_messages import Messages
 from tests.support.tmu_programs import check
@@ -52,3 +53,55 @@ def test_as_many_streams_as_there_are_suffice() -> None:
         with pytest.raises(CapacityError, match=f"must be at least {needed}$"):
             lower_access(module, replace(CONFIG, streams=streams))
     lower_access(module, replace(CONFIG, streams=needed))
+
+
+def queued(lower: int, upper: int, step: int, lanes: int) -> str:
+    """What is queued of each row for a callback, word by word, or in vectors."""
+    index, value = ("i32", "f32") if lanes == 1 else (f"vector<{lanes}xi32>", f"vector<{lanes}xf32>")
+    vector = f", vector = {lanes} : i64" if lanes > 1 else ""
+    return f"""
+func.func @f(%x: memref<9x99xf32>) attributes {{names = "x"}} {{
+  %zero = arith.constant 0 : i32
+  %nine = arith.constant 9 : i32
+  %lower = arith.constant {lower} : i32
+  %upper = arith.constant {upper} : i32
+  "slc.for"(%zero, %nine) <{{step = 1 : i64}}> ({{
+  ^bb0(%i: !slc.stream<i32>):
+    "slc.for"(%lower, %upper) <{{step = {step} : i64{vector}}}> ({{
+    ^bb1(%j: !slc.stream<{index}>):
+      %row = "slc.mem_str"(%x, %i, %j)
+        : (memref<9x99xf32>, !slc.stream<i32>, !slc.stream<{index}>) -> !slc.stream<{value}>
+      "slc.push"(%row) : (!slc.stream<{value}>) -> ()
+    }}) : (i32, i32) -> ()
+    "slc.callback"() ({{
+      %first = arith.constant 0 : i32
+      %last = arith.constant {len(range(lower, upper, step * lanes))} : i32
+      %next = arith.constant 1 : i32
+      scf.for %at = %first to %last step %next : i32 {{
+        %some = "slc.pop"() : () -> {value}
+        "slc.set"(%some) <{{variable = "some"}}> : ({value}) -> ()
+      }}
+    }}) : () -> ()
+  }}) : (i32, i32) -> ()
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize(
+    "loop, fits",
+    [
+        ((0, 32, 1, 1), True),
+        ((0, 33, 1, 1), False),
+        ((2, 66, 2, 1), True),
+        ((1, 66, 2, 1), False),
+        ((4, 36, 1, 4), True),
+        ((4, 37, 1, 4), False),
+    ],
+)
+def test_a_token_comes_behind_words_that_the_queue_holds(
+    loop: tuple[int, int, int, int], fits: bool
+) -> None:
+    """Or else before their loop."""
+    made = lower_access(from_text(queued(*loop), "file.mlir"), replace(CONFIG, data_words=32))
+    place = "end" if fits else "iteration"
+    assert f'{place} = [{{kind = "token", token = "case_0"}}]' in to_text(made)
