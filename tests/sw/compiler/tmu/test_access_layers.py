@@ -57,7 +57,9 @@ def test_as_many_streams_as_there_are_suffice() -> None:
 
 def queued(lower: int, upper: int, step: int, lanes: int) -> str:
     """What is queued of each row for a callback, word by word, or in vectors."""
-    index, value = ("i32", "f32") if lanes == 1 else (f"vector<{lanes}xi32>", f"vector<{lanes}xf32>")
+    index, value = (
+        ("i32", "f32") if lanes == 1 else (f"vector<{lanes}xi32>", f"vector<{lanes}xf32>")
+    )
     vector = f", vector = {lanes} : i64" if lanes > 1 else ""
     return f"""
 func.func @f(%x: memref<9x99xf32>) attributes {{names = "x"}} {{
