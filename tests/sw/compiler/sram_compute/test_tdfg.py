@@ -312,6 +312,11 @@ for i in range(n):
         ),
         (
             "a: int32[n], b: int32[n]",
+            "for i in range(n): b[i] = 1 + a[i - 1] if a[i] > 0 else 0",
+            "f.py:2:35: a is read under a condition, perhaps outside of the array",
+        ),
+        (
+            "a: int32[n], b: int32[n]",
             "for i in range(n):\n t = 0\n for j in range(n): t = a[j] - t\n b[i] = t",
             (
                 "f.py:4:29: t carries a value from one iteration "
