@@ -14,9 +14,13 @@ from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.compiler.tmu.meaning import Meaning, meaning_of
 from sw.compiler.tmu.sections import meaning
+from sw.workloads.embedding.model import EmbeddingModel, Feature
+from sw.workloads.loops.embedding_model import ModelWorkload
 from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.tensor_expression import expression_workload
 from sw.workloads.loops.workload import LoopWorkload
 
+CONFIG = TmuConfig(lanes=4)
 SUMS = """
 n, m = sizes('n', 'm')
 
@@ -34,7 +38,7 @@ def f(x: float32[m, 2], offsets: int32[n + 1], y: float32[n], z: float32[m]):
 def test_offsets_of_bags_that_one_launch_of_two_reads() -> None:
     inputs = {"x": np.ones((5, 2), np.float32), "offsets": np.array([0, 2, 5], np.int32)}
     workload = LoopWorkload("f", read_source(SUMS, "file.py"), inputs, bag_offsets={"offsets": 5})
-    program = compile(workload, TmuConfig(lanes=4), trace=Trace())
+    program = compile(workload, CONFIG, trace=Trace())
     program.check()
     bags, products = (meaning(launch.sections) for launch in program.launches)
     assert "offsets" in bags.specs and "offsets" not in products.specs
@@ -56,3 +60,41 @@ def test_offsets_that_are_none(offsets: Mapping[str, Any], message: str) -> None
     with pytest.raises(ValueError) as caught:
         meaning_of(made.texts, made.numbers)
     assert str(caught.value) == message
+
+
+def test_features_of_a_model() -> None:
+    model = EmbeddingModel("two", (Feature("a", 9, 4), Feature("b", 7, 4)))
+    program = compile(ModelWorkload(model), CONFIG, trace=Trace(), opt=0)
+    (launch,) = program.launches
+    found = meaning(launch.sections)
+    assert found.inputs(()) == launch.inputs == program.inputs
+    assert found.outputs == program.outputs
+    assert found.group is not None and found.group.features == model.features
+
+
+def of_expression(text: str) -> Meaning:
+    workload = expression_workload(text, {"B": np.eye(3), "C": np.tri(3)})
+    (launch,) = compile(workload, CONFIG, trace=Trace(), opt=0).launches
+    found = meaning(launch.sections)
+    assert found.outputs == launch.outputs
+    return found
+
+
+@pytest.mark.parametrize("formats, shape", [("", ()), (" -f=Y:ss", (3, 3))])
+def test_only_compressed_results_have_a_shape(formats: str, shape: tuple[int, ...]) -> None:
+    found = of_expression(f"Y(i,j)=B(i,j)+C(i,j){formats} -f=B:ss -f=C:ss")
+    assert found.shape == shape
+    sizes, count = found.numbers[: len(found.sizes)], len(found.numbers)
+    for numbers in ((*sizes, 3), (*sizes, 3, 3, 3)):
+        with pytest.raises(ValueError) as caught:
+            meaning_of(found.texts, numbers)
+        assert str(caught.value) == f"{len(numbers)} numbers: must be {count}"
+
+
+def test_results_that_a_compressed_expression_does_not_have() -> None:
+    found = of_expression("Y(i,j)=B(i,j)+C(i,j) -f=Y:ss -f=B:ss -f=C:ss")
+    results = ", ".join(found.results)
+    texts = {**found.texts, "nest": found.texts["nest"].replace("Y_", "Z_")}
+    with pytest.raises(ValueError) as caught:
+        meaning_of(texts, found.numbers)
+    assert str(caught.value) == f"results {results.replace('Y_', 'Z_')}: must be {results}"
