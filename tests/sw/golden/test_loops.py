@@ -139,6 +139,32 @@ def test_products_are_counted_among_operations():
     assert (work.operations, work.products) == (2 * 5 * 3, 5 * 3)
 
 
+_MERGE = """\
+n, m = sizes('n', 'm')
+
+
+@nest
+def f(a: int32[n], b: int32[m], x: float32[n], y: float32[m], out: float32[1]):
+    for k, (p, q) in intersect(a[0:n], b[0:m]):
+        out[0] += x[p] * y[q]
+"""
+
+
+def test_the_work_of_a_merge():
+    """Lines of both coordinates in each step, and of the values where they are equal."""
+    values = {
+        "a": np.array([1, 4, 9], np.int32),
+        "b": np.array([4, 5], np.int32),
+        "x": np.ones(3, np.float32),
+        "y": np.ones(2, np.float32),
+    }
+    nest = read_source(_MERGE, "file.py")
+    bases = {"a": 0, "b": 10, "x": 20, "y": 30, "out": 512}
+    work = GoldenLoops(nest).work(bind(nest, values), Placement(bases, 1))
+    assert work.lines.tolist() == [0, 10, 1, 21, 30, 2, 11]
+    assert (work.operations, work.products) == (2, 1)
+
+
 _BAGS = """\
 bags, lookups = sizes('bags', 'lookups')
 

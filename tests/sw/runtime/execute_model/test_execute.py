@@ -311,3 +311,21 @@ def test_as_many_lines_as_there_are():
     text = "add s1, zero, 400\nloop s1, end\nstore.v zero, [14]\nadd s2, s2, 1\nend: halt"
     done = ran(text)
     assert done.lines.tolist() == [0, 1] * 400
+
+
+def test_instructions_are_counted_by_kind():
+    """Vectors of memory and control are memory and control."""
+    text = """
+        add s1, zero, 2
+        loop s1, end
+        add.v v1, v1, 1
+        load.v v2, [0]
+        sub s2, s2, 1
+end:    prefetch [16]
+        store s1, [20]
+        fabs.v v3, v2
+        halt
+    """
+    done = ran(text)
+    assert (done.control, done.memory, done.vector, done.scalar) == (2, 4, 3, 3)
+    assert (done.loads, done.stores, done.prefetches) == (2, 1, 1)

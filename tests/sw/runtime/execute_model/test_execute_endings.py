@@ -215,3 +215,12 @@ def test_a_trace_ends_with_what_faults(text: str, pc: int, flags: int, waits: in
             found += part.tolist()
     assert found[-1] == [pc * FLAGS + flags, waits]
     assert len(found) == caught.value.run.instructions + 1
+
+
+@pytest.mark.parametrize(
+    "text, what", [("add s1, deq, 1\nhalt", "takes 1 of 0 words"), ("jump_token\nhalt", "no token")]
+)
+def test_a_trace_is_of_programs_without_queues(text: str, what: str):
+    program = assemble(text, "test").words()
+    with pytest.raises(DeadlockError, match=f"^instruction 0: deadlock: {what}, after 0"):
+        list(execute.traced(program, np.zeros(64, np.uint32), LANES))

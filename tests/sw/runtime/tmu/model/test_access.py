@@ -20,6 +20,7 @@ from hw.tmu.access_program import (
     parent,
 )
 from hw.tmu.config import TmuConfig
+from sw.runtime.cycle_limit import CycleLimitError
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import StreamError, run
 from tests.support.access_programs import (
@@ -143,6 +144,36 @@ def test_words_and_tokens_are_held_together(monkeypatch, count: int, is_held: bo
         return
     with pytest.raises(GnarlError, match="gives more than 5 words, tokens and requests"):
         run(program, memory, LANES)
+
+
+def test_puts_are_in_the_order_of_the_steps():
+    """A token is a put of 0 words; what stands behind it in an event happens, too."""
+    steps = (
+        EventStep(EventKind.WORD),
+        EventStep(EventKind.TOKEN, token=1),
+        EventStep(EventKind.VECTOR),
+        EventStep(EventKind.TOKEN, token=2),
+        EventStep(EventKind.MASK),
+    )
+    unit = Unit(upper_immediate=5, streams=(replace(INDUCTION, queued=True),))
+    layer = Layer(Mode.LOCKSTEP, (unit,), 4, events={Event.ITERATION: steps})
+    output = run(AccessProgram((layer,)), np.zeros(16, np.uint32), LANES)
+    assert output.words == [0, 0, 1, 2, 3, 0b1111, 4, 4, 0, 0, 0, 0b0001]
+    assert output.tokens == [1, 2, 1, 2]
+    assert output.puts == [1, 0, LANES, 0, 1] * 2
+
+
+def test_limits_count_steps_of_a_layer_and_puts_of_a_queue():
+    """Seven iterations, then two words in each: with a cycle less the last is too many."""
+    words = EventStep(EventKind.WORD), EventStep(EventKind.WORD)
+    unit = Unit(upper_immediate=7, streams=(replace(INDUCTION, queued=True),))
+    memory = np.zeros(16, np.uint32)
+    for steps, needed in ((), 7), (words, 14):
+        layer = Layer(Mode.SINGLE, (unit,), 4, events={Event.ITERATION: steps})
+        program = AccessProgram((layer,))
+        assert len(run(program, memory, LANES, needed).words) == len(steps) * 7
+        with pytest.raises(CycleLimitError):
+            run(program, memory, LANES, needed - 1)
 
 
 def test_lanes_that_are_not_in_use_store_nothing_and_give_0():
