@@ -104,7 +104,7 @@ def test_what_was_never_written_reads_as_zeros(used: Device[Any], name: str):
 
 
 @pytest.mark.parametrize(
-    "first, count", [(0, 12), pytest.param(12, 500, marks=pytest.mark.slow)], ids=["few", "many"]
+    "first, count", [(0, 12), pytest.param(12, 5000, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_programs_one_after_the_other(used: Device[Any], first: int, count: int):
     """Each as on a fresh machine, damaged or not."""
@@ -119,7 +119,7 @@ def test_programs_one_after_the_other(used: Device[Any], first: int, count: int)
 
 @pytest.mark.parametrize(
     "seeds",
-    [(64, 106, 163, 169, 224), pytest.param(range(100), marks=pytest.mark.slow)],
+    [(64, 106, 163, 169, 224), pytest.param(range(3500), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_programs_of_the_core_one_after_the_other(used: Device[Any], seeds: Sequence[int]):
@@ -132,7 +132,7 @@ def test_programs_of_the_core_one_after_the_other(used: Device[Any], seeds: Sequ
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(12), pytest.param(range(12, 500), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds", [range(12), pytest.param(range(12, 2000), marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_mixed_programs_one_after_the_other(used: Device[Any], seeds: Sequence[int]):
     """Half of which come to a limit of cycles, if not to an error before it."""
