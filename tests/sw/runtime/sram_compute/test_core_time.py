@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hw.lib.execute_assembly import assemble as assembled
+from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, Opcode
 from hw.sram_compute.memory_map import memory_map
@@ -106,6 +107,14 @@ def test_hits_take_turns_with_a_line_that_several_wait_for(pair: Pair):
         between = ["add s9, s9, 1"] * gap
         text = "\n".join(["load s1, [zero]", "add s2, s1, 1", *waiting, *between, *needing])
         assert pair.check(CoreProgram(assembled(text).words(), np.zeros(2048, np.uint32))), gap
+
+
+@pytest.mark.parametrize("each", ["store s9, [{}]", "prefetch [{}]", "store.v v9, [{}]"])
+def test_requests_wait_for_those_before_them(pair: Pair, each: str):
+    """For a place in their queue alone: no register is set free by any of them."""
+    lines = [each.format(place) for place in range(8, 24 * LINE_WORDS, LINE_WORDS + 1)]
+    program = CoreProgram(assembled("\n".join([*lines, "halt"])).words(), np.zeros(2048, np.uint32))
+    assert pair.check(program)
 
 
 @pytest.mark.parametrize("starts", [1, 3, 5])
