@@ -139,7 +139,7 @@ def test_operations_on_rtl(device: Device, name: str, opt: int):
     assert counters["lines_read"] == counters["l2_misses"]
 
 
-@pytest.mark.parametrize("opt, cycles", enumerate((6811, 3350, 1128, 1038, 446)))
+@pytest.mark.parametrize("opt, cycles", [*enumerate((6811, 3350, 1128, 1038, 446))])
 def test_cycles_are_what_they_were(device: Device, opt: int, cycles: int):
     """Who changes them says so, here and in what was measured."""
     workload = named_workload("embedding_bag:tiny")
