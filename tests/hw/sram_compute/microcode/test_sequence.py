@@ -28,5 +28,6 @@ def test_loops_and_skips_in_order() -> None:
     answers = iter([True, False])
     found = [run and run.d for run in sequence(program, 7, lambda: next(answers))]
     assert found == [(Base.D, 0, 1), None, (Base.S, 0, 1), (Base.D, 1, 1), None]
+    assert (extent(program, Base.D), extent(program, Base.S, 7)) == ((0, 3), (0, 8))  # skipped, too
     assert cycles(program, 7, skips=True) == 1 + 2 + 2 * SKIP_CYCLES
     assert cycles(program, 7, skips=False) == 1 + 2 + 2 * SKIP_CYCLES + 2 * 7
