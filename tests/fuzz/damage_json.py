@@ -17,10 +17,11 @@ _REPEATED = "repeated key"
 
 
 def change_tree(text: str, random: Random) -> str:
-    """One to three changes of values and keys; a text that is no JSON stays as it is."""
+    """One to three changes of values and keys; a text that is no JSON, or that other damage has
+    nested too deeply to be read, stays as it is."""
     try:
         tree = [json.loads(text)]
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         change = random.choice(

@@ -24,6 +24,7 @@ from tests.fuzz.damage_archive import (
     packed,
     recompress,
 )
+from tests.fuzz.damage_json import change_tree
 from tests.fuzz.damage_options import OPTIONS
 from tests.fuzz.damage_rows import ROWS, change_field
 from tests.fuzz.damage_torch import change_inputs
@@ -186,3 +187,8 @@ def test_a_bomb_expands_to_gigabytes() -> None:
 def _infolist(octets: bytes) -> list[zipfile.ZipInfo]:
     with zipfile.ZipFile(io.BytesIO(octets)) as opened:
         return opened.infolist()
+
+
+def test_a_tree_that_is_too_deep_stays_as_it_is() -> None:
+    text = "[" * 100_000 + "]" * 100_000
+    assert change_tree(text, Random(1)) == text
