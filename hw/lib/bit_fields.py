@@ -1,7 +1,7 @@
 """Numbers in the fields of a layout, by plain shifts.
 
 Amaranth's own constants (``layout.const``, ``layout.from_bits``) take some hundred times as long,
-which counts for programs of many instructions.
+which counts for programs of many instructions. ``hw.lib.encoding`` has many words as arrays.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ class BitField:
     width: int
     is_signed: bool
     within: Mapping[str, BitField]
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the largest number that it holds."""
+        if self.is_signed:
+            return -(1 << self.width - 1), (1 << self.width - 1) - 1
+        return 0, (1 << self.width) - 1
 
 
 def bit_fields(layout: data.StructLayout) -> dict[str, BitField]:

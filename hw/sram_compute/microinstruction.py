@@ -30,13 +30,12 @@ is a parameter of the command, as the bases are. Counts and trips are sums of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Shape, signed, unsigned
+from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
-from hw.lib.bit_fields import bit_fields, unpacked
+from hw.lib.bit_fields import BitField, bit_fields, packed, unpacked
 from hw.lib.enum import EnumType, IntEnum
 
 SKIP_CYCLES = 4
@@ -101,66 +100,36 @@ Fields = Mapping[str, Any]
 """Numbers by field's name, or for a layout within one the same again."""
 
 
-@dataclass(frozen=True)
-class _Field:
-    """Where a number is in its layout, and its limits; or the fields of a layout within one."""
-
-    offset: int
-    width: int
-    least: int
-    most: int
-    within: Mapping[str, _Field]
-
-
 def encode(fields: Fields) -> int:
     """The word of a microinstruction, of which fields that are left out are 0.
 
     ``ValueError`` for a field that is none of ``MICROINSTRUCTION``, or a number that is beyond it.
     """
-    return _encode(_FIELDS, fields, "")
+    _check(_FIELDS, fields, "")
+    return packed(_FIELDS, fields)
 
 
 def decode(word: int) -> dict[str, Any]:
     """All fields of a microinstruction's word; inverse of ``encode``."""
-    return unpacked(_BITS, word)
+    return unpacked(_FIELDS, word)
 
 
-def _fields(layout: data.StructLayout) -> dict[str, _Field]:
-    found = {}
-    for name, field in layout:
-        within = _fields(field.shape) if isinstance(field.shape, data.StructLayout) else {}
-        limits = (0, 0) if within else _limits(name, Shape.cast(field.shape))
-        found[name] = _Field(field.offset, field.width, *limits, within)
-    return found
+_FIELDS = bit_fields(MICROINSTRUCTION)
 
 
-def _limits(name: str, shape: Shape) -> tuple[int, int]:
-    if name in ("per_i", "step"):
-        return -1, 1
-    if name == "per_n":
-        return -1, 2
-    if name == "base":
-        return min(Base), max(Base)
-    if shape.signed:
-        return -(1 << shape.width - 1), (1 << shape.width - 1) - 1
-    return 0, (1 << shape.width) - 1
-
-
-_FIELDS, _BITS = _fields(MICROINSTRUCTION), bit_fields(MICROINSTRUCTION)
-
-
-def _encode(known: Mapping[str, _Field], fields: Fields, prefix: str) -> int:
-    word = 0
+def _check(known: Mapping[str, BitField], fields: Fields, prefix: str) -> None:
     for name, value in fields.items():
         place = prefix + name
         if name not in known:
             raise ValueError(f"{place}: no such field; there are {', '.join(known)}")
         field = known[name]
         if field.within:
-            bits = _encode(field.within, value, f"{place}.")
-        elif field.least <= value <= field.most:
-            bits = int(value) & (1 << field.width) - 1
-        else:
-            raise ValueError(f"{place} = {value}: must be from {field.least} to {field.most}")
-        word |= bits << field.offset
-    return word
+            _check(field.within, value, f"{place}.")
+            continue
+        least, most = _LIMITS.get(name, field.limits)
+        if not least <= value <= most:
+            raise ValueError(f"{place} = {value}: must be from {least} to {most}")
+
+
+_LIMITS = {"per_i": (-1, 1), "step": (-1, 1), "per_n": (-1, 2), "base": (min(Base), max(Base))}
+"""Of fields that have bits for more."""

@@ -33,6 +33,12 @@ def test_numbers_lie_where_amaranth_puts_them(numbers):
     assert unpacked(FIELDS, word) == numbers
 
 
+def test_limits_are_the_least_and_the_largest_number():
+    inner = FIELDS["inner"].within
+    assert [each.limits for each in inner.values()] == [(0, 3), (-4, 3)]
+    assert FIELDS["least"].limits == (-1, 0)
+
+
 def test_fields_that_are_left_out_are_0():
     assert packed(FIELDS, {"inner": {"y": -1}}) == 0b111 << 3
     assert unpacked(FIELDS, 0) == {"one": 0, "inner": {"x": 0, "y": 0}, "least": 0, "many": 0}
