@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from amaranth.lib import data
 
+from hw.lib.bit_fields import BitField, bit_fields, packed, unpacked
 from hw.tmu import access_isa as isa
 from hw.tmu.access_isa import (
     AluOperation,
@@ -196,10 +197,9 @@ def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> Mapping[s
 @lru_cache(maxsize=1 << 12)
 def _fields_of_row(layout: data.StructLayout, bits: int) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
-    for name, shift, width in _places(layout):
-        value = bits >> shift & (1 << width) - 1
-        if isinstance(layout[name].shape, data.StructLayout):
-            found[name] = _operand(value)
+    for name, value in unpacked(_known(layout), bits).items():
+        if isinstance(value, dict):
+            found[name] = Operand(Source(value["source"]), value["lane"], value["stream"])
         elif name == "kind":
             found[name] = _KINDS[layout](value)
         elif name == "operation":
@@ -208,7 +208,7 @@ def _fields_of_row(layout: data.StructLayout, bits: int) -> Mapping[str, Any]:
             found[name] = Mode(value)
         elif name == "steps":
             found[name] = [
-                _fields_of_bits(isa.STEPS, value >> place * isa.STEPS.size)
+                unpacked(_known(isa.STEPS), value >> place * isa.STEPS.size)
                 for place in range(len(Event))
             ]
         elif name in _FLAGS:
@@ -219,19 +219,8 @@ def _fields_of_row(layout: data.StructLayout, bits: int) -> Mapping[str, Any]:
 
 
 @cache
-def _places(layout: data.StructLayout) -> list[tuple[str, int, int]]:
-    """Of each field its name, its first bit and how many it has."""
-    return [(name, field.offset, field.width) for name, field in layout]
-
-
-def _fields_of_bits(layout: data.StructLayout, bits: int) -> dict[str, int]:
-    return {name: bits >> shift & (1 << width) - 1 for name, shift, width in _places(layout)}
-
-
-@cache
-def _operand(bits: int) -> Operand:
-    found = _fields_of_bits(isa.OPERAND, bits)
-    return Operand(Source(found["source"]), found["lane"], found["stream"])
+def _known(layout: data.StructLayout) -> Mapping[str, BitField]:
+    return bit_fields(layout)
 
 
 def _values(row: Any, *without: str) -> dict[str, Any]:
@@ -243,19 +232,12 @@ def _values(row: Any, *without: str) -> dict[str, Any]:
 
 
 def _words(layout: data.StructLayout, values: Mapping[str, Any]) -> list[int]:
-    bits = _bits(layout, values)
+    known = _known(layout)
+    numbers = {name: value for name, value in values.items() if name in known}
+    if "steps" in numbers:
+        numbers["steps"] = sum(
+            packed(_known(isa.STEPS), one) << place * isa.STEPS.size
+            for place, one in enumerate(numbers["steps"])
+        )
+    bits = packed(known, numbers)
     return [bits >> shift & 0xFFFF_FFFF for shift in range(0, layout.size, 32)]
-
-
-def _bits(layout: data.StructLayout, values: Mapping[str, Any]) -> int:
-    bits = 0
-    for name, shift, width in _places(layout):
-        value = values.get(name, 0)
-        if name == "steps":
-            value = sum(
-                _bits(isa.STEPS, one) << place * isa.STEPS.size for place, one in enumerate(value)
-            )
-        elif isinstance(value, Mapping):
-            value = _bits(isa.OPERAND, value)
-        bits |= (value & (1 << width) - 1) << shift
-    return bits
