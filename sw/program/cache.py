@@ -54,10 +54,10 @@ def file_texts(folder: Path, pattern: str = "*") -> list[str]:
 def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
     """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
 
-    Other files that it writes are removed, and all of them when it is interrupted, or where the
-    disk has no room for more. If it raises anything else its folder stays until the next attempt,
-    for errors to refer to. Warns of a damaged entry, which is replaced. Raises what ``make`` does,
-    and ``OSError``.
+    Other files that it writes are removed, and all of them when it is interrupted, or where disk
+    or memory have no room for more. If it raises anything else its folder stays until the next
+    attempt, for errors to refer to. Warns of a damaged entry, which is replaced. Raises what
+    ``make`` does, and ``OSError``.
     """
     cache = cache_folder()
     entry = cache / digest
@@ -91,7 +91,7 @@ def _replace(
         flush(entry.parent)
     except BaseException as error:
         is_unwritten = isinstance(error, OSError) and error.errno in WRITING
-        if is_unwritten or isinstance(error, KeyboardInterrupt):
+        if is_unwritten or isinstance(error, KeyboardInterrupt | MemoryError):
             shutil.rmtree(folder, ignore_errors=True)
         raise
 

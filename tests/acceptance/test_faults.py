@@ -132,6 +132,21 @@ def test_a_full_disk_leaves_no_part_of_an_entry(folder: Path) -> None:
     assert not list(cache.glob("*.work"))
 
 
+def little_memory() -> None:
+    """Less than Amaranth's Yosys reserves."""
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+
+def test_a_machine_without_memory_for_yosys(folder: Path) -> None:
+    cache = folder / "cache"
+    arguments = ("rtl", CONFIG, "-o", "out")
+    done = gnarl(folder, *arguments, cache=cache, before=little_memory)
+    assert done.returncode == 2
+    text = r"gnarl: out of memory: a program that was started in .*\.work: Cannot allocate memory"
+    assert re.search(rf"^{text}$", done.stderr, re.MULTILINE), done.stderr
+    assert not list(cache.glob("*.work"))
+
+
 def obey_permissions() -> None:
     """Takes from an administrator's process, once it starts its program, the right to write
     whatever permissions say."""

@@ -38,6 +38,16 @@ def test_a_full_disk_is_an_error_of_writing(tmp_path: Path) -> None:
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path))
 
 
+def test_a_machine_without_memory(tmp_path: Path) -> None:
+    """As GCC and the Yosys of Amaranth say it."""
+    for text in (
+        "virtual memory exhausted: Cannot allocate memory",
+        "Caused by:\n    Cannot allocate memory (os error 12)",
+    ):
+        with pytest.raises(MemoryError, match=f"^a program .* {tmp_path}: Cannot allocate memory$"):
+            shell(f"echo '{text}'; exit 1", tmp_path)
+
+
 def test_flags_of_an_outer_make_are_not_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
