@@ -66,6 +66,8 @@ def _scores(site: Site, first: tuple[str, ...], second: tuple[str, ...], end: st
     score goes, or that of the first sample, which is written again.
     """
     samples, out = site.sizes["samples"], site.arrays["out"].base
+    if not samples:
+        return "halt"
     steps = pairs(site)
     again, then = ("\n".join(f"    {line}" for line in lines) for lines in (first, second))
     add_head_and_link = """

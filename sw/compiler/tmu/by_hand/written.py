@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError
 from hw.lib.execute_assembly import assemble
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
@@ -105,6 +105,8 @@ def launch_by_hand(
         raise WorkloadError(
             f"--ref: {nest.name} begins its results as zeros: {results[0]} must be left out"
         )
+    if meaning.sizes.get("dim") == 0:
+        raise CapacityError("dim = 0: must be at least 1 for a program by hand")
     bases = layout(meaning.specs.values(), config)
     arrays = {
         name: Array(bases[name], tuple(int(size) for size in spec.shape))

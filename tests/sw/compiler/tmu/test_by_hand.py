@@ -63,12 +63,30 @@ def test_rows_whose_last_vector_is_not_whole(name: str):
     assert is_exact(workload(name, 38))
 
 
+ON_ROWS = [each for each in OPERATIONS if "dim" in {s.name for s in OPERATIONS[each].nest.sizes}]
+"""Operations on rows."""
+
+
+@pytest.mark.parametrize("coupled", (False, True))
+@pytest.mark.parametrize("has_rows", (False, True))
+@pytest.mark.parametrize("name", ON_ROWS)
+def test_nothing_to_look_up(name: str, has_rows: bool, coupled: bool):
+    """No bags, edges or samples; of tables without rows, too."""
+    made = workload(name, 16)
+    kept = ("table", "dense", "key", "entity", "relation", "neighbour") if has_rows else ()
+    changes = {
+        each: array if each in kept else array[: int(each == "offsets")] * 0
+        for each, array in made.inputs.items()
+    }
+    assert is_exact(workload(name, 16, **changes), coupled=coupled)
+
+
 @settings(max_examples=20)
 @given(
     name=st.sampled_from(LOOK_UPS),
     lanes=st.sampled_from((2, 4, 8)),
     dim=st.sampled_from((6, 30, 38, 48)),
-    lengths=st.lists(st.integers(0, 20), min_size=1, max_size=12),
+    lengths=st.lists(st.integers(0, 20), max_size=12),
     first=st.integers(0, 3),
 )
 def test_coupled_look_ups(name: str, lanes: int, dim: int, lengths: list[int], first: int):
@@ -91,7 +109,7 @@ def test_coupled_look_ups(name: str, lanes: int, dim: int, lengths: list[int], f
 @given(
     lanes=st.sampled_from((4, 8)),
     dim=st.sampled_from((6, 38)),
-    rows=st.lists(st.integers(0, 6), min_size=1, max_size=40),
+    rows=st.lists(st.integers(0, 6), max_size=40),
 )
 def test_coupled_coordinates(lanes: int, dim: int, rows: list[int]):
     """Rows in any order; results are added to."""
@@ -194,6 +212,11 @@ def test_what_does_not_fit():
     device = Device(load_configuration("tmu_l8", ("lanes=4",)), "model")
     with pytest.raises(CapacityError, match="dim = 6: must be a multiple of 8"):
         device.compile(workload("knowledge_graph_l1", 6), ref=True)
+    for options in ({}, {"coupled": True}):
+        with pytest.raises(
+            CapacityError, match="^dim = 0: must be at least 1 for a program by hand$"
+        ):
+            device.compile(workload("embedding_bag", 0), ref=True, **options)
     with pytest.raises(CapacityError, match="dim = 500: must be at most 112"):
         device.compile(workload("embedding_bag", 500), ref=True)
     with pytest.raises(CapacityError, match="dim = 500: must be at most 64"):
