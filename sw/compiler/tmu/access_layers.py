@@ -31,7 +31,7 @@ from sw.compiler.nests.dialects.slc import (
 )
 from sw.compiler.nests.scf import place_of
 from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.index_offsets import is_needed, offset_of, shape_of
+from sw.compiler.tmu.index_offsets import is_needed, offset_of, part_from, shape_of
 from sw.compiler.tmu.index_streams import is_of_coordinate
 from sw.compiler.tmu.stream_queues import slots_of_layers
 
@@ -263,9 +263,8 @@ class AccessLayers:
             a, scale = self._operand(terms[0][0], depth, unit), terms[0][1]
         if len(terms) == 2:
             b = self._operand(terms[1][0], depth, unit)
-        return Stream(
-            StreamKind.MEMORY, a=a, b=b, scale=scale, base=base, length=math.prod(shape) - base
-        )
+        base, length = part_from(base, math.prod(shape))
+        return Stream(StreamKind.MEMORY, a=a, b=b, scale=scale, base=base, length=length)
 
     def _known_from(self, stream: SSAValue, depth: int) -> int:
         """The outermost layer up to ``depth`` in which it can be an operand."""

@@ -15,6 +15,13 @@ def shape_of(array: SSAValue) -> list[int]:
     return [size.data for size in array.type.shape]
 
 
+def part_from(first: int, words: int) -> tuple[int, int]:
+    """The first of an array's words from ``first`` on, and how many they are: none where it has
+    ended before, as one without elements has, whatever its indices add."""
+    first = min(first, words)
+    return first, words - first
+
+
 def offset_of(index: SSAValue) -> tuple[SSAValue | None, int]:
     """An index as a stream, or none, plus a constant of at least 0."""
     if (number := constant_of(index)) is not None:

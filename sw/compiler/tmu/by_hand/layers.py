@@ -12,6 +12,7 @@ from hw.tmu.access_program import own as own_stream
 from hw.tmu.access_program import parent as parent_stream
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.by_hand.site import Array
+from sw.compiler.tmu.index_offsets import part_from
 from sw.compiler.tmu.stream_queues import slots_of_layers
 
 
@@ -95,7 +96,8 @@ class WrittenLayer:
         temporal: bool = True,
     ) -> Value:
         """The word ``first`` + index x scale + plus of an array."""
-        base, length = array.base + first, array.words - first
+        begin, length = part_from(first, array.words)
+        base = array.base + begin
         stream = self._indexed(StreamKind.MEMORY, base, length, index, plus, scale)
         return self._add(replace(stream, temporal=temporal), self._unit_of(index, plus))
 

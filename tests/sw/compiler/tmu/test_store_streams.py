@@ -118,6 +118,19 @@ def test_what_is_stored(body: str, count: int):
         assert stores(run) == count, dim
 
 
+@pytest.mark.parametrize("level", range(5))
+@pytest.mark.parametrize("place, read", [("i, j, e + 3", "j, e"), ("j, i + 2, e", "j, e")])
+def test_shifted_places_of_arrays_without_elements(place: str, read: str, level: int):
+    """Which end before the first of them."""
+    shape = ", ".join(
+        {"i": "n", "j": "r", "e": "m"}[each[0]] + each[1:] for each in place.split(", ")
+    )
+    body = f"    y: float32[{shape}],\n):\n"
+    body += "    for i in range(n):\n        for j in range(r):\n            for e in range(m):\n"
+    body += f"                y[{place}] = x[{read}]\n                y[{place}] += v[i + 4]\n"
+    check(nest(body), values(0, 1, 2), CONFIG, level)
+
+
 @pytest.mark.parametrize("dim, count", [(4, 0), (8, 0), (9, 1), (12, 1)])
 def test_short_rows_of_whole_vectors_are_left(dim: int, count: int):
     run = check(nest(f"{ROWS}            y[i, e] = x[at[i], e]\n"), values(5, 3, dim), CONFIG, 4)
