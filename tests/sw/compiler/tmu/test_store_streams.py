@@ -32,7 +32,7 @@ def values(n: int, r: int, m: int, seed: int = 0) -> dict[str, np.ndarray]:
     return {
         "x": rng.standard_normal((r, m)).astype(np.float32),
         "v": rng.standard_normal(n).astype(np.float32),
-        "at": rng.integers(0, r, n).astype(np.int32),
+        "at": rng.integers(0, max(r, 1), n).astype(np.int32),
         "ends": np.sort(rng.integers(0, n + 1, n + 1)).astype(np.int32),
     }
 
@@ -163,7 +163,8 @@ def test_many_random_gathers(seed: int, lanes: int):
 
 
 def gather(seed: int, lanes: int) -> None:
-    """Loops in any order, indices in any order, of one array or of two, some through ``at``."""
+    """Loops in any order, some of none; indices in any order, shifted, of one array or of two, some
+    through ``at``; at any level."""
     random = Random(seed)
     loops = ["i in range(n)", "j in range(r)", "e in range(m)"]
     random.shuffle(loops)
@@ -171,12 +172,14 @@ def gather(seed: int, lanes: int) -> None:
     given, names = (", ".join(column) for column in zip(*shape, strict=True))
     # An index is not loaded by its own loop.
     row = random.choice(["j", "at[i]"]) if "i" not in loops[-1] else "j"
-    value = random.choice([f"x[{row}, e]", "v[i]"])
+    value = random.choice([f"x[{row}, e]", "v[i]", f"w[{row}, e + 3]"])
     plus = random.choice([0, 0, 3])
-    text = f"    y: float32[{given} + {plus}],\n):\n"
+    text = f"    w: float32[r, m + 3], y: float32[{given} + {plus}],\n):\n"
     for depth, loop in enumerate(loops, 1):
         text += f"{'    ' * depth}for {loop}:\n"
     text += f"{'    ' * 4}y[{names} + {plus}] = {value}\n"
-    sizes = random.choice([0, 1, 1, 4, 5]), random.randint(1, 4), random.choice([1, 2, 7, 8, 19])
+    r, m = random.randint(0, 4), random.choice([0, 1, 2, 7, 8, 19])
+    n = 0 if r == 0 and row == "at[i]" else random.choice([0, 1, 1, 4, 5])
     config = TmuConfig(lanes=lanes, stream_words=64, requests=4)
-    check(nest(text), values(*sizes, seed), config, 4)
+    w = np.random.default_rng(seed).standard_normal((r, m + 3)).astype(np.float32)
+    check(nest(text), values(n, r, m, seed) | {"w": w}, config, random.randint(0, 4))
