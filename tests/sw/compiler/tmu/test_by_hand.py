@@ -83,13 +83,16 @@ def test_nothing_to_look_up(name: str, has_rows: bool, coupled: bool):
 
 @settings(max_examples=20)
 @given(
+    coupled=st.booleans(),
     name=st.sampled_from(LOOK_UPS),
     lanes=st.sampled_from((2, 4, 8)),
     dim=st.sampled_from((6, 30, 38, 48)),
     lengths=st.lists(st.integers(0, 20), max_size=12),
     first=st.integers(0, 3),
 )
-def test_coupled_look_ups(name: str, lanes: int, dim: int, lengths: list[int], first: int):
+def test_random_look_ups(
+    coupled: bool, name: str, lanes: int, dim: int, lengths: list[int], first: int
+):
     """Bags of any length; look-ups may begin behind the first index."""
     random = np.random.default_rng(0)
     offsets = np.cumsum([0 if name == "embedding_bag_lengths" else first, *lengths])
@@ -102,16 +105,17 @@ def test_coupled_look_ups(name: str, lanes: int, dim: int, lengths: list[int], f
         "weights": random.standard_normal(entries).astype(np.float32),
     }
     values |= {"dense": values["table"], "values": values["weights"]}
-    assert is_exact(workload(name, dim, **values), lanes, coupled=True)
+    assert is_exact(workload(name, dim, **values), lanes, coupled=coupled)
 
 
 @settings(max_examples=8)
 @given(
+    coupled=st.booleans(),
     lanes=st.sampled_from((4, 8)),
     dim=st.sampled_from((6, 38)),
     rows=st.lists(st.integers(0, 6), max_size=40),
 )
-def test_coupled_coordinates(lanes: int, dim: int, rows: list[int]):
+def test_random_coordinates(coupled: bool, lanes: int, dim: int, rows: list[int]):
     """Rows in any order; results are added to."""
     random = np.random.default_rng(0)
     values = {
@@ -120,16 +124,17 @@ def test_coupled_coordinates(lanes: int, dim: int, rows: list[int]):
         "values": random.standard_normal(len(rows)).astype(np.float32),
         "out": random.standard_normal((7, dim)).astype(np.float32),
     }
-    assert is_exact(workload("spmm_coo", dim, **values), lanes, coupled=True)
+    assert is_exact(workload("spmm_coo", dim, **values), lanes, coupled=coupled)
 
 
 @settings(max_examples=8)
 @given(
+    coupled=st.booleans(),
     dim=st.sampled_from((2, 9, 30, 32)),
-    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=9),
+    lengths=st.lists(st.integers(0, 4), max_size=9),
     first=st.integers(0, 3),
 )
-def test_coupled_messages(dim: int, lengths: list[int], first: int):
+def test_random_messages(coupled: bool, dim: int, lengths: list[int], first: int):
     """Vertices with any number of edges, none among them."""
     random = np.random.default_rng(0)
     offsets = np.cumsum([first, *lengths])
@@ -140,26 +145,29 @@ def test_coupled_messages(dim: int, lengths: list[int], first: int):
         "values": random.standard_normal(entries).astype(np.float32),
         "vertex": random.standard_normal((len(lengths), dim)).astype(np.float32),
     }
-    assert is_exact(workload("fused_mm", dim, **values), 2, coupled=True)
+    assert is_exact(workload("fused_mm", dim, **values), 2, coupled=coupled)
 
 
 @settings(max_examples=12)
 @given(
+    coupled=st.booleans(),
     name=st.sampled_from(GATHERS),
     lanes=st.sampled_from((2, 8)),
     dim=st.sampled_from((1, 38, 64, 130)),
-    block=st.integers(1, 3),
+    block=st.integers(0, 3),
     queries=st.integers(0, 3),
     picked=st.integers(0, 3),
 )
-def test_coupled_gathers(name: str, lanes: int, dim: int, block: int, queries: int, picked: int):
+def test_random_gathers(
+    coupled: bool, name: str, lanes: int, dim: int, block: int, queries: int, picked: int
+):
     """Rows of any length, in one part or in more."""
     random = np.random.default_rng(0)
     values = {
         "key": random.standard_normal((5, block, dim)).astype(np.float32),
         "blocks": random.integers(0, 5, (queries, picked)).astype(np.int32),
     }
-    assert is_exact(workload(name, dim, **values), lanes, coupled=True)
+    assert is_exact(workload(name, dim, **values), lanes, coupled=coupled)
 
 
 @pytest.mark.parametrize("coupled", (False, True))
