@@ -138,6 +138,7 @@ GROUPS = (
             "tests/sw/runtime/sram_compute/test_errors_at_limits.py",
             "tests/sw/runtime/sram_compute/test_transposers.py",
             "tests/sw/runtime/sram_compute/test_used_machine.py",
+            "tests/sw/runtime/sram_compute/test_three_places.py",
         ),
     ),
     Group(

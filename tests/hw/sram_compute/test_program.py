@@ -44,6 +44,70 @@ def test_words_that_were_made_by_hand():
     ]
 
 
+STREAM = command(
+    Opcode.STREAM,
+    stream=9,
+    is_indirect=1,
+    row=257,
+    base=1,
+    strides=(2, 3, (1 << 28) - 1),
+    length=5,
+    scale=6,
+)
+OPERATION = command(
+    Opcode.OPERATION,
+    slot=17,
+    operation=2,
+    d=8,
+    a=1,
+    b=2,
+    c=3,
+    offset=5,
+    reads=1,
+    stream=9,
+    d_is_turned=1,
+    b_source=1,
+    is_whole=1,
+    when=9,
+    immediate=(1 << 32) - 1,
+)
+NEAR = command(Opcode.NEAR, last=3, first=1, counts=(1, 2, 3), owner=9, span=6, first_z=7)
+COPY = command(Opcode.COPY, is_store=1, line=3, words=5, lines=7)
+CORE = command(Opcode.CORE, first=33)
+
+BITS_BY_HAND: list[tuple[Command, tuple[tuple[int, int], ...]]] = [
+    (CORE, ((11, 0), (33, 4))),
+    (COPY, ((12, 0), (1, 4), (3, 5), (5, 25), (7, 49))),
+    (
+        STREAM,
+        (
+            *((13, 0), (9, 4), (1, 8), (257, 10), (1, 19)),
+            *((2, 47), (3, 75), ((1 << 28) - 1, 103), (5, 131), (6, 159)),
+        ),
+    ),
+    (
+        OPERATION,
+        (
+            *((14, 0), (17, 4), (2, 9), (8, 15), (1, 19), (2, 23), (3, 27), (5, 31), (1, 36)),
+            *((9, 37), (1, 42), (1, 43), (1, 45), (9, 46), ((1 << 32) - 1, 50)),
+        ),
+    ),
+    (NEAR, ((15, 0), (3, 4), (1, 9), (1, 14), (2, 34), (3, 54), (9, 74), (6, 78), (7, 95))),
+]
+"""Commands, and what they have from which bit on."""
+
+
+@pytest.mark.parametrize(
+    "one, parts", BITS_BY_HAND, ids=["CORE", "COPY", "STREAM", "OPERATION", "NEAR"]
+)
+def test_fields_are_at_the_bits_that_files_have_them_at(
+    one: Command, parts: tuple[tuple[int, int], ...]
+):
+    found = assemble([one])
+    bits = int.from_bytes(found.astype("<u4").tobytes(), "little")
+    assert bits == sum(value << at for value, at in parts)
+
+
 def test_units():
     assert {opcode.name: count for opcode, count in UNITS.items()} == {
         "END": 1,

@@ -91,7 +91,8 @@ def test_steps_take_rounds(bits: int, is_shared: bool):
                 bank, word, data = each or (0, 0, 0)
                 place = {"bank": bank, "array": 0}
                 place |= {"row": word // (BITLINES // 32), "group": word % (BITLINES // 32)}
-                write = (1 << 32) - 1 if stores else 0
+                is_written = stores if each else chance.random() < 0.5
+                write = (1 << 32) - 1 if is_written else 0
                 value = {"enable": each is not None, "place": place, "write": write, "data": data}
                 ctx.set(access, value)
             ctx.set(network.enable, 1)
