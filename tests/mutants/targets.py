@@ -139,6 +139,7 @@ GROUPS = (
             "tests/sw/runtime/sram_compute/test_transposers.py",
             "tests/sw/runtime/sram_compute/test_used_machine.py",
             "tests/sw/runtime/sram_compute/test_three_places.py",
+            "tests/sw/runtime/sram_compute/test_integers.py",
         ),
     ),
     Group(

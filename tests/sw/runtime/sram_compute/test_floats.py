@@ -130,6 +130,27 @@ def test_normal_numbers_skip_all_blocks_and_may_run_them(format: str, name: str)
     _check(format, name, (words[0], words[1]), skips=False)
 
 
+def _check_alone(format: str, name: str, words: np.ndarray) -> None:
+    """Each pair in all lanes: among others, blocks would run for these."""
+    for a, b in zip(*crossed(words), strict=True):
+        _check(format, name, (np.full(3, a), np.full(3, b)))
+
+
+@pytest.mark.parametrize("name", [*ARITHMETIC, "divide", *COMPARISONS, *UNARY])
+def test_a_pair_alone_runs_the_blocks_that_it_needs(name: str) -> None:
+    """A zero, a subnormal, a normal number, infinity, a NaN."""
+    kind = FLOAT_FORMATS["float8_e4m3"]
+    words = [0, 1, kind.bias << kind.fraction, kind.infinity, kind.canonical_nan]
+    _check_alone("float8_e4m3", name, np.array(words, np.uint64))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ARITHMETIC, "divide", *COMPARISONS, *UNARY])
+@pytest.mark.parametrize("format", ["float32", "float8_e5m2"])
+def test_any_pair_alone_runs_the_blocks_that_it_needs(format: str, name: str) -> None:
+    _check_alone(format, name, corners(FLOAT_FORMATS[format]))
+
+
 @pytest.mark.parametrize("name", [*ARITHMETIC, "divide", *COMPARISONS])
 @pytest.mark.parametrize("format", ["float32", "float8_e5m2"])
 def test_both_operands_may_be_the_same_rows(format: str, name: str) -> None:
