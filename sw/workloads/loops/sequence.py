@@ -3,6 +3,7 @@ for Modern Architectures*, section 2.4.2, loop distribution; Ember, section VI.B
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
@@ -36,7 +37,7 @@ def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
     arrays that it does not write, and its bounds are addresses. Of two candidates in the nest's
     body, the second one's nest begins with it, or else with what stands between them. Loops around
     two candidates are distributed first, where neither side writes what the other one reads or
-    writes.
+    writes, elements or locals.
 
     ``given``: results that do not begin as zeros. Candidates stay in one nest where a local goes
     from one to the other, where the first one reads what the second one fills from zeros, or where
@@ -48,7 +49,8 @@ def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
         zeros = _read(first) - _written(first) - {*given}
         return not (zeros & _written(second) or _carried(first, second))
 
-    body = tuple(part for each in nest.body for part in _distributed(each))
+    uses = _uses(nest.body)
+    body = tuple(part for each in nest.body for part in _distributed(each, uses))
     unused = {each.name for each in nest.parameters} - _used(body)
     first, *others = _cut(body, may_part)
     parts = [_part(nest, first, unused), *(_part(nest, each) for each in others)]
@@ -86,19 +88,24 @@ def _is_known(bound: Expression, written: Collection[str]) -> bool:
     return isinstance(bound, Constant | Variable)
 
 
-def _distributed(statement: Statement) -> Body:
-    """Loops one after the other in place of one around several candidates."""
+def _distributed(statement: Statement, uses: Counter[str]) -> Body:
+    """Loops one after the other in place of one around several candidates. ``uses``: of variables
+    in the whole nest."""
     if not isinstance(statement, For):
         return (statement,)
+    own = _uses(statement)
+    used_elsewhere = {name for name, count in uses.items() if count > own[name]}
 
     def may_part(first: Body, second: Body) -> bool:
         one, other = _written(first), _written(second)
         clash = one & (_read(second) | other) or other & _read(first)
-        return not (clash or _carried(first, second))
+        carried = _carried(first, second) or _carried(second, first)
+        return not (clash or carried or _assigned(first) & _assigned(second) & used_elsewhere)
 
-    if _read([replace(statement, body=())]) & _written(statement.body):
+    ends = replace(statement, body=())
+    if _read(ends) & _written(statement.body) or {*_uses(ends)} & _assigned(statement.body):
         return (statement,)
-    body = tuple(part for each in statement.body for part in _distributed(each))
+    body = tuple(part for each in statement.body for part in _distributed(each, uses))
     parts = _cut(body, may_part)
     if len(parts) == 1:
         return (statement,)
@@ -140,8 +147,17 @@ def begun(nest: Nest) -> tuple[str, ...]:
 
 def _used(body: Any) -> set[str]:
     """Variables and arrays."""
-    variables = {each.name for each in nodes(body) if isinstance(each, Variable)}
-    return variables | _read(body) | _written(body)
+    return {*_uses(body)} | _read(body) | _written(body)
+
+
+def _uses(body: Any) -> Counter[str]:
+    """Of variables, how often each is read."""
+    return Counter(each.name for each in nodes(body) if isinstance(each, Variable))
+
+
+def _assigned(body: Any) -> set[str]:
+    """Locals."""
+    return {each.name for each in nodes(body) if isinstance(each, Assign)}
 
 
 def _read(body: Any) -> set[str]:
@@ -155,10 +171,9 @@ def _written(body: Any) -> set[str]:
 
 def _carried(first: Body, second: Body) -> set[str]:
     """Locals of ``first`` that ``second`` may read before it assigns them."""
-    assigned = {each.name for each in nodes(first) if isinstance(each, Assign)}
     needed: set[str] = set()
     _block(second, set(), needed)
-    return assigned & needed
+    return _assigned(first) & needed
 
 
 def _block(body: Body, known: set[str], needed: set[str]) -> set[str]:

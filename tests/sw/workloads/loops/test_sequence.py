@@ -17,8 +17,11 @@ from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.sequence import begun, in_sequence
 from sw.workloads.loops.sources import OPERATIONS
 from sw.workloads.loops.verify import verify
+from tests.support import shared_locals
+from tests.support.errors import noted
 from tests.support.loop_interpreter import Stopped, interpret
 from tests.support.loop_nests import RandomNest, random_values
+from tests.support.shared_locals import SharedLocals
 
 HEAD = """\
 n, m = sizes('n', 'm')
@@ -71,6 +74,68 @@ def test_results_that_a_nest_reads_before_it_assigns_to_them(text: str, names: t
 
 def test_loops_one_after_the_other():
     assert bodies(SUMS + SCALED) == [SUMS, SCALED]
+
+
+CARRIED_BACK = """\
+    s = 1.0
+    for i in range(n):
+        for p in range(o[i], o[i + 1]):
+            y[i] += x[p] * s
+        for p in range(o[i], o[i + 1]):
+            s = x[p]
+"""
+CHANGED_BEHIND_BOTH = """\
+    s = 1.0
+    for i in range(n):
+        for p in range(o[i], o[i + 1]):
+            y[i] += x[p] * s
+        for p in range(o[i], o[i + 1]):
+            z[i] += x[p]
+        s = s * 0.5
+"""
+BOUND_CHANGED = """\
+    k = n
+    for i in range(k):
+        k = 1
+        for p in range(o[i], o[i + 1]):
+            y[i] += x[p]
+        for p in range(o[i], o[i + 1]):
+            z[i] += x[p]
+"""
+BOTH_ASSIGN = """\
+    s = 0.0
+    for i in range(n):
+        s = 0.0
+        for p in range(o[i], o[i + 1]):
+            y[i] += x[p]
+        for p in range(o[i], o[i + 1]):
+            s = x[p]
+    z[0] = s
+"""
+LAST = """\
+    for j in range(m):
+        w[j] = x[j]
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    (CARRIED_BACK, CHANGED_BEHIND_BOTH, BOUND_CHANGED, BOTH_ASSIGN),
+    ids=("next", "behind both", "bound", "after"),
+)
+def test_loops_that_share_a_local_stay_together(text: str):
+    """Iterations read what those before have assigned, the loop's end is known before it begins,
+    and behind it stands what its last iteration has assigned."""
+    assert bodies(text + LAST) == [text, LAST]
+
+
+def test_a_local_of_each_part_alone_keeps_none_together():
+    first = SUMS.replace(
+        "            y[i] += x[p]\n", "            s = x[p]\n            y[i] += s\n"
+    )
+    second = first.replace("y[i]", "z[i]")
+    both = first + "".join(second.splitlines(keepends=True)[1:])
+    assert bodies(both + LAST) == [first, second, LAST]
 
 
 def test_loops_that_only_work_on_results_stay_with_the_one_before():
@@ -200,3 +265,25 @@ def test_random_nests(seed: int):
     found = in_sequence(nest, values)
     assert results(found, values, sizes) == results((nest,), values, sizes)
     assert len(found) > 1 or found[0] is nest
+
+
+def check_shared_locals(seed: int) -> None:
+    random = Random(seed)
+    nest, values = SharedLocals(random).nest(), shared_locals.random_values(random)
+    sizes = bind(nest, values).sizes
+    assert results(in_sequence(nest, values), values, sizes) == results((nest,), values, sizes)
+
+
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_random_nests_that_share_locals(first: int):
+    for seed in range(first, first + 20):
+        with noted(f"{seed=}"):
+            check_shared_locals(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(80, 20_000, 240))
+def test_more_random_nests_that_share_locals(first: int):
+    for seed in range(first, first + 240):
+        with noted(f"{seed=}"):
+            check_shared_locals(seed)
