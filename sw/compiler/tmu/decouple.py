@@ -33,7 +33,7 @@ from sw.compiler.tmu.presence import is_read_where_present, to_mask
 from sw.compiler.tmu.separate_loads import separate_loads
 from sw.compiler.tmu.share_streams import share_streams
 
-_STREAM_OPERATIONS: dict[type[Operation], str] = {
+STREAM_OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",
     arith.SubiOp: "sub",
     arith.MuliOp: "mul",
@@ -162,7 +162,7 @@ class _Decoupling:
                 continue
             if isinstance(operation, func.ReturnOp) or operation in self._replaced:
                 continue
-            if type(operation) in _STREAM_OPERATIONS and self._is_known(operation.operands):
+            if type(operation) in STREAM_OPERATIONS and self._is_known(operation.operands):
                 continue
             if isinstance(operation, memref.LoadOp) and self._reads_only(operation):
                 self._load(operation)
@@ -190,7 +190,7 @@ class _Decoupling:
             if value in self._streams or constant_of(value) is not None:
                 continue
             owner = value.owner
-            if isinstance(owner, Operation) and type(owner) in _STREAM_OPERATIONS:
+            if isinstance(owner, Operation) and type(owner) in STREAM_OPERATIONS:
                 if self._is_known(owner.operands):
                     continue
             return False
@@ -362,7 +362,7 @@ class _Decoupling:
         assert isinstance(value.owner, Operation)
         left, right = (self._stream(each, place) for each in value.owner.operands)
         depth = len(self._levels) - 1 if place is None else place
-        name = _STREAM_OPERATIONS[type(value.owner)]
+        name = STREAM_OPERATIONS[type(value.owner)]
         key = (depth, name, _identity(left), _identity(right))
         if key not in self._made:
             operation = AluStrOp(name, left, right, i32)

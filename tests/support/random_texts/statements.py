@@ -110,7 +110,7 @@ class RandomText:
         """Text, which dimension is counted through, and from where."""
         random = self._random
         extent = self._one("n", "n", "m", "m", "8", "2n", "nm")
-        last = LONGEST[extent]
+        last = self._spelt(LONGEST[extent])
         rows = [each.name for each in scope.counters if each.extent == "n"]
         same = [each for each in scope.counters if each.extent == extent]
         kind = random.random()
@@ -118,7 +118,7 @@ class RandomText:
             row, array = self._one(*rows), self._one("o", "q")
             return f"{array}[{row}], {array}[{row} + 1]", "n" if array == "o" else "m", 0
         if kind < 0.16 and rows:
-            return f"l[{self._one(*rows)}]", "n", 0
+            return self._spelt(f"l[{self._one(*rows)}]"), "n", 0
         if kind < 0.3 and same:
             around = random.choice(same)
             first = f"{around.name}{self._one('', ' + 1')}"
@@ -144,6 +144,13 @@ class RandomText:
         if kind < 0.72 and extent in "nm":
             return "t", extent, 0
         return last, extent, 0
+
+    def _spelt(self, number: str) -> str:
+        """The same number, computed."""
+        if not self._often(0.15):
+            return number
+        others = ("{} << 0", "0 + {}", "1 * {}", "({} << 1) - {}", "{} - (1 << 0) + 1")
+        return f"({self._one(*others).replace('{}', number)})"
 
     def _merge(self, scope: Scope, depth: int, inner: int) -> None:
         """Coordinates are data; positions may be those behind a fiber's end."""

@@ -27,7 +27,7 @@ def check_seed(rtl: Device, seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", (0, 5))
+@pytest.mark.parametrize("seed", (0, 4))
 def test_rtl(rtl: Device, seed: int):
     assert check_seed(rtl, seed)
 
