@@ -25,7 +25,7 @@ from hw.lib.errors import WorkloadError, quoted, short
 from hw.lib.text_lines import BLANKS, text_lines
 from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import read_text
+from sw.workloads.text_file import NOT_BELOW, is_not_zero, read_text
 
 _TWO_WORDS = re.compile("([^ \t]*)[ \t]*(([^ \t]*)[ \t]*(.*))", re.DOTALL)
 
@@ -106,6 +106,7 @@ def _dictionary(text: str, place: str) -> dict[str, Any]:
             given = ast.literal_eval(syntax)
             if len(given) < len(syntax.keys):
                 raise WorkloadError(f"{place}: {short(text)}: a key is given twice")
+            _refuse_vanished(syntax, text, place)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         given = None
     if given is None:
@@ -114,6 +115,15 @@ def _dictionary(text: str, place: str) -> dict[str, Any]:
             "{'op': 'add', 'operand': 0}"
         )
     return given
+
+
+def _refuse_vanished(syntax: ast.AST, text: str, place: str) -> None:
+    """Raises ``WorkloadError`` for a number that float64 makes 0 and is not."""
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and not node.value:
+            number = ast.get_source_segment(text, node) or ""
+            if is_not_zero(number):
+                raise WorkloadError(f"{place}: {short(number)}: {NOT_BELOW}")
 
 
 def _update(attributes: dict[str, Any], new: dict[str, Any], place: str) -> None:

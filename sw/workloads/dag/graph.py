@@ -15,9 +15,10 @@ Nodes of a directed graph; an edge leads from an operand to its user:
     true makes the node an output although others use it. Nodes without users always are outputs.
 
 Edges may carry ``operand`` (or ``index``), a whole number by which the user's operands are ordered:
-all edges into a node or none. Without it they are in the order in which they were added to a graph
-in memory. Files do not have that order, since networkx writes edges by their first node, nor do
-copies that networkx makes: a ``sub`` of different operands in a file must have them numbered.
+all edges into a node or none, and all the same of the two. Without it they are in the order in
+which they were added to a graph in memory. Files do not have that order, since networkx writes
+edges by their first node, nor do copies that networkx makes: a ``sub`` of different operands in a
+file must have them numbered.
 Parallel edges of a multigraph are an operand used again.
 """
 
@@ -37,7 +38,7 @@ from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.made_up import random_values
 from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import plain
+from sw.workloads.text_file import NOT_BELOW, is_not_zero, plain
 
 _ALIASES = {
     "input": ("input",),
@@ -52,7 +53,9 @@ _ALIASES = {
 _MEANING = {alias: op for op, aliases in _ALIASES.items() for alias in aliases}
 _DIVISIONS = ("div", "divide", "/")
 _DAG_OP = {"add": Op.ADD, "sub": Op.ADD, "mul": Op.MUL, "max": Op.MAX, "min": Op.MIN}
-_ORDERS = ("operand", "index")
+NODE_ATTRIBUTES = ("op", "value", "output")
+EDGE_ATTRIBUTES = ("operand", "index")
+"""What attributes mean anything."""
 
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")
 """What no name may have: terminals take some for commands."""
@@ -138,8 +141,7 @@ class _Reader:
         self._negates = False
 
     def place(self, at: int) -> str:
-        name = self._names[at]
-        text = f"node {quoted(name) if not name or _CONTROL.search(name) else short(name)}"
+        text = f"node {self._called(self._nodes[at])}"
         if not self._source:
             return text
         line = f":{self._lines[self._nodes[at]]}" if self._lines is not None else ""
@@ -221,11 +223,24 @@ class _Reader:
         place = self.place(self._number[node])
         operands: list[int] = []
         ranks: list[float | None] = []
+        common = set(EDGE_ATTRIBUTES)
         for operand, edge in self._graph.pred[node].items():
             for attributes in edge.values() if self._graph.is_multigraph() else [edge]:
                 operands.append(self._number[operand])
-                key = next((key for key in _ORDERS if key in attributes), None)
-                ranks.append(_number(attributes[key], key, place) if key is not None else None)
+                given = {key: _number(attributes.get(key), key, place) for key in EDGE_ATTRIBUTES}
+                found = {key: rank for key, rank in given.items() if rank is not None}
+                common &= found.keys() or common
+                ranks.append(next(iter(found.values()), None))
+                if len(set(found.values())) > 1:
+                    texts = " and ".join(f"{key} = {quoted(attributes[key])}" for key in found)
+                    raise WorkloadError(
+                        f"{place}: edge from {self._called(operand)}: {texts}: must agree"
+                    )
+                if not common:
+                    raise WorkloadError(
+                        f"{place}: edge from {self._called(operand)}: has {next(iter(found))} "
+                        "alone, others do not: edges into a node must be numbered by one attribute"
+                    )
         numbered = [rank for rank in ranks if rank is not None]
         if not numbered:
             return operands, False
@@ -238,6 +253,10 @@ class _Reader:
             raise WorkloadError(f"{place}: two operands have the same number: numbers must differ")
         return [operands[k] for k in np.argsort(numbered).tolist()], True
 
+    def _called(self, node: Hashable) -> str:
+        name = self._names[self._number[node]]
+        return quoted(name) if not name or _CONTROL.search(name) else short(name)
+
 
 def _number(value: Any, attribute: str, place: str) -> float | None:
     """The finite number that an attribute gives; ``None`` if it is missing."""
@@ -248,6 +267,8 @@ def _number(value: Any, attribute: str, place: str) -> float | None:
         if not isinstance(value, bool):
             text = plain(value.strip(" \t\n")) if isinstance(value, str) else value
             number, right = float(text), FINITE
+            if number == 0 and isinstance(value, str) and is_not_zero(text):
+                number, right = math.nan, NOT_BELOW
     except OverflowError:
         right = FINITE
     except (TypeError, ValueError):

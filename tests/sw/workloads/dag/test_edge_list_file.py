@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -129,4 +130,16 @@ def test_a_name_alone_is_an_input(tmp_path: Path) -> None:
 def test_damaged_edge_lists_are_refused(tmp_path: Path, text: str, error: str) -> None:
     path = edge_list(tmp_path, text)
     with refused(f"{path}{error}"):
+        read_edge_list(path)
+
+
+@pytest.mark.parametrize("number", ["1e-400", "-1e-400", "[0.0, 2.4e-324]", "{1: (1_0e-999,)}"])
+def test_numbers_that_float64_makes_0_are_refused(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "g.edgelist"
+    path.write_text(f"a {{'op': 'input', 'value': 0e-400}}\nb {{'op': 'input', 'value': {number}}}")
+    spelt = re.search(r"[\d_.]+e-\d+", number)
+    assert spelt is not None
+    with refused(
+        f"{path}:2: {spelt[0]}: must be 0, or at least 5e-324, the smallest number of float64"
+    ):
         read_edge_list(path)

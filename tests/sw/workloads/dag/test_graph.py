@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sw.workloads.dag.builder import check
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.graph import from_networkx
-from tests.support.dags import dags, evaluate, evaluate_modulo, input_values, seeded_dag
+from tests.support.dags import dags, evaluate, evaluate_modulo, input_values, results, seeded_dag
 from tests.support.errors import refused
 
 
@@ -345,4 +345,56 @@ def test_operand_numbers_that_leave_the_order_open_are_refused(
     for name, number in numbers.items():
         graph.edges[name, "r"]["operand"] = number
     with refused(text):
+        from_networkx(graph)
+
+
+@pytest.mark.parametrize("text", ["1e-400", " -2e-324\n", "0.001E-330"])
+def test_texts_of_numbers_that_float64_makes_0_are_refused(text: str) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("a", op="input", value=text)
+    with refused(
+        f"node a: value = {text!r}: must be 0, or at least 5e-324, the smallest number of float64"
+    ):
+        from_networkx(graph)
+    graph.nodes["a"]["value"] = "0e-400"
+    assert from_networkx(graph).inputs.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        (
+            {"operand": 0},
+            {"index": 1},
+            "edge from b: has index alone, others do not: edges into a node must be numbered by "
+            "one attribute",
+        ),
+        (
+            {"index": 0, "operand": None},
+            {"operand": 1},
+            "edge from b: has operand alone, others do not: edges into a node must be numbered by "
+            "one attribute",
+        ),
+        (
+            {"operand": 0, "index": 1},
+            {"operand": 1, "index": 0},
+            "edge from a: operand = 0 and index = 1: must agree",
+        ),
+        ({"operand": 1, "index": 1}, {"operand": 0, "index": 0}, ""),
+        ({"operand": 1, "index": "1"}, {"index": 0}, ""),
+    ],
+)
+def test_operand_and_index_of_edges_must_agree(
+    first: dict[str, Any], second: dict[str, Any], text: str
+) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("a", op="input", value=5.0)
+    graph.add_node("b", op="input", value=3.0)
+    graph.add_node("d", op="sub")
+    graph.add_edge("a", "d", **first)
+    graph.add_edge("b", "d", **second)
+    if not text:
+        assert results(from_networkx(graph)) == {"d": -2.0}
+        return
+    with refused(f"node d: {text}"):
         from_networkx(graph)
