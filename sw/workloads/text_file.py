@@ -30,7 +30,7 @@ _OTHER_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f"
 """Of ASCII, besides those that stand between words and end lines."""
 
 _INTEGER_DIGITS = 300
-"""Whole numbers of JSON with more are read as float64, which may not hold them."""
+"""Whole numbers of JSON and GML with more are read as float64, which may not hold them."""
 
 
 def read_text(path: str | Path) -> str:
@@ -54,8 +54,8 @@ def parse_json(text: str, place: str) -> Any:
         return json.loads(
             text,
             object_pairs_hook=unique_keys,
-            parse_int=_integer,
-            parse_float=lambda number: _real(number, place),
+            parse_int=any_whole,
+            parse_float=lambda number: any_real(number, place),
         )
     except json.JSONDecodeError as error:
         raise WorkloadError(
@@ -88,6 +88,19 @@ def real_number(text: str, place: str) -> float:
     if number == 0 and is_not_zero(text):
         raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
     return number
+
+
+def any_real(text: str, place: str) -> float:
+    """The number that ``text`` spells, infinite beyond float64: who takes it refuses it with its
+    name; ``WorkloadError`` if it is 0 and the text is not."""
+    number = float(text)
+    return number if number else real_number(text, place)
+
+
+def any_whole(text: str) -> float:
+    """The whole number that ``text`` spells, infinite beyond float64, where Python's ``float`` of
+    it gives up."""
+    return int(text) if len(text) <= _INTEGER_DIGITS else float(text)
 
 
 def is_not_zero(text: str) -> bool:
@@ -183,14 +196,3 @@ def _has_unreadable(column: np.ndarray) -> bool:
     if column.dtype == np.float64:
         return not np.isfinite(column).all()
     return bool((column == -(2**63)).any())  # more than 63 bits
-
-
-def _real(text: str, place: str) -> float:
-    """A number of JSON, infinite beyond float64."""
-    number = float(text)
-    return number if number else real_number(text, place)
-
-
-def _integer(text: str) -> float:
-    """A whole number of JSON, infinite beyond float64, where Python's ``float`` of it gives up."""
-    return int(text) if len(text) <= _INTEGER_DIGITS else float(text)

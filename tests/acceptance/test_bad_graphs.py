@@ -236,14 +236,14 @@ GRAPHML = {
     ),
     "unknown key": (
         graphml('<node id="a"><data key="q">1</data></node>'),
-        ": invalid GraphML: Bad GraphML data: no key q",
+        ": node a: key q: is not declared: must be a key's id",
     ),
     "empty": ("", ":1: not well-formed XML at column 1"),
     "truncated": (
         graphml(xml_node("a", "input"))[:-20],
         ":2: not well-formed XML at column 244",
     ),
-    "other XML": ("<html/>", ": invalid GraphML: file not successfully read as graphml"),
+    "other XML": ("<html/>", ": not GraphML: must be an element graphml with a graph"),
     "entities of entities": (
         '<!DOCTYPE l [<!ENTITY a "xx"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml',
         ":2: not well-formed XML at column 13",
@@ -270,15 +270,15 @@ GML = {
     ),
     "undirected": (
         'graph [ node [ id 0 op "input" ] ]',
-        ": the graph is undirected: edges must lead from operand to user",
+        ": the graph is undirected: must have directed 1",
     ),
     "node twice": (
         'graph [ directed 1 node [ id 0 op "input" ] node [ id 0 op "input" ] ]',
-        ": invalid GML: node id 0 is duplicated",
+        ":1: node 0: is given twice: must be given once",
     ),
     "edge to nowhere": (
         'graph [ directed 1 node [ id 0 op "input" ] edge [ source 0 target 9 ] ]',
-        ": invalid GML: edge #0 has undefined target 9",
+        ":1: edge: target 9 is not the id of a node",
     ),
     "constant is NaN": (
         'graph [ directed 1 node [ id 0 op "const" value NAN ] ]',
@@ -286,25 +286,25 @@ GML = {
     ),
     "constant is a list": (
         'graph [ directed 1 node [ id 0 op "const" value [ a 1 ] ] ]',
-        ": node 0: value = {'a': 1}: must be a number",
+        ":1: value is a list: must be a number or a text",
     ),
     "two labels": (
         'graph [ directed 1 node [ id 0 label "a" label "b" op "input" ] ]',
-        ": node 0: label = ['a', 'b']: must be one",
+        ":1: label is given twice: node must have one",
     ),
     "label twice": (
         'graph [ directed 1 node [ id 0 label "a" op "input" ] '
         'node [ id 1 label "a" op "input" ] ]',
         ": 'a' names two nodes: names must differ",
     ),
-    "empty": ("", ": invalid GML: input contains no graph"),
+    "empty": ("", ": 0 graphs: must be one, as graph [ … ]"),
     "truncated": (
         "graph [ directed 1 node [ id 0 ",
-        ": invalid GML: expected ']', found EOF at (2, 1)",
+        ":1: the list of line 1 has no end: must have ]",
     ),
     "other text": (
         "hello world",
-        ": invalid GML: expected an int, float, string or '[', found 'world' at (1, 7)",
+        ":1: hello: 'world': must be a number, a text in quotes, or a list in [ ]",
     ),
     "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
 }

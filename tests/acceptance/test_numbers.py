@@ -152,7 +152,7 @@ READERS = {
         dpu,
         ": node 0: value = ",
         "x: input 0",
-        whole,
+        read,
         {"nan": "NAN", "inf": "+INF", "-inf": "-INF", **{f"1e{n}": f"1.0e{n}" for n in (400, 39)}}
         | {"1e-320": "1.0e-320"},
     ),

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from hw.lib.errors import WorkloadError, damaged_as
 from sw.workloads.dag.edge_list_file import read_edge_list
-from sw.workloads.dag.graph_files import read_gml, read_graphml, read_node_link
+from sw.workloads.dag.gml_file import read_gml
+from sw.workloads.dag.graphml_file import read_graphml
+from sw.workloads.dag.node_link_file import read_node_link
 from sw.workloads.dag.psdd import read_psdd
 from sw.workloads.dag.triangular_system import read_matrix
 from sw.workloads.dag.workload import DagWorkload

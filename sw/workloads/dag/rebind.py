@@ -11,8 +11,8 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError, damaged_as, short
 from sw.workloads.dag.dag import Dag
-from sw.workloads.dag.graph_files import is_node_link
 from sw.workloads.dag.load import load
+from sw.workloads.dag.node_link_file import is_node_link
 from sw.workloads.dag.triangular_system import read_matrix, right_hand_side
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.made_up import MadeUp, without
