@@ -10,7 +10,9 @@ from hw.lib.errors import short
 from sw.workloads.loops.c_text import CText
 from sw.workloads.loops.c_types import (
     TYPES,
+    UINT32,
     convert,
+    is_long,
     literal,
     promote,
     rounded,
@@ -61,6 +63,8 @@ class CExpressionReader:
     def read(self, node: Any) -> Expression:
         """Raises ``WorkloadError`` for what nests lack."""
         number = self._literal(node)
+        if is_long(number):
+            self._text.refuse(node, f"{INT32.least} is a long: must be (int){INT32.least}")
         if isinstance(number, Constant):
             return number
         if number is not None:
@@ -96,6 +100,8 @@ class CExpressionReader:
             found = rounded(number, self._text.place(node))
             if found is not None:
                 return found
+        if isinstance(number, Constant):
+            return convert(number, type)
         return convert(self.read(node), type)
 
     def condition(self, node: Any) -> Expression:
@@ -165,13 +171,16 @@ class CExpressionReader:
                 return self._number(node.value, node)
             case c_ast.ID(name=name) if name not in self.types and name in self._text.defined:
                 return self._number(self._text.defined[name], node)
+            case c_ast.UnaryOp(op="-", expr=c_ast.Constant(value=digits)):
+                return self._number(f"-{digits}", node)
             case c_ast.UnaryOp(op="-", expr=operand):
                 number = self._literal(operand)
-                if isinstance(number, Constant) and number.type.is_integer:
-                    return self._number(f"-{number.value}", node)
-                if isinstance(number, Constant):
-                    return Constant(-number.value, FLOAT32, self._text.place(node))
-                return None if number is None else -number
+                if isinstance(number, Constant) and not is_long(number):
+                    value = -number.value
+                    if number.type == UINT32:
+                        value = int(value) & UINT32.most
+                    return Constant(value, number.type, self._text.place(node))
+                return -number if isinstance(number, float) else None
         return None
 
     def _number(self, spelled: str, node: Any) -> Constant | float:
@@ -222,7 +231,7 @@ class CExpressionReader:
         """A double that float32 has compares with a float as that."""
         doubles = [self._literal(each) for each in (node.left, node.right)]
         sides = [
-            None if isinstance(number, float) else self.read(each)
+            None if isinstance(number, float) else number or self.read(each)
             for number, each in zip(doubles, (node.left, node.right), strict=True)
         ]
         if FLOAT32 in [each.type for each in sides if each is not None]:
@@ -234,6 +243,8 @@ class CExpressionReader:
             self.read(each) if side is None else side
             for side, each in zip(sides, (node.left, node.right), strict=True)
         )
+        if UINT32 in (left.type, right.type) and (is_long(left) or is_long(right)):
+            self._text.refuse(node, f"{INT32.least} is a long: must be compared with an int")
         return Binary(operator, *usual(left, right), place)
 
     def _call(self, node: c_ast.FuncCall, place: Place) -> Expression:

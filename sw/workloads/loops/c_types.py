@@ -42,21 +42,33 @@ TYPES: dict[str, ScalarType] = {
 _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([uU]?)")
 _FLOAT = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fF]?)")
 
+_LEAST_INT = f"{INT32.least}"
+
 
 def literal(text: str, place: Place) -> Constant | float | None:
-    """The constant that a number spells, or the value of a double; ``None`` for anything else."""
+    """The constant that a number spells, or the value of a double; ``None`` for anything else,
+    such as a decimal number that is a ``long`` (C11, 6.4.4.1). What ``-`` stands before has the
+    number's own type; the least int is given as one, see ``is_long``."""
     if found := _INTEGER.fullmatch(text):
-        digits = found[2]
-        octal = digits.startswith("0") and digits.isdigit()
-        value = int(found[1] + digits, 8 if octal else 0)
-        type = UINT32 if found[3] else INT32
-        if not type.least <= value <= type.most:
-            type = UINT32
-        return Constant(value, type, place) if type.least <= value <= type.most else None
+        sign, digits, suffix = found.groups()
+        is_octal = digits.startswith("0") and digits.isdigit()
+        value = int(digits, 8 if is_octal else 0)
+        is_decimal = not digits.startswith("0")
+        if not suffix and (value <= INT32.most or text == _LEAST_INT):
+            return Constant(-value if sign else value, INT32, place)
+        if value > UINT32.most or not (suffix or not is_decimal):
+            return None
+        return Constant((-value if sign else value) & UINT32.most, UINT32, place)
     if found := _FLOAT.fullmatch(text):
         real = float(found[1])
         return rounded(real, place) if found[2] else real
     return None
+
+
+def is_long(value: Expression | float | None) -> bool:
+    """Whether a literal is C's -2147483648, whose digits are a long: an int where it is assigned,
+    cast or compared with one, but arithmetic with it is of 64 bits."""
+    return isinstance(value, Constant) and value.type == INT32 and value.value == INT32.least
 
 
 def rounded(value: float, place: Place) -> Constant | None:

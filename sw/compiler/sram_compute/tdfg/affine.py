@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 from sw.workloads.loops.nest import Binary, Cast, Constant, Expression, Variable
 
@@ -45,6 +46,11 @@ class Affine:
     @property
     def names(self) -> frozenset[str]:
         return frozenset(name for name, _ in self.terms)
+
+    @property
+    def largest(self) -> int:
+        """The largest of its numbers, without their signs."""
+        return max(map(abs, (self.constant, *(factor for _, factor in self.terms))))
 
     def factor(self, name: str) -> int:
         return dict(self.terms).get(name, 0)
@@ -182,3 +188,15 @@ def _ends(word: str, ends: tuple[Affine, ...], none: str) -> str:
     if len(ends) == 1:
         return str(ends[0])
     return f"{word}({', '.join(map(str, ends))})" if ends else none
+
+
+def affines_in(value: Any) -> Iterator[Affine]:
+    """All of a graph, or of what graphs are made of."""
+    if isinstance(value, Affine):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from affines_in(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from affines_in(getattr(value, field.name))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from sw.compiler.sram_compute.tdfg.affine import Affine, Box
+from sw.compiler.sram_compute.tdfg.affine import Box, affines_in
 from sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
@@ -130,21 +128,9 @@ def _is_box(box: Box, rank: int) -> bool:
 
 
 def _check_names(value: Any, names: frozenset[str]) -> None:
-    for affine in _affines(value):
+    for affine in affines_in(value):
         _require(affine.names <= names, f"{affine}: names what is not known there")
-        numbers = (affine.constant, *(factor for _, factor in affine.terms))
-        _require(max(map(abs, numbers)) < _LARGEST, f"{affine}: is large")
-
-
-def _affines(value: Any) -> Iterator[Affine]:
-    if isinstance(value, Affine):
-        yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _affines(each)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _affines(getattr(value, field.name))
+        _require(affine.largest < _LARGEST, f"{affine}: is large")
 
 
 def _require(holds: bool, what: str) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
+from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, affines_in
 from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
 from sw.compiler.sram_compute.tdfg.interchange import interchanged
-from sw.compiler.sram_compute.tdfg.statements import NotTensor
+from sw.compiler.sram_compute.tdfg.statements import NotTensor, reject
 from sw.compiler.sram_compute.tdfg.unroll import Options, unroll
 from sw.workloads.loops.nest import (
     AugmentedStore,
@@ -20,6 +20,11 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
+
+
+_LARGEST = 1 << 24
+"""Number of a nest's places and bounds: far beyond what banks hold, and what passes add up of some
+is far below what a program may have."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,9 @@ def _planned(
             return inside
     try:
         graphs = unroll(nest, (statement,), around, options)
+        for affine in affines_in(tuple(graphs)):
+            if affine.largest > _LARGEST:
+                reject(statement.place, f"{affine}: a place or a bound beyond {_LARGEST}")
     except NotTensor as error:
         other = interchanged(statement)
         if other is not None:
@@ -106,6 +114,8 @@ def _inside(
     known |= {loop.variable for loop in around}
     lower, upper = affine_of(statement.lower), affine_of(statement.upper)
     if lower is None or upper is None or (lower.names | upper.names) - known:
+        return ()
+    if max(lower.largest, upper.largest) > _LARGEST:
         return ()
     body = _steps(nest, statement.body, (*around, statement), options)
     repeat = Repeat(statement.variable, lower, upper, statement.step, body)

@@ -30,6 +30,7 @@ void f(int n, float x[n], int32_t i[n], uint8_t u[n][K], float s, int t, unsigne
 """
 
 STATEMENT = "statements must be for loops, if, declarations, assignments and calls"
+LONG = "-2147483648 is a long: must be (int)-2147483648"
 LOOP = "a loop must be as for (int i = 0; i < n; i++)"
 
 
@@ -48,6 +49,12 @@ def printed(body: str) -> str:
         ("x[0] = F * K;", "x[0] = (-0.5) * 3.0"),
         ("i[0] = 0x10 + 010;", "i[0] = 16 + 8"),
         ("i[0] = -2147483648;", "i[0] = -2147483648"),
+        ("if (t < -2147483648) i[0] = 1;", "if t < (-2147483648):;     i[0] = 1"),
+        ("i[0] = (int)-2147483648 + t;", "i[0] = (-2147483648) + t"),
+        ("i[0] = w < -1u;", "i[0] = 1 if (w < uint32(4294967295)) else 0"),
+        ("i[0] = t < -0x80000000;", "i[0] = 1 if (uint32(t) < uint32(2147483648)) else 0"),
+        ("i[0] = t < 0x80000000;", "i[0] = 1 if (uint32(t) < uint32(2147483648)) else 0"),
+        ("i[0] = t < - -1;", "i[0] = 1 if (t < 1) else 0"),
         ("if (s > 0.5) x[0] = -s;", "if s > 0.5:;     x[0] = -s"),
         # Integer promotions and the usual arithmetic conversions.
         ("i[0] = u[0][1] + 1;", "i[0] = int32(u[0, 1]) + 1"),
@@ -102,6 +109,13 @@ def test_meanings(source: str, wanted: str):
             "i[0] = 3000000000000;",
             "7:8: 3000000000000: must be an int, an unsigned or a float, as 1, 1u, 1.0f",
         ),
+        (
+            "i[0] = t < 2147483648;",
+            "7:12: 2147483648: must be an int, an unsigned or a float, as 1, 1u, 1.0f",
+        ),
+        ("i[0] = t - 2147483648u < w * -2147483648;", "7:31: " + LONG),
+        ("i[0] = (t > 0 ? -2147483648 : t) / -1;", "7:18: " + LONG),
+        ("i[0] = w < -2147483648;", "7:8: -2147483648 is a long: must be compared with an int"),
         (
             "x[0] = exp(s);",
             "7:8: call of exp: only fabsf, sqrtf, abs, fminf, fmaxf, fminimumf, "
