@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
 from sw.runtime.embedding_models import batch_option
-from sw.runtime.output_path import OutputPath
+from sw.runtime.path_types import InputFile, OutputPath
 from sw.runtime.target import TargetOption
 
 DEFAULT_HISTORY = 16
@@ -18,7 +16,7 @@ OPTIONS = (
     TargetOption(
         "--schedules",
         commands=("compile",),
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        type=InputFile(),
         help="Schedules that `gnarl tune` found; without, the cost model chooses.",
     ),
     batch_option("run"),
