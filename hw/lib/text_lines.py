@@ -22,3 +22,11 @@ def text_lines(text: str) -> list[str]:
 def words_of(line: str) -> list[str]:
     """What stands between spaces and tabs."""
     return [word for word in line.replace("\t", " ").split(" ") if word]
+
+
+def plain(text: str) -> str:
+    """The text of a number; ``ValueError`` for what only Python takes for one: 1_0, other scripts,
+    or spaces around it."""
+    if "_" in text or not text.isascii() or text != text.strip():
+        raise ValueError
+    return text

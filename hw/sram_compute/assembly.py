@@ -14,7 +14,7 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError
 from hw.lib.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.text_lines import words_of
+from hw.lib.text_lines import plain, words_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, NEAR_OPERATIONS, Opcode
 from hw.sram_compute.pattern import LEVELS
@@ -139,7 +139,7 @@ def _numbers(name: str, text: str) -> int | tuple[int, ...]:
 
 def _number(name: str, text: str) -> int:
     try:
-        return int(text, 0)
+        return int(plain(text), 0)
     except ValueError:
         raise WorkloadError(f"{name}={text}: must be whole numbers") from None
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError, short
-from hw.lib.text_lines import BLANKS, words_of
+from hw.lib.text_lines import BLANKS, plain, words_of
 from sw.program.command_files import note_input
 from sw.program.unique_keys import unique_keys
 from sw.workloads.refusals import FINITE
@@ -175,14 +175,6 @@ def read_table(
         numbers.append(number)
     columns = [np.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
     return columns, np.array(numbers, np.int64)
-
-
-def plain(text: str) -> str:
-    """The text; ``ValueError`` for what only Python takes for a number: 1_0, other scripts, or
-    spaces around it."""
-    if "_" in text or not text.isascii() or text != text.strip():
-        raise ValueError
-    return text
 
 
 def _has_other_spaces(lines: Sequence[str]) -> bool:

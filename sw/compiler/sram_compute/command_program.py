@@ -14,11 +14,12 @@ Rows of an array begin with lines. The program itself lies from line 0 on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import CapacityError, WorkloadError
+from hw.lib.errors import CapacityError, WorkloadError, short
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.text_lines import text_lines, words_of
 from hw.sram_compute.assembly import command_of, line_of
@@ -29,7 +30,7 @@ from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute.sections import hexadecimal, program_of
 from sw.program.program import Program
 from sw.program.tensor_spec import TensorSpec
-from sw.workloads.text_file import read_text
+from sw.workloads.text_file import read_text, whole_number
 
 PASSES: tuple[Pass, ...] = (
     Pass("lower", "commands: tiles, rows, moves between bitlines and tiles"),
@@ -60,30 +61,41 @@ class CommandWorkload:
 
 def read(path: Path) -> CommandWorkload:
     """The workload in a file. Raises ``WorkloadError`` that names the line."""
-    arrays: dict[str, list[tuple[TensorSpec, int]]] = {kind: [] for kind in _KINDS}
+    arrays: dict[str, dict[str, tuple[TensorSpec, int]]] = {kind: {} for kind in _KINDS}
     lines = []
     for number, text in enumerate(text_lines(read_text(path)), 1):
         words = words_of(text.partition("#")[0])
         if words and words[0] in _KINDS:
-            try:
-                arrays[words[0]].append(_array(words[1:]))
-            except (ValueError, IndexError):
+            place = f"{path}:{number}"
+            spec, line = _array(words, place)
+            if spec.name in arrays[words[0]]:
                 raise WorkloadError(
-                    f"{path}:{number}: {words[0]}: must be a name, one of {', '.join(_TYPES)}, its "
-                    "sizes and line=, as a float32 64,16 line=64"
-                ) from None
+                    f"{place}: {words[0]} {short(spec.name)} is given twice: must be given once"
+                )
+            arrays[words[0]][spec.name] = spec, line
         elif words:
             lines.append((number, " ".join(words)))
-    return CommandWorkload(str(path), tuple(arrays["input"]), tuple(arrays["output"]), tuple(lines))
+    inputs, outputs = (tuple(arrays[kind].values()) for kind in _KINDS)
+    return CommandWorkload(str(path), inputs, outputs, tuple(lines))
 
 
-def _array(words: list[str]) -> tuple[TensorSpec, int]:
-    name, type, sizes, line = words
-    label, value = line.split("=")
-    shape = tuple(int(size) for size in sizes.split(","))
-    if type not in _TYPES or label != "line" or min(shape) < 1 or int(value) < 0:
-        raise ValueError
-    return TensorSpec(name, shape, type), int(value)
+def _array(words: Sequence[str], place: str) -> tuple[TensorSpec, int]:
+    """What a line of these words says."""
+    form = (
+        f"{place}: {words[0]}: must be a name, one of {', '.join(_TYPES)}, its sizes and line=, as "
+        "a float32 64,16 line=64"
+    )
+    if len(words) != 5:
+        raise WorkloadError(form)
+    name, type, sizes, line = words[1:]
+    label, equals, value = line.partition("=")
+    if not name.isidentifier() or type not in _TYPES or label != "line" or not equals:
+        raise WorkloadError(form)
+    shape = tuple(whole_number(size, place) for size in sizes.split(","))
+    first = whole_number(value, place)
+    if min(shape) < 1 or first < 0:
+        raise WorkloadError(form)
+    return TensorSpec(name, shape, type), first
 
 
 def compile(

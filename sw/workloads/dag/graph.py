@@ -33,12 +33,13 @@ import networkx as nx
 import numpy as np
 
 from hw.lib.errors import WorkloadError, quoted, short
+from hw.lib.text_lines import plain
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
 from sw.workloads.made_up import random_values
 from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import NOT_BELOW, is_not_zero, plain
+from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 _ALIASES = {
     "input": ("input",),

@@ -18,9 +18,10 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 import networkx as nx
 
 from hw.lib.errors import WorkloadError, quoted, short
+from hw.lib.text_lines import plain
 from sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
 from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import any_real, any_whole, plain, read_text
+from sw.workloads.text_file import any_real, any_whole, read_text
 
 _BLANKS = " \t\n\r"
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
