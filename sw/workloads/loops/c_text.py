@@ -58,6 +58,7 @@ class CText:
     def __init__(self, text: str, file: str) -> None:
         self._file = file
         self.defined: dict[str, str] = {}
+        self._defined_in: dict[str, int] = {}
         text = "\n".join(text_lines(text))
         text = _COMMENT.sub(lambda found: self._without_comment(text, found), text)
         text = _DIRECTIVE.sub(lambda found: self._without_directive(text, found), text)
@@ -73,6 +74,7 @@ class CText:
                 line, column = last.lineno, last.column
             place = Place(file, int(line or 1), int(column or 1))
             raise WorkloadError(f"{place}: not C: {short(problem)}") from None
+        self._refuse_replaced()
 
     def place(self, node: c_ast.Node) -> Place:
         """Of a node that has one, else the file's beginning."""
@@ -89,6 +91,25 @@ class CText:
         before = text[:at]
         place = Place(self._file, before.count("\n") + 1, at - before.rfind("\n"))
         raise WorkloadError(f"{place}: {problem}")
+
+    def _refuse_replaced(self) -> None:
+        """Raises ``WorkloadError`` for names of ``#define`` where C would put the number, which is
+        no expression there, and where it would not yet."""
+        nodes: list[c_ast.Node] = [self.tree] if self.defined else []
+        while nodes:
+            node = nodes.pop()
+            nodes += [child for _, child in node.children()]
+            for name in self.defined.keys() & _names(node):
+                line = self._defined_in[name]
+                self.refuse(
+                    node,
+                    f"{short(name)} is {short(self.defined[name])} by the #define of line "
+                    f"{line}: must be another name",
+                )
+            if isinstance(node, c_ast.ID) and node.name in self.defined:
+                line = self._defined_in[node.name]
+                if self.place(node).line < line:
+                    self.refuse(node, f"{short(node.name)} is defined later, by line {line}")
 
     def _without_comment(self, text: str, found: re.Match[str]) -> str:
         if found[0] == "/*":
@@ -107,12 +128,40 @@ class CText:
                 self._refuse_at(
                     text, at, f"#define{short(rest)}: must name a number, as #define WIDTH 8"
                 )
-            self.defined[number[1]] = number[3] + number[4]
+            name, value = number[1], number[3] + number[4]
+            if self.defined.setdefault(name, value) != value:
+                earlier = f"{short(self.defined[name])} by line {self._defined_in[name]}"
+                self._refuse_at(
+                    text,
+                    at,
+                    f"#define {short(name)} {short(value)}: is {earlier}: must be one number",
+                )
+            if _is_word_of_c(name):
+                self._refuse_at(text, at, f"#define {name}: is a word of C: must be another name")
+            self._defined_in.setdefault(name, text[:at].count("\n") + 1)
         elif word not in ("include", "pragma"):
             self._refuse_at(
                 text, at, f"#{word}: directives must be #include, #pragma or #define of a number"
             )
         return _blank(found[0])
+
+
+def _names(node: c_ast.Node) -> set[str]:
+    """What a node names that is no value: what it declares, its type, the function it calls."""
+    match node:
+        case c_ast.Decl(name=str(name)) | c_ast.FuncCall(name=c_ast.ID(name=name)):
+            return {name}
+        case c_ast.IdentifierType(names=names):
+            return set(names)
+    return set()
+
+
+def _is_word_of_c(name: str) -> bool:
+    try:
+        CParser(lexer=_Lexer).parse(f"enum {{ {name} }};")
+    except ParseError:
+        return True
+    return False
 
 
 def _blank(text: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
 
+from hw.lib.errors import WorkloadError, short
 from sw.workloads.loops.nest import (
     Binary,
     BinaryOperator,
@@ -16,6 +18,8 @@ from sw.workloads.loops.nest import (
 )
 from sw.workloads.loops.place import Place
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+from sw.workloads.refusals import FINITE
+from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 UINT32 = BY_NAME["uint32"]
 
@@ -40,7 +44,7 @@ TYPES: dict[str, ScalarType] = {
 ``char`` among them, are refused."""
 
 _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([uU]?)")
-_FLOAT = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([fF]?)")
+_FLOAT = re.compile(r"(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fF]?)")
 
 _LEAST_INT = f"{INT32.least}"
 
@@ -48,7 +52,8 @@ _LEAST_INT = f"{INT32.least}"
 def literal(text: str, place: Place) -> Constant | float | None:
     """The constant that a number spells, or the value of a double; ``None`` for anything else,
     such as a decimal number that is a ``long`` (C11, 6.4.4.1). What ``-`` stands before has the
-    number's own type; the least int is given as one, see ``is_long``."""
+    number's own type; the least int is given as one, see ``is_long``. ``WorkloadError`` for a
+    number that float64 does not hold."""
     if found := _INTEGER.fullmatch(text):
         sign, digits, suffix = found.groups()
         is_octal = digits.startswith("0") and digits.isdigit()
@@ -61,6 +66,10 @@ def literal(text: str, place: Place) -> Constant | float | None:
         return Constant((-value if sign else value) & UINT32.most, UINT32, place)
     if found := _FLOAT.fullmatch(text):
         real = float(found[1])
+        if not math.isfinite(real):
+            raise WorkloadError(f"{place}: {short(text)}: {FINITE}")
+        if real == 0 and is_not_zero(found[1]):
+            raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
         return rounded(real, place) if found[2] else real
     return None
 

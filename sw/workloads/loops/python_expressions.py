@@ -147,7 +147,7 @@ class ExpressionReader:
         """The number that a node spells, if it is one."""
         match node:
             case ast.Constant(int() | float() as value) if not isinstance(value, bool):
-                return value
+                return self._text.number(node)
             case ast.Name(name) if name in self._constants and name not in self.types:
                 return self._constants[name]
             case ast.Name("inf"):

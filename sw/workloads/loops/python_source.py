@@ -203,10 +203,10 @@ def _module_names(text: PythonText) -> tuple[dict[str, int | float], dict[str, a
     others: dict[str, ast.stmt] = {}
     for node in text.tree.body:
         match node:
-            case ast.Assign([ast.Name(name)], ast.Constant(int() | float() as value)) if (
-                not isinstance(value, bool)
-            ):
-                numbers[name] = value
+            case ast.Assign(
+                [ast.Name(name)], ast.Constant(int() | float() as value) as constant
+            ) if not isinstance(value, bool):
+                numbers[name] = text.number(constant)
             case ast.Assign(_, ast.Call(ast.Name("sizes") | ast.Attribute(_, "sizes"))):
                 pass
             case ast.Assign(targets):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
 import warnings
 from typing import NoReturn
 
 from hw.lib.errors import WorkloadError, damaged_as, short
 from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
+from sw.workloads.refusals import FINITE
+from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 
 class PythonText:
@@ -34,6 +37,17 @@ class PythonText:
         octets: int = getattr(node, "col_offset", 0)  # of UTF-8
         before = self._lines[line - 1].encode()[:octets].decode(errors="replace")
         return Place(self._file, line, len(before) + 1)
+
+    def number(self, node: ast.Constant) -> int | float:
+        """The value of a number; ``WorkloadError`` for one that float64 does not hold."""
+        value = node.value
+        assert isinstance(value, int | float)
+        if isinstance(value, float) and math.isinf(value):
+            self.refuse(node, f"{self.spelled(node)}: {FINITE}")
+        spelled = ast.get_source_segment(self._text, node) or ""
+        if value == 0 and isinstance(value, float) and is_not_zero(spelled):
+            self.refuse(node, f"{self.spelled(node)}: {NOT_BELOW}")
+        return value
 
     def spelled(self, node: ast.AST) -> str:
         """The node as the text has it, cut where it is long."""

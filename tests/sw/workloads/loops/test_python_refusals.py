@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hw.lib.errors import WorkloadError
+from sw.workloads.loops import python_source
 from sw.workloads.loops.nest import statements
 from sw.workloads.loops.python_source import read_source
 from tests.support.errors import refused
@@ -336,3 +339,29 @@ def test_expressions_that_are_too_deep() -> None:
     deep = "+".join(["x[0]"] * 3000)
     with pytest.raises(WorkloadError, match=r"^f\.py: cannot be understood: RecursionError: "):
         read_source(f"def f(x: int32[1]):\n    x[0] = {deep}\n", "f.py")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1e-400", "must be 0, or at least 5e-324, the smallest number of float64"),
+        ("2.4_0e-324", "must be 0, or at least 5e-324, the smallest number of float64"),
+        (f"0.{'0' * 20}1e-999", "must be 0, or at least 5e-324, the smallest number of float64"),
+        ("1e400", "must be finite in float64"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("form", "place"),
+    [
+        ("def f(a: float32[n]):\n    for i in range(n):\n        a[i] = {}\n", "3:16"),
+        ("def f(a: float32[n]):\n    for i in range(n):\n        a[i] = -{}\n", "3:17"),
+        ("C = {}\ndef f(a: float32[n]):\n    for i in range(n):\n        a[i] = C\n", "1:5"),
+    ],
+)
+def test_numbers_that_float64_does_not_hold_are_refused(
+    tmp_path: Path, form: str, place: str, number: str, text: str
+) -> None:
+    path = tmp_path / "f.py"
+    path.write_text(form.format(number))
+    with refused(f"{path}:{place}: {number}: {text}"):
+        python_source.read_file(path)
