@@ -36,7 +36,7 @@ from sw.cli_shared import hardware, page, print_result, print_table, stderr, wor
 from sw.program.atomic import write_text
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import configuration_notes, load_configuration
-from sw.runtime.output_path import OutputPath
+from sw.runtime.path_types import OutputPath
 from sw.targets import loaded, others
 
 

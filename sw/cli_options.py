@@ -15,7 +15,7 @@ from hw.lib.errors import WorkloadError
 from sw.cli_boundary import BoundedGroup
 from sw.program.command_files import check_output, note_input
 from sw.program.python_files import python_allowed, split_name
-from sw.runtime.output_path import OutputPath
+from sw.runtime.path_types import InputFile, OutputPath
 from sw.runtime.target import Target, TargetOption
 from sw.targets import all_options
 
@@ -23,12 +23,19 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 class GnarlCommand(click.Command):
-    """A command that does not overwrite what it reads, nor one output with another."""
+    """A command that does not overwrite what it reads, nor one output with another; no argument
+    is an empty text."""
 
     def invoke(self, ctx: click.Context) -> Any:
         given = dict(ctx.params)
         given |= given.pop("own", {})
         params = self.get_params(ctx)
+        for each in params:
+            value: Any = given.get(str(each.name))
+            if isinstance(each, click.Argument) and "" in (value if each.nargs < 0 else [value]):
+                raise click.BadArgumentUsage(
+                    f"{each.make_metavar(ctx)}: an empty text: must name something.", ctx
+                )
         written = [each.name for each in params if isinstance(each.type, OutputPath)]
         outputs = [given[name] for name in written if name and given.get(name) is not None]
         for name, value in given.items():
@@ -164,7 +171,7 @@ def folder_option(*names: str, **attributes: Any) -> Callable[[Callback], Callba
     return click.option(*names, type=OutputPath(file_okay=False), **attributes)
 
 
-input_file = click.Path(path_type=Path, exists=True, dir_okay=False)
+input_file = InputFile()
 configuration_argument = click.argument("config")
 overrides_option = click.option(
     "--set",

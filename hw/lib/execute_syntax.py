@@ -18,10 +18,10 @@ Number = int | float
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+|[;#].*)"
     r"|(?P<word>[A-Za-z_.][\w.]*)"
-    r"|(?P<number>0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)"
+    r"|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<sign>\+=|[\[\],:+-])"
 )
-REGISTER = re.compile(r"([svm])(\d+)(\.s)?")
+REGISTER = re.compile(r"([svm])([0-9]+)(\.s)?")
 _NOT_NAMES = ("deq", "deq.s", "zero", "inf", "nan")
 _END = "the line's end"
 _FLOATS = {"inf": float("inf"), "nan": float("nan")}

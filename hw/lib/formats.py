@@ -107,7 +107,7 @@ def parse_format(name: str) -> NumberFormat:
     """The format called ``name``, e.g. ``"float32"`` or ``"fixed16.8"``; ``ValueError`` if none."""
     if name in FLOAT_FORMATS:
         return FLOAT_FORMATS[name]
-    match = re.fullmatch(r"fixed(\d{1,2})\.(\d{1,2})", name)
+    match = re.fullmatch(r"fixed([0-9]{1,2})\.([0-9]{1,2})", name)
     if match and 4 <= int(match[1]) <= 32 and int(match[2]) < int(match[1]):
         return FixedFormat(int(match[1]), int(match[2]))
     raise ValueError(f"no number format {name!r}; there are {FORMAT_NAMES}")

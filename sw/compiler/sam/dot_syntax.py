@@ -45,7 +45,7 @@ class DotGraph:
 _TOKEN = re.compile(
     r"(?P<space>^[ \t]*#[^\n]*|[ \t\n]|//[^\n]*|/\*.*?\*/)"
     r'|(?P<quoted>"(?:[^"\\]|\\.)*")'
-    r"|(?P<word>(?!\s)[A-Za-z_\x80-\U0010ffff]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))"
+    r"|(?P<word>(?!\s)[A-Za-z_\x80-\U0010ffff]\w*|-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?))"
     r"|(?P<sign>->|--|[{}\[\]=;,:+<])",
     re.DOTALL | re.MULTILINE,
 )

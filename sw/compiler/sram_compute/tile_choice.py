@@ -26,7 +26,7 @@ def tile_choice(text: str | None, nest: Nest, config: SramConfig) -> TileChoice:
         return text
     problem = f"--tile {quoted(text)}: must be {BEST}, or "
     rank = max(len(array.shape) for array in nest.arrays.values())
-    if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", text):
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})*", text):
         raise WorkloadError(f"{problem}an extent for each dimension, as 16x16")
     tile = tuple(int(extent) for extent in reversed(text.split("x")))
     if len(tile) != rank:

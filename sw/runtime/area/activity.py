@@ -20,9 +20,9 @@ _HALF_CYCLES = 2
 
 _INSTANCE = re.compile(r"\(INSTANCE[ \t]+([^ \t]+)$")
 _NET = re.compile(
-    r"\(([^ \t]+)[ \t]+\(T0[ \t]+(\d+)\)[ \t]+\(T1[ \t]+(\d+)\).*\(TC[ \t]+(\d+)\)\)$"
+    r"\(([^ \t]+)[ \t]+\(T0[ \t]+([0-9]+)\)[ \t]+\(T1[ \t]+([0-9]+)\).*\(TC[ \t]+([0-9]+)\)\)$"
 )
-_DURATION = re.compile(r"\(DURATION[ \t]+(\d+)\)$")
+_DURATION = re.compile(r"\(DURATION[ \t]+([0-9]+)\)$")
 
 
 class ActivityError(GnarlError):

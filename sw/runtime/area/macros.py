@@ -110,7 +110,7 @@ def _fields(path: Path, cell: Group, memory: Group) -> dict[str, Any]:
     numbers = {}
     for attribute in ("address_width", "word_width"):
         text = memory.attributes.get(attribute, "")
-        if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
+        if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 1 << 20:
             raise LibraryError(
                 f"{path}: cell {name}: {attribute} {quoted(text)}: must be a whole number, at "
                 "least 1"

@@ -76,7 +76,7 @@ def parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[st
 
 def parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
     """``parallelize(i,4)`` with the position of its first character."""
-    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*(\d{1,4})\s*\)", value)
+    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*([0-9]{1,4})\s*\)", value)
     if match is None or not 2 <= int(match[2]) <= MAX_LANES:
         fail(
             column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"

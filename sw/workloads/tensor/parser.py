@@ -40,7 +40,7 @@ MAX_LENGTH = 20_000  # in characters
 MAX_DEPTH = 60  # of parentheses, calls and signs
 
 _TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<sign>[-+*/=(),])"
 )
