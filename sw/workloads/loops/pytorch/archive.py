@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,12 @@ from typing import Any
 
 from hw.lib.errors import WorkloadError, one_line, quoted, short
 from sw.program.command_files import note_input
+from sw.workloads.loops.pytorch.saved_fields import reading, whole
 from sw.workloads.text_file import parse_json
 
 _WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"
 _INPUTS = "data/sample_inputs/model.pt"
-_GRAPH = "models/model.json"
+GRAPH = "models/model.json"
 
 DTYPES = {
     1: "uint8",
@@ -50,6 +52,9 @@ _EXPANDED = 2**27
 _MOST_USES = 4
 """How often all that a file stores may be in its tensors; weights are tied, for instance."""
 
+_MOST_VALUES, _MOST_DEPTH = 1 << 16, 64
+"""Of a pickle: values and containers, of each as often as it occurs; containers in each other."""
+
 _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 """Whose code a pickle would run, as PyTorch says it."""
 
@@ -69,9 +74,9 @@ def read_archive(path: Path) -> SavedProgram:
     note_input(path)
     with zipfile.ZipFile(path) as file:
         members = _members(file)
-        if _GRAPH not in members:
+        if GRAPH not in members:
             raise WorkloadError(
-                f"has no {_GRAPH}: must be written by torch.export.save of PyTorch 2.8 or later"
+                f"has no {GRAPH}: must be written by torch.export.save of PyTorch 2.8 or later"
             )
         return _Archive(file, members, path.stat().st_size).program()
 
@@ -104,7 +109,7 @@ class _Archive:
         tensors = self._tensors(_WEIGHTS, "weight")
         for name, value in self._tensors(_CONSTANTS, "constant").items():
             tensors.setdefault(name, value)
-        return SavedProgram(self._json(_GRAPH), tensors, self._inputs())
+        return SavedProgram(self._json(GRAPH), tensors, self._inputs())
 
     def _octets(self, name: str) -> bytes:
         if name not in self._members:
@@ -112,13 +117,17 @@ class _Archive:
         return self._file.read(self._members[name])
 
     def _json(self, name: str) -> Any:
-        return parse_json(self._octets(name).decode(), name)
+        try:
+            return parse_json(self._octets(name).decode(), name)
+        except UnicodeDecodeError as error:
+            raise WorkloadError(f"{name}: byte {error.start} is not valid UTF-8") from None
 
     def _inputs(self) -> list[Any]:
         from torch.utils._pytree import tree_leaves
 
-        leaves: list[Any] = tree_leaves(self._unpickled(_INPUTS))
-        return [self._plain(value, _INPUTS) for value in leaves]
+        given = self._unpickled(_INPUTS)
+        _refuse_expanding(given, _INPUTS)
+        return [self._plain(value, _INPUTS) for value in tree_leaves(given)]
 
     def _unpickled(self, name: str) -> Any:
         import torch
@@ -164,8 +173,13 @@ class _Archive:
                 raise WorkloadError(f"{old}: must have tensors by name")
             return {str(name): self._plain(value, old) for name, value in found.items()}
         config = f"{folder}model_{kind}s_config.json"
-        entries = self._json(config)["config"]
-        return {name: self._tensor(folder, name, entry, kind) for name, entry in entries.items()}
+        with reading(config):
+            entries = dict(self._json(config)["config"].items())
+        found = {}
+        for name, entry in entries.items():
+            with reading(f"{config}: {kind} {quoted(name)}"):
+                found[name] = self._tensor(folder, name, entry, kind)
+        return found
 
     def _tensor(self, folder: str, name: str, entry: Mapping[str, Any], kind: str) -> Any:
         import torch
@@ -185,10 +199,15 @@ class _Archive:
                 f"{', '.join(map(str, DTYPES))}"
             )
         dtype = getattr(torch, DTYPES[meta["dtype"]])
-        sizes = [int(each["as_int"]) for each in meta["sizes"]]
-        strides = [int(each["as_int"]) for each in meta["strides"]]
-        offset = int(meta["storage_offset"]["as_int"])
+        sizes = [whole(each) for each in meta["sizes"]]
+        strides = [whole(each) for each in meta["strides"]]
+        offset = whole(meta["storage_offset"])
         octets = bytearray(self._octets(folder + file))
+        if len(octets) % dtype.itemsize:
+            raise WorkloadError(
+                f"{folder}{short(file)}: {len(octets)} bytes: must be whole elements, of "
+                f"{dtype.itemsize} bytes"
+            )
         flat = torch.frombuffer(octets, dtype=dtype) if octets else torch.empty(0, dtype=dtype)
         last = offset + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
         if min([*sizes, *strides, offset, 0]) < 0 or (0 not in sizes and last >= len(flat)):
@@ -200,6 +219,28 @@ class _Archive:
         found = torch.as_strided(flat, sizes, strides, offset)
         self._count(found, f"{folder}{short(file)}")
         return found.clone()
+
+
+def _refuse_expanding(given: Any, name: str) -> None:
+    """Raises ``WorkloadError`` for containers of too many values: a pickle has a container once,
+    wherever it occurs. O(what the pickle has)."""
+    counts: dict[int, int] = {}
+
+    def count(value: Any, depth: int) -> int:
+        if depth > _MOST_DEPTH:
+            raise WorkloadError(f"{name}: containers in each other: must be at most {_MOST_DEPTH}")
+        if id(value) not in counts:
+            held = value.values() if isinstance(value, Mapping) else value
+            is_container = isinstance(value, Mapping | list | tuple | deque)
+            found = 1 + sum(count(each, depth + 1) for each in held) if is_container else 1
+            if found > _MOST_VALUES:
+                raise WorkloadError(
+                    f"{name}: expands to more than {_MOST_VALUES:,} values: must be at most that"
+                )
+            counts[id(value)] = found
+        return counts[id(value)]
+
+    count(given, 0)
 
 
 def _stored(tensor: Any) -> list[Any]:

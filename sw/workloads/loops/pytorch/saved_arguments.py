@@ -15,6 +15,7 @@ _MEMORY_FORMATS = {
     3: "channels_last_3d",
     4: "preserve_format",
 }
+_NOT_FINITE = ("Infinity", "-Infinity", "NaN")
 _PLAIN = {"as_int": int, "as_float": float, "as_bool": bool}
 
 
@@ -46,19 +47,27 @@ def argument_value(argument: Mapping[str, Any], tensor: Callable[[Mapping[str, A
         case "as_name":
             raise WorkloadError(f"{short(value)}: depends on values: must be known")
         case "as_scalar_type":
-            return getattr(torch, DTYPES[value])
+            return getattr(torch, _by_number(DTYPES, kind, value))
         case "as_layout":
-            return getattr(torch, _LAYOUTS[value])
+            return getattr(torch, _by_number(_LAYOUTS, kind, value))
         case "as_memory_format":
-            return getattr(torch, _MEMORY_FORMATS[value])
+            return getattr(torch, _by_number(_MEMORY_FORMATS, kind, value))
         case "as_device":
             return torch.device("cpu")
     raise WorkloadError(f"graph: an argument {short(kind)}: must be a tensor or a number")
 
 
+def _by_number(known: Mapping[int, str], kind: str, value: Any) -> str:
+    if type(value) is not int or value not in known:
+        raise WorkloadError(
+            f"graph: {kind} = {short(value)}: must be one of {', '.join(map(str, known))}"
+        )
+    return known[value]
+
+
 def _number(kind: type, value: Any) -> Any:
-    if kind is float:
-        return float(value)  # Infinities and NaN are text.
+    if kind is float and (type(value) in (int, float) or value in _NOT_FINITE):
+        return float(value)
     if type(value) is not kind:
         raise WorkloadError(f"graph: {short(value)}: must be {kind.__name__}")
     return value

@@ -9,14 +9,15 @@ follow from the operators, whatever the file says of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hw.lib.errors import WorkloadError, quoted, short
-from sw.workloads.loops.pytorch.archive import SavedProgram
+from sw.workloads.loops.pytorch.archive import GRAPH, SavedProgram
 from sw.workloads.loops.pytorch.results import result_names, saved_structure
 from sw.workloads.loops.pytorch.saved_arguments import argument_value
+from sw.workloads.loops.pytorch.saved_fields import reading
 
 _OPERATOR = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)", re.ASCII)
 _WITHOUT_GRADIENTS = "torch.ops.higher_order.wrap_with_set_grad_enabled"
@@ -46,17 +47,19 @@ class SavedGraph:
 
 
 def saved_graph(saved: SavedProgram) -> SavedGraph:
-    """Raises ``WorkloadError``, and what Python and PyTorch raise where the file is damaged."""
-    if saved.graph.get("range_constraints"):
-        raise WorkloadError("has dynamic shapes: all must be known")
-    return _Builder(saved).build()
+    """Raises ``WorkloadError``, and what PyTorch's operators raise for what they are given."""
+    with reading(GRAPH):
+        if saved.graph.get("range_constraints"):
+            raise WorkloadError("has dynamic shapes: all must be known")
+        module = saved.graph["graph_module"]
+    return _Builder(saved, module).build()
 
 
 class _Builder:
-    def __init__(self, saved: SavedProgram) -> None:
+    def __init__(self, saved: SavedProgram, module: Mapping[str, Any]) -> None:
         import torch
 
-        self._module = saved.graph["graph_module"]
+        self._module = module
         self._given, self._tensors = saved.inputs, saved.tensors
         self._graph = torch.fx.Graph()
         self._nodes: dict[str, Any] = {}
@@ -71,9 +74,17 @@ class _Builder:
     def build(self) -> SavedGraph:
         from torch.export import graph_signature as signature
 
-        inputs, values = self._placeholders(signature)
-        self._operators(self._module["graph"]["nodes"])
-        results = [self._result(each) for each in self._module["signature"]["output_specs"]]
+        with reading(f"{GRAPH}: graph_module"):
+            graph, specs = self._module["graph"]["nodes"], self._module["signature"]
+            given, wanted = list(specs["input_specs"]), list(specs["output_specs"])
+            entry = self._module["module_call_graph"][0]["signature"]
+        inputs, values = self._placeholders(given, signature)
+        with reading(f"{GRAPH}: graph_module.graph.nodes"):
+            self._operators(graph)
+        results = []
+        for number, spec in enumerate(wanted):
+            with reading(f"{GRAPH}: output_specs[{number}]"):
+                results.append(self._result(spec))
         self._graph.output(tuple(results))
         outputs = []
         for each in results:
@@ -83,42 +94,51 @@ class _Builder:
             kind = signature.OutputKind.USER_OUTPUT
             outputs.append(signature.OutputSpec(kind, argument, None))
         program = self._program(signature.ExportGraphSignature(inputs, outputs), values)
-        entry = self._module["module_call_graph"][0]["signature"]
-        names = result_names(saved_structure(entry["out_spec"]))
+        with reading(f"{GRAPH}: module_call_graph[0].signature.out_spec"):
+            names = result_names(saved_structure(entry["out_spec"]))
         if len(names) != len(results):
             raise WorkloadError(f"out_spec: {len(names)} results: must be {len(results)}")
         return SavedGraph(program, self._input_names, self._tensor_names, names, self._traces)
 
-    def _placeholders(self, signature: Any) -> tuple[list[Any], list[Any]]:
+    def _placeholders(self, given: list[Any], signature: Any) -> tuple[list[Any], list[Any]]:
         """Specs of inputs, and their values."""
-        import torch
-
-        inputs = [_only(spec) for spec in self._module["signature"]["input_specs"]]
+        inputs = []
+        for number, spec in enumerate(given):
+            with reading(f"{GRAPH}: input_specs[{number}]"):
+                inputs.append(_only(spec))
         wanted = sum(kind in _CALLED for kind, _ in inputs)
         if len(self._given) != wanted:
             what = "few" if len(self._given) < wanted else "many"
             raise WorkloadError(f"sample inputs: too {what}: must be as many as the graph's")
-        given = iter(self._given)
-        specs, values = [], []
+        values = iter(self._given)
+        found = []
         for number, (kind, entry) in enumerate(inputs):
-            own, target, persistent = f"input_{number}", None, None
-            if kind in _CALLED:
-                called = entry if kind == "constant_input" else entry["arg"].get("as_tensor", {})
-                self._input_names.append(str(called.get("name", own)))
-                value = next(given)
-            else:
-                target = f"tensor_{number}"
-                persistent = bool(entry["persistent"]) if kind == "buffer" else None
-                value = self._state_of(kind, entry, target)
-            node = self._graph.placeholder(own)
-            argument: Any = signature.ConstantArgument(own, value)
-            if isinstance(value, torch.Tensor):
-                self._define(entry["arg"], node)
-                argument = signature.TensorArgument(own)
-            made = signature.InputKind[_STATE.get(kind, "USER_INPUT")]
-            specs.append(signature.InputSpec(made, argument, target, persistent))
-            values.append(value)
-        return specs, values
+            with reading(f"{GRAPH}: input_specs[{number}]"):
+                found.append(self._placeholder(number, kind, entry, values, signature))
+        return [spec for spec, _ in found], [value for _, value in found]
+
+    def _placeholder(
+        self, number: int, kind: str, entry: Mapping[str, Any], given: Iterator[Any], signature: Any
+    ) -> tuple[Any, Any]:
+        """Spec and value of an input; of those that callers give ``given`` has the next."""
+        import torch
+
+        own, target, persistent = f"input_{number}", None, None
+        if kind in _CALLED:
+            called = entry if kind == "constant_input" else entry["arg"].get("as_tensor", {})
+            self._input_names.append(str(called.get("name", own)))
+            value = next(given)
+        else:
+            target = f"tensor_{number}"
+            persistent = bool(entry["persistent"]) if kind == "buffer" else None
+            value = self._state_of(kind, entry, target)
+        node = self._graph.placeholder(own)
+        argument: Any = signature.ConstantArgument(own, value)
+        if isinstance(value, torch.Tensor):
+            self._define(entry["arg"], node)
+            argument = signature.TensorArgument(own)
+        made = signature.InputKind[_STATE.get(kind, "USER_INPUT")]
+        return signature.InputSpec(made, argument, target, persistent), value
 
     def _state_of(self, kind: str, entry: Mapping[str, Any], target: str) -> Any:
         """The tensor of a parameter, buffer or constant, which is called ``target`` here."""
@@ -147,11 +167,12 @@ class _Builder:
         return name
 
     def _operators(self, nodes: Sequence[Mapping[str, Any]]) -> None:
-        for node in nodes:
-            if node["target"] == _WITHOUT_GRADIENTS:
-                self._inlined(node)
-            else:
-                self._operator(node)
+        for number, node in enumerate(nodes):
+            with reading(f"{GRAPH}: nodes[{number}]"):
+                if node["target"] == _WITHOUT_GRADIENTS:
+                    self._inlined(node)
+                else:
+                    self._operator(node)
 
     def _inlined(self, node: Mapping[str, Any]) -> None:
         """What is around ``torch.no_grad``."""
