@@ -86,7 +86,7 @@ def test_what_c_would_replace_otherwise_is_refused(tmp_path: Path, text: str, er
     ("number", "error"),
     [
         ("1e-400", f"64: 1e-400: {VANISHED}"),
-        ("-1e-400f", f"65: 1e-400f: {VANISHED}"),
+        ("-1e-400f", f"65: -1e-400f: {VANISHED}"),
         ("1e400", "64: 1e400: must be finite in float64"),
     ],
 )
