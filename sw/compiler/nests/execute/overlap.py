@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.nests.execute.latency import cycles
 from sw.compiler.nests.execute.liveness import live_out
-from sw.compiler.nests.execute.machine import Block, Step
+from sw.compiler.nests.execute.machine import Block, Register, Step
 from sw.compiler.nests.execute.modulo_schedule import ModuloSchedule, modulo_schedule
 from sw.compiler.nests.execute.order import best_order, choices
 
@@ -28,7 +28,7 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
     found = set()
     lives = live_out(blocks)
     for number, block in enumerate(blocks):
-        count = _count(blocks, number)
+        count = _count(blocks, number, lives[number - 1])
         if count is None or len(block.steps) > MOST_STEPS:
             continue
         live = lives[number]
@@ -45,15 +45,18 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
     return found
 
 
-def _count(blocks: Sequence[Block], number: int) -> Step | None:
-    """What sets the number of iterations of a loop of this one block, if that is known."""
+def _count(blocks: Sequence[Block], number: int, live: Collection[Register]) -> Step | None:
+    """What sets the number of iterations of a loop of this one block, if that is known, and nothing
+    else reads it. ``live``: what is read behind the block before."""
     block = blocks[number]
     if not block.closes or block.following != [number, number + 1] or number == 0:
         return None
     if any(step.opcode in CONTROL for step in block.steps):
         return None
     *before, loop = blocks[number - 1].steps
-    if loop.opcode != Opcode.LOOP or loop.target != number + 1:
+    if loop.opcode != Opcode.LOOP or loop.target != number + 1 or loop.a in live:
+        return None
+    if any(loop.a in step.reads for step in before):
         return None
     sets = [step for step in before if step.dst is not None and step.dst == loop.a]
     is_known = len(sets) == 1 and sets[0].opcode == Opcode.ADD and sets[0].b == 0

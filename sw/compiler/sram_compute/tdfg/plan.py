@@ -21,7 +21,6 @@ from sw.workloads.loops.nest import (
 )
 from sw.workloads.loops.parts import nodes
 
-
 _LARGEST = 1 << 24
 """Number of a nest's places and bounds: far beyond what banks hold, and what passes add up of some
 is far below what a program may have."""

@@ -116,6 +116,31 @@ def random_steps(random: Random) -> list[Step]:
     return steps
 
 
+@pytest.mark.parametrize("reader", ("before", "body", "behind"))
+def test_a_number_of_iterations_that_others_read_stays(reader: str):
+    place = Place("end", None, 9, 1)
+    blocks = loop_of(
+        [
+            Step(Opcode.LOAD, True, vector(1), place=Place("begin", None, 0, 1)),
+            computed(Opcode.FADD, 2, vector(1), vector(1)),
+            Step(Opcode.STORE, True, c=vector(2), place=Place("sums", None, 0, 1)),
+        ],
+        9,
+    )
+    store = Step(Opcode.STORE, c=COUNT, place=place)
+    assert overlap_iterations(
+        [Block([*each.steps], each.following, closes=each.closes) for each in blocks], WINDOW
+    ) == {1}
+    match reader:
+        case "before":
+            blocks[0].steps.insert(-1, store)
+        case "body":
+            blocks[1].steps.append(store)
+        case "behind":
+            blocks[2].steps.insert(0, store)
+    assert overlap_iterations(blocks, WINDOW) == set()
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_the_same_values_in_the_same_order(seed: int, iterations: int):

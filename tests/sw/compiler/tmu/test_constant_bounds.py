@@ -48,5 +48,32 @@ def test_ends_that_are_known(begin: str, end: str):
         assert found["z"].tolist() == [x[first:last].sum()] * 4
 
 
+LOCAL = """\
+n = sizes('n')
+
+
+@nest
+def f(x: float32[n], y: float32[n], z: float32[n]):
+    k = n
+    for i in range(k):
+        z[i] += x[i]
+    for i in range(k):
+        if x[i] > 7.0:
+            k = 1
+        z[i] += x[i]
+    y[k] = 1.0
+"""
+
+
+@pytest.mark.parametrize("name", MANNERS)
+def test_a_local_that_bounds_two_loops(name: str):
+    """The first one's iterations overlap, so that hardware counts fewer: for it alone."""
+    x = np.array([1, 2, 4, 8], np.float32)
+    workload = LoopWorkload("f", read_source(LOCAL, "f.py"), {"x": x})
+    found = run_tmu(workload, CONFIG, **MANNERS[name])
+    assert found["z"].tolist() == [2, 4, 8, 16]
+    assert found["y"].tolist() == [0, 1, 0, 0]
+
+
 def test_all_that_streams_do_is_known_of_known_numbers():
     assert {*STREAM_OPERATIONS} <= {*FOLDED}
