@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from hw.lib.errors import WorkloadError
+from hw.lib.errors import WorkloadError, short
 from sw.cli_boundary import BoundedGroup
 from sw.program.command_files import check_output, note_input
 from sw.program.python_files import python_allowed, split_name
@@ -20,6 +20,10 @@ from sw.runtime.target import Target, TargetOption
 from sw.targets import all_options
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+_SIZE_DIGITS = 40
+"""Of numbers that may be sizes; how large these may be depends on what they are sizes of."""
 
 
 class GnarlCommand(click.Command):
@@ -148,9 +152,12 @@ def _sizes(
     found: dict[str, int] = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if not (name and number.isascii() and number.isdigit() and int(number)):
+        is_number = number.isascii() and number.isdigit() and len(number) < _SIZE_DIGITS
+        if not (name and is_number and int(number)):
             raise click.BadParameter(
-                f"{text}: must be NAME=NUMBER, a whole number of at least 1.", context, parameter
+                f"{short(text)}: must be NAME=NUMBER, a whole number of at least 1.",
+                context,
+                parameter,
             )
         if name in found:
             raise click.BadParameter(f"{text}: {name} is given twice.", context, parameter)

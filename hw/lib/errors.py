@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -61,13 +62,29 @@ def one_line(error: BaseException) -> str:
 def short(value: object, most: int = _SHOWN) -> str:
     """The text of a value as error texts quote what files say: where it is long, only so many
     characters of it."""
-    text = str(value)
+    text = _text(value, str)
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def quoted(value: object, most: int = _SHOWN) -> str:
     """As ``short``, in Python's notation: in quotes, where it is a text."""
-    return short(repr(value), most)
+    return short(_text(value, repr), most)
+
+
+def _text(value: object, spelled: Callable[[object], str]) -> str:
+    """Of whole numbers that Python does not write in decimal the hexadecimal digits."""
+    try:
+        return spelled(value)
+    except ValueError:
+        return hex(value) if isinstance(value, int) else type(value).__name__
+
+
+FEWER_DIGITS = f"must have at most {sys.get_int_max_str_digits()}"
+"""What is right of whole numbers that Python's ``int`` does not read, to save time."""
+
+
+def has_too_many_digits(error: BaseException) -> bool:
+    return str(error).startswith("Exceeds the limit (")
 
 
 @contextmanager
@@ -93,6 +110,8 @@ def damaged_as(kind: type[GnarlError], place: object) -> Iterator[None]:
     ) as error:
         text = " ".join(str(error).split())[:200] or "nothing more is known"
         reason = f"cannot be understood: {type(error).__name__}: {text}"
+        if has_too_many_digits(error):
+            reason = f"a whole number has too many digits: {FEWER_DIGITS}"
         if kind is ConfigError:
             raise ConfigError([f"{place}: {reason}"]) from error
         raise kind(f"{place}: {reason}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, ProgramError, Violation, damaged_as, quoted
+from hw.lib.errors import (
+    FEWER_DIGITS,
+    ConfigError,
+    ProgramError,
+    Violation,
+    damaged_as,
+    has_too_many_digits,
+    quoted,
+)
 from hw.lib.text_lines import BLANKS, text_lines
 from sw.program.command_files import note_input
 from sw.program.program import Program
@@ -140,6 +149,25 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         elif (end := " (at end of document)") in reason:
             reason, place = reason.removesuffix(end), f":{max(1, len(text_lines(text)))}"
         raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error
+    except ValueError as error:
+        if not has_too_many_digits(error):
+            raise
+        place = f"{path}:{_long_number(text)}"
+        raise ConfigError([f"{place}: a number has too many digits: {FEWER_DIGITS}"]) from None
+
+
+def _long_number(text: str) -> int:
+    """The line of the first number that ``tomllib`` refuses for its digits."""
+    lines = text_lines(text)
+    for number, line in enumerate(lines, 1):
+        if len(line) > sys.get_int_max_str_digits():
+            try:
+                tomllib.loads("\n".join(lines[:number]))
+            except tomllib.TOMLDecodeError:
+                continue  # it may go on in the next line
+            except ValueError:
+                return number
+    return len(lines)
 
 
 def _target(fields: dict[str, Any], text: str, path: Path) -> str:
@@ -171,7 +199,7 @@ def _override(text: str) -> tuple[str, Any]:
         raise ConfigError([f"--set {text}: must be field=value"])
     try:
         values = tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         values = {}
     return field.strip(), values["value"] if len(values) == 1 else value.strip()
 

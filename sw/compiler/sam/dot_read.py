@@ -265,6 +265,6 @@ class _Builder:
 
     def _lanes(self, node: Node) -> int:
         lanes = self._value(node, "lanes")
-        if not (lanes.isascii() and lanes.isdecimal()) or not 2 <= int(lanes) <= MAX_LANES:
+        if lanes not in map(str, range(2, MAX_LANES + 1)):
             self._netlist.refuse(node, f": lanes {short(lanes)} must be 2 to {MAX_LANES}")
         return int(lanes)

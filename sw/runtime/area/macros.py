@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +111,7 @@ def _fields(path: Path, cell: Group, memory: Group) -> dict[str, Any]:
     numbers = {}
     for attribute in ("address_width", "word_width"):
         text = memory.attributes.get(attribute, "")
-        if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 1 << 20:
+        if not re.fullmatch("[0-9]{1,20}", text) or not 1 <= int(text) <= 1 << 20:
             raise LibraryError(
                 f"{path}: cell {name}: {attribute} {quoted(text)}: must be a whole number, at "
                 "least 1"

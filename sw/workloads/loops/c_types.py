@@ -46,6 +46,9 @@ TYPES: dict[str, ScalarType] = {
 _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([uU]?)")
 _FLOAT = re.compile(r"(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fF]?)")
 
+_MOST_DIGITS = 100
+"""Of whole numbers, which may begin with zeros; one with more is beyond all types."""
+
 _LEAST_INT = f"{INT32.least}"
 
 
@@ -56,6 +59,8 @@ def literal(text: str, place: Place) -> Constant | float | None:
     number that float64 does not hold."""
     if found := _INTEGER.fullmatch(text):
         sign, digits, suffix = found.groups()
+        if len(digits) > _MOST_DIGITS:
+            return None
         is_octal = digits.startswith("0") and digits.isdigit()
         value = int(digits, 8 if is_octal else 0)
         is_decimal = not digits.startswith("0")

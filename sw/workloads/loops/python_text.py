@@ -7,7 +7,7 @@ import math
 import warnings
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError, damaged_as, short
+from hw.lib.errors import FEWER_DIGITS, WorkloadError, damaged_as, has_too_many_digits, short
 from hw.lib.text_lines import text_lines
 from sw.workloads.loops.place import Place
 from sw.workloads.refusals import FINITE
@@ -29,7 +29,10 @@ class PythonText:
                 self.tree = ast.parse(text)
         except SyntaxError as error:
             place = Place(file, error.lineno or 1, error.offset or 1)
-            raise WorkloadError(f"{place}: not Python: {error.msg}") from None
+            problem = f"not Python: {error.msg}"
+            if has_too_many_digits(error):
+                problem = f"a whole number has too many digits: {FEWER_DIGITS}"
+            raise WorkloadError(f"{place}: {problem}") from None
 
     def place(self, node: ast.AST) -> Place:
         """Of a node that has one."""
