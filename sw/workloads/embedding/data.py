@@ -135,6 +135,18 @@ def check_tables(model: EmbeddingModel, tables: Sequence[np.ndarray]) -> None:
             )
 
 
+def batch_of(model: EmbeddingModel, features: Sequence[FeatureInputs]) -> Batch:
+    """Of as many samples as the offsets of the first feature say; ``WorkloadError`` if they say
+    nothing."""
+    size = len(features[0].offsets) - 1
+    if size < 0:
+        raise WorkloadError(
+            f"{model.features[0].name}.offsets: has no elements: must have one more than the batch "
+            "has samples"
+        )
+    return Batch(size, features)
+
+
 def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) -> None:
     """Raises ``WorkloadError`` naming feature, position, value and range, if anything is wrong.
 

@@ -13,7 +13,7 @@ import numpy as np
 from hw.lib.errors import WorkloadError, damaged_as, short
 from hw.lib.formats import range_of
 from sw.program.npz import EXPANDED, ArrayFileError, Npz
-from sw.workloads.embedding.data import check_batch
+from sw.workloads.embedding.data import batch_of, check_batch
 from sw.workloads.embedding.model import (
     INDEX_TYPES,
     Batch,
@@ -82,7 +82,7 @@ def values_of(arrays: Mapping[str, np.ndarray], model: EmbeddingModel) -> Embedd
         for number, feature in enumerate(model.features)
         if f"{feature.name}.table" in arrays
     }
-    return EmbeddingValues(Batch(len(inputs[0].offsets) - 1, inputs), tables, arrays)
+    return EmbeddingValues(batch_of(model, inputs), tables, arrays)
 
 
 def _require_finite(values: EmbeddingValues, model: EmbeddingModel) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.program.tensor_spec import Array
 from sw.workloads.embedding.data import (
+    batch_of,
     check_batch,
     check_tables,
     synthesise_batch,
@@ -111,4 +112,4 @@ def unbind_model(
         )
         for name in names
     ]
-    return tables, Batch(len(bags[0].offsets) - 1, bags)
+    return tables, batch_of(model, bags)

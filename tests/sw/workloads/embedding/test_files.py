@@ -62,6 +62,11 @@ def test_tables_of_the_features_types_are_not_copied() -> None:
             np.array([0, 2**31]),
             "f.indices[1] = 2147483648: must be a value of int32",
         ),
+        (
+            "f.offsets",
+            np.array([], np.int64),
+            "f.offsets: has no elements: must have one more than the batch has samples",
+        ),
     ],
 )
 def test_values_beyond_a_type_are_refused(name: str, array: np.ndarray, message: str) -> None:
