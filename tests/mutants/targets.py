@@ -140,6 +140,7 @@ GROUPS = (
             "tests/sw/runtime/sram_compute/test_used_machine.py",
             "tests/sw/runtime/sram_compute/test_three_places.py",
             "tests/sw/runtime/sram_compute/test_integers.py",
+            "tests/sw/runtime/sram_compute/test_near_nests.py",
         ),
     ),
     Group(
