@@ -113,12 +113,14 @@ class _Parser:
         if token.text in ("{", "subgraph"):
             self._fail(token.line, "subgraphs are not supported; write the nodes into the digraph")
         name = self._identifier()
-        if token.kind == "word" and name in ("graph", "node", "edge"):
-            into = self._attributes if name == "graph" else self._defaults[name]
-            into.update(self._attribute_lists())
+        if token.kind == "word" and name == "graph":
+            for key, value in self._attribute_lists().items():
+                self._set(self._attributes, key, value, token.line)
+        elif token.kind == "word" and name in self._defaults:
+            self._defaults[name].update(self._attribute_lists())
         elif self._peek().text == "=":
             self._next()
-            self._attributes[name] = self._identifier()
+            self._set(self._attributes, name, self._identifier(), token.line)
         elif self._peek().text == "->":
             self._chain(name, token.line)
         else:
