@@ -56,7 +56,7 @@ def _count(blocks: Sequence[Block], number: int, live: Collection[Register]) -> 
     *before, loop = blocks[number - 1].steps
     if loop.opcode != Opcode.LOOP or loop.target != number + 1 or loop.a in live:
         return None
-    if any(loop.a in step.reads for step in before):
+    if any(loop.a in [*step.reads] for step in before):
         return None
     sets = [step for step in before if step.dst is not None and step.dst == loop.a]
     is_known = len(sets) == 1 and sets[0].opcode == Opcode.ADD and sets[0].b == 0
