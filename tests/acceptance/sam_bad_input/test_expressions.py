@@ -11,7 +11,6 @@ from tests.support.sam_files import CONFIG
 from tests.support.sam_refusals import TRANSPOSED, refused
 
 EXPRESSIONS = {
-    "empty": ("", 1, "expected a result such as X(i,j), found the end"),
     "blank": (" ", 1, "expected a result such as X(i,j), found the end"),
     "only a result": ("x(i)", 5, "expected =, found the end"),
     "nothing to compute": ("x(i)=", 6, "the expression ends too early"),
