@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
 from hw.sam.token import DONE
+from tests.support.kept_simulators import simulator_of
 from tests.support.tokens import pack, unpack
 
 
@@ -92,6 +92,8 @@ def run_block(
     rows were read.
     """
     noise = random.Random(seed)
+    simulator = simulator_of(block)
+    block = simulator.component
     readers = {
         name: ReadMemory(getattr(block, name), rows, latency)
         for name, rows in (memories or {}).items()
@@ -145,8 +147,5 @@ def run_block(
                 return
         raise AssertionError(f"not done after {cycles} cycles: {collected}, left {left}")
 
-    simulator = Simulator(block)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulator.run(bench)
     return collected

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
+from tests.support.kept_simulators import simulator_of
 from tests.support.sam_streams import width_of
 from tests.support.tokens import pack
 
@@ -32,6 +32,8 @@ def run_writer(
     after ``cycles``. ``["cycles"]``: how many it took until all tokens were taken.
     """
     noise = random.Random(seed)
+    simulator = simulator_of(block)
+    block = simulator.component
     found: dict[str, Any] = {name: [] for name in arrays}
     source = block.crd if hasattr(block, "crd") else block.val
 
@@ -77,8 +79,5 @@ def run_writer(
         for name in counts:
             found[name] = ctx.get(getattr(block, name))
 
-    simulator = Simulator(block)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulator.run(bench)
     return found

@@ -1,0 +1,63 @@
+"""Amaranth's simulators, which often take longer to make than what they run, one for all components
+that are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from typing import Any
+
+from amaranth.lib import wiring
+from amaranth.sim import Simulator
+
+from hw.lib.instanced import Instanced
+
+Testbench = Callable[[Any], Awaitable[None]]
+
+
+class KeptSimulator:
+    """Runs testbenches against ``component``, each from its reset on."""
+
+    def __init__(self, component: wiring.Component) -> None:
+        self.component: Any = component
+        self._testbench: Testbench | None = None
+        self._simulator = Simulator(component)
+        self._simulator.add_clock(1e-6)
+
+    async def _run(self, context: Any) -> None:
+        assert self._testbench is not None
+        await self._testbench(context)
+
+    def run(self, testbench: Testbench) -> None:
+        is_first, self._testbench = self._testbench is None, testbench
+        if is_first:
+            self._simulator.add_testbench(self._run)
+        else:
+            self._simulator.reset()
+        self._simulator.run()
+
+
+class _Kept:
+    """Hashed by what a component is made of; ``component`` of the first one stays."""
+
+    def __init__(self, component: Instanced) -> None:
+        self.component = component
+
+    def __hash__(self) -> int:
+        return hash(self.component.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Kept) and self.component.key == other.component.key
+
+
+@lru_cache(maxsize=64)
+def _kept(component: _Kept) -> KeptSimulator:
+    return KeptSimulator(component.component)
+
+
+def simulator_of(component: wiring.Component) -> KeptSimulator:
+    """Simulator of ``component``, or of an equal one: testbenches drive the simulator's own."""
+    if isinstance(component, Instanced):
+        component._MustUse__used = True  # Amaranth warns of components that are not elaborated
+        return _kept(_Kept(component))
+    return KeptSimulator(component)
