@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 OLDEST_NVRTC := $(shell sed -n 's/.*"nvidia-cuda-nvrtc>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
 
-.PHONY: help setup demo test test-all rtl fpga cocotb mutants bench lint docs clean
+.PHONY: help setup demo check test test-all rtl fpga cocotb mutants bench lint docs clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,10 @@ setup: $(STAMP)  ## install everything into .venv, and nothing else
 
 demo: $(STAMP)  ## compile, generate, simulate, compare and report the shipped examples
 	$(BIN)/gnarl demo $(if $(filter command environment,$(firstword $(origin CONFIG))),--config $(CONFIG))
+
+check: $(STAMP)  ## lint, and the tests nearest to what is changed: two minutes at most
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m tests.check
 
 test: $(STAMP)  ## every test, cocotb included
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
