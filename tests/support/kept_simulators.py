@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any
 
+from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
@@ -55,9 +56,18 @@ def _kept(component: _Kept) -> KeptSimulator:
     return KeptSimulator(component.component)
 
 
+def _mark_used(component: Elaboratable) -> None:
+    """Amaranth would warn of components that are not elaborated, and of their parts."""
+    component._MustUse__used = True
+    for held in vars(component).values():
+        for part in held if isinstance(held, list) else [held]:
+            if isinstance(part, Elaboratable):
+                _mark_used(part)
+
+
 def simulator_of(component: wiring.Component) -> KeptSimulator:
     """Simulator of ``component``, or of an equal one: testbenches drive the simulator's own."""
     if isinstance(component, Instanced):
-        component._MustUse__used = True  # Amaranth warns of components that are not elaborated
+        _mark_used(component)
         return _kept(_Kept(component))
     return KeptSimulator(component)
