@@ -26,10 +26,17 @@ def verdict(
     return failure(case, status, stdout, stderr, BEFORE, {**BEFORE, **changed})
 
 
+def written(option: str) -> Case:
+    return replace(CASE, command=("run", "dpu", "b.psdd", "--json", option))
+
+
 def test_right_ends() -> None:
     assert verdict(2, "", LINE) == ""
     assert verdict(0, '{"cycles": 1}\n') == ""
     assert verdict(0, "{}", mine_npz=b"1") == ""
+    assert verdict(0, "{}", mine_png=b"1", case=written("--timeline=mine.png")) == ""
+    assert verdict(0, "{}", a_psdd=b"1", case=written("--output=a.psdd")) == ""
+    assert verdict(0, "{}", a_psdd=b"1", case=written("--waves=a.psdd")) == "'a.psdd' was changed"
     assert verdict(1, "{}", case=replace(CASE, format=replace(FORMAT, computes=True))) == ""
 
 

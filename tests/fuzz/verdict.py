@@ -6,6 +6,7 @@ import json
 import re
 import signal
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from typing import Any, Never
 
 from tests.fuzz.cases import Case
@@ -16,6 +17,7 @@ State = Mapping[str, Any]
 BAD_INPUT = 2
 DIFFERENT = 1
 
+_OUTPUT = ("-o", "--output")
 _LONGEST_LINE = 2500
 _MEMORY = re.compile("MemoryError|out of memory", re.IGNORECASE)
 _WARNING = re.compile(r"warning:|Exception ignored", re.IGNORECASE)
@@ -76,11 +78,15 @@ def _not_json(stdout: str) -> str:
 
 def _difference(before: State, after: State, written: Collection[str] | None = None) -> str:
     """What has happened to the folder; ``written`` are words of a command that may write."""
+    words = [part for word in written or () for part in word.split("=", 1)]
+    outputs = {name for option, name in pairwise(words) if option in _OUTPUT}
     for path in sorted({*before, *after}):
         top = path.split("/")[0]
+        if path in before and path in after and path in outputs:
+            continue
         if top in OUTPUTS and path in before:  # a journal, which commands go on with
             continue
-        if written is not None and path not in before and top in {*OUTPUTS, *written}:
+        if written is not None and path not in before and top in {*OUTPUTS, *words}:
             continue
         if path not in after:
             return f"{path!r} was removed"
