@@ -17,7 +17,7 @@ State = Mapping[str, Any]
 BAD_INPUT = 2
 DIFFERENT = 1
 
-_OUTPUT = ("-o", "--output")
+_OUTPUT_OPTIONS = ("-o", "--output")
 _LONGEST_LINE = 2500
 _MEMORY = re.compile("MemoryError|out of memory", re.IGNORECASE)
 _WARNING = re.compile(r"warning:|Exception ignored", re.IGNORECASE)
@@ -79,7 +79,7 @@ def _not_json(stdout: str) -> str:
 def _difference(before: State, after: State, written: Collection[str] | None = None) -> str:
     """What has happened to the folder; ``written`` are words of a command that may write."""
     words = [part for word in written or () for part in word.split("=", 1)]
-    outputs = {name for option, name in pairwise(words) if option in _OUTPUT}
+    outputs = {name for option, name in pairwise(words) if option in _OUTPUT_OPTIONS}
     for path in sorted({*before, *after}):
         top = path.split("/")[0]
         if path in before and path in after and path in outputs:

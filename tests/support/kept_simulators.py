@@ -4,14 +4,13 @@ that are equal."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
 from typing import Any
 
 from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.lib.instanced import Instanced
+from hw.lib.instanced import Instanced, Key
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -38,22 +37,9 @@ class KeptSimulator:
         self._simulator.run()
 
 
-class _Kept:
-    """Hashed by what a component is made of; ``component`` of the first one stays."""
-
-    def __init__(self, component: Instanced) -> None:
-        self.component = component
-
-    def __hash__(self) -> int:
-        return hash(self.component.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Kept) and self.component.key == other.component.key
-
-
-@lru_cache(maxsize=64)
-def _kept(component: _Kept) -> KeptSimulator:
-    return KeptSimulator(component.component)
+_MOST_KEPT = 64
+_KEPT: dict[Key, KeptSimulator] = {}
+"""By what their components are made of, the oldest first."""
 
 
 def _mark_used(component: Elaboratable) -> None:
@@ -67,7 +53,11 @@ def _mark_used(component: Elaboratable) -> None:
 
 def simulator_of(component: wiring.Component) -> KeptSimulator:
     """Simulator of ``component``, or of an equal one: testbenches drive the simulator's own."""
-    if isinstance(component, Instanced):
-        _mark_used(component)
-        return _kept(_Kept(component))
-    return KeptSimulator(component)
+    if not isinstance(component, Instanced):
+        return KeptSimulator(component)
+    if component.key not in _KEPT:
+        if len(_KEPT) == _MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[component.key] = KeptSimulator(component)
+    _mark_used(component)
+    return _KEPT[component.key]

@@ -16,7 +16,8 @@ FOLDED: dict[type[Operation], Callable[[int, int], int]] = {
     # By others than 0 to 31 a nest that computes it stops: any number will do.
     arith.ShLIOp: lambda number, count: number << count % 32,
 }
-"""What is computed of numbers that are known: all that streams do, which take none of two."""
+"""Operations whose result is known where both operands are: all of those that streams have, as no
+stream is computed from two numbers."""
 
 
 def constant_of(value: SSAValue) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
@@ -14,6 +15,7 @@ from sw.workloads.loops.c_types import (
     convert,
     is_long,
     literal,
+    negative,
     promote,
     rounded,
     truth,
@@ -176,10 +178,7 @@ class CExpressionReader:
             case c_ast.UnaryOp(op="-", expr=operand):
                 number = self._literal(operand)
                 if isinstance(number, Constant) and not is_long(number):
-                    value = -number.value
-                    if number.type == UINT32:
-                        value = int(value) & UINT32.most
-                    return Constant(value, number.type, self._text.place(node))
+                    return replace(negative(number), place=self._text.place(node))
                 return -number if isinstance(number, float) else None
         return None
 

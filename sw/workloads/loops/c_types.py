@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,14 +62,17 @@ def literal(text: str, place: Place) -> Constant | float | None:
         sign, digits, suffix = found.groups()
         if len(digits) > _MOST_DIGITS:
             return None
-        is_octal = digits.startswith("0") and digits.isdigit()
-        value = int(digits, 8 if is_octal else 0)
         is_decimal = not digits.startswith("0")
-        if not suffix and (value <= INT32.most or text == _LEAST_INT):
-            return Constant(-value if sign else value, INT32, place)
-        if value > UINT32.most or not (suffix or not is_decimal):
+        value = int(digits, 8 if digits.isdigit() and not is_decimal else 0)
+        if text == _LEAST_INT:
+            return Constant(INT32.least, INT32, place)
+        if value <= INT32.most and not suffix:
+            number = Constant(value, INT32, place)
+        elif value <= UINT32.most and (suffix or not is_decimal):
+            number = Constant(value, UINT32, place)
+        else:
             return None
-        return Constant((-value if sign else value) & UINT32.most, UINT32, place)
+        return negative(number) if sign else number
     if found := _FLOAT.fullmatch(text):
         real = float(found[1])
         if not math.isfinite(real):
@@ -77,6 +81,12 @@ def literal(text: str, place: Place) -> Constant | float | None:
             raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
         return rounded(real, place) if found[2] else real
     return None
+
+
+def negative(number: Constant) -> Constant:
+    """The constant of the same type with ``-`` before it; an unsigned one wraps."""
+    value = -number.value
+    return replace(number, value=int(value) & UINT32.most if number.type == UINT32 else value)
 
 
 def is_long(value: Expression | float | None) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sw.workloads.loops.nest import Binary, Cast, Constant, Expression, Variable
+from sw.workloads.loops.parts import nodes
 
 
 @dataclass(frozen=True)
@@ -192,11 +193,4 @@ def _ends(word: str, ends: tuple[Affine, ...], none: str) -> str:
 
 def affines_in(value: Any) -> Iterator[Affine]:
     """All of a graph, or of what graphs are made of."""
-    if isinstance(value, Affine):
-        yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from affines_in(each)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from affines_in(getattr(value, field.name))
+    return (each for each in nodes(value) if isinstance(each, Affine))

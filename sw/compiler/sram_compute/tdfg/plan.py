@@ -21,9 +21,9 @@ from sw.workloads.loops.nest import (
 )
 from sw.workloads.loops.parts import nodes
 
-_LARGEST = 1 << 24
-"""Number of a nest's places and bounds: far beyond what banks hold, and what passes add up of some
-is far below what a program may have."""
+_FARTHEST = 1 << 24
+"""Place or bound that a tensor may have: far beyond what banks hold, and so small that sums of some
+of them, which passes make, stay below what ``check_plan`` takes."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def _planned(
             return inside
     try:
         graphs = unroll(nest, (statement,), around, options)
-        for affine in affines_in(tuple(graphs)):
-            if affine.largest > _LARGEST:
-                reject(statement.place, f"{affine}: a place or a bound beyond {_LARGEST}")
+        for affine in affines_in(graphs):
+            if affine.largest > _FARTHEST:
+                reject(statement.place, f"{affine}: a place or a bound beyond {_FARTHEST}")
     except NotTensor as error:
         other = interchanged(statement)
         if other is not None:
@@ -114,7 +114,7 @@ def _inside(
     lower, upper = affine_of(statement.lower), affine_of(statement.upper)
     if lower is None or upper is None or (lower.names | upper.names) - known:
         return ()
-    if max(lower.largest, upper.largest) > _LARGEST:
+    if max(lower.largest, upper.largest) > _FARTHEST:
         return ()
     body = _steps(nest, statement.body, (*around, statement), options)
     repeat = Repeat(statement.variable, lower, upper, statement.step, body)

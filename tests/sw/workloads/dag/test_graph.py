@@ -15,6 +15,7 @@ from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.graph import from_networkx
 from tests.support.dags import dags, evaluate, evaluate_modulo, input_values, results, seeded_dag
 from tests.support.errors import refused
+from tests.support.numbered_edges import NUMBERED, difference
 
 
 def binary(op: Any, **attributes: Any) -> nx.DiGraph:
@@ -363,36 +364,20 @@ def test_texts_of_numbers_that_float64_makes_0_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "text"),
     [
-        (
-            {"operand": 0},
-            {"index": 1},
-            "edge from b: has index alone, others do not: edges into a node must be numbered by "
-            "one attribute",
-        ),
+        *NUMBERED,
         (
             {"index": 0, "operand": None},
             {"operand": 1},
             "edge from b: has operand alone, others do not: edges into a node must be numbered by "
             "one attribute",
         ),
-        (
-            {"operand": 0, "index": 1},
-            {"operand": 1, "index": 0},
-            "edge from a: operand = 0 and index = 1: must agree",
-        ),
-        ({"operand": 1, "index": 1}, {"operand": 0, "index": 0}, ""),
         ({"operand": 1, "index": "1"}, {"index": 0}, ""),
     ],
 )
 def test_operand_and_index_of_edges_must_agree(
     first: dict[str, Any], second: dict[str, Any], text: str
 ) -> None:
-    graph = nx.DiGraph()
-    graph.add_node("a", op="input", value=5.0)
-    graph.add_node("b", op="input", value=3.0)
-    graph.add_node("d", op="sub")
-    graph.add_edge("a", "d", **first)
-    graph.add_edge("b", "d", **second)
+    graph = difference(first, second)
     if not text:
         assert results(from_networkx(graph)) == {"d": -2.0}
         return
