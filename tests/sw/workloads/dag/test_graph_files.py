@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from sw.workloads.dag.edge_list_file import read_edge_list
@@ -17,6 +19,7 @@ from sw.workloads.dag.node_link_file import read_node_link
 from sw.workloads.dag.workload import DagWorkload
 from tests.support.dags import results
 from tests.support.errors import refused
+from tests.support.named_graphs import named_graph
 from tests.support.numbered_edges import NUMBERED, difference
 
 
@@ -155,3 +158,28 @@ def test_operand_and_index_must_agree(
     line = ":3" if read is read_edge_list else ""
     with refused(f"{path}{line}: node d: {text}"):
         read(path)
+
+
+def check_named_graph(folder: Path, seed: int) -> None:
+    """What networkx writes of it is read as the graph in memory is, to the last bit."""
+    graph = named_graph(Random(seed))
+    with np.errstate(over="ignore", invalid="ignore"):
+        wanted = results(from_networkx(graph))
+        for param in FORMATS[:3]:
+            write, read = param.values
+            path = folder / f"{seed}.file"
+            write(graph, path)
+            found = results(read(path))
+            assert [*map(repr, found.items())] == [*map(repr, wanted.items())], (seed, param.id)
+
+
+def test_any_names_and_values_are_read_as_they_were_written(tmp_path: Path) -> None:
+    for seed in range(40):
+        check_named_graph(tmp_path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(40, 5000, 160))
+def test_more_names_and_values(tmp_path: Path, first: int) -> None:
+    for seed in range(first, first + 160):
+        check_named_graph(tmp_path, seed)
