@@ -36,14 +36,15 @@ class SharedLocals:
 
     def __init__(self, random: Random) -> None:
         self._random = random
+        self._is_plain = random.random() < 0.5  # most locals are of one loop alone
         self._loops = 0
         self._lines: list[str] = []
 
     def nest(self) -> Nest:
         for _ in range(self._random.choice((1, 1, 2))):
-            self._loop("    ", self._random.choice((1, 1, 1, 2)))
+            self._loop("    ", self._random.choice((1, 1, 1, 2, 3)))
         for line in ("y[0] = s", "v[0] = t", "y[k] = 1.0"):
-            if self._random.random() < 0.4:
+            if self._random.random() < (0.1 if self._is_plain else 0.4):
                 self._lines.append(f"    {line}")
         self.text = _HEAD + "".join(f"{line}\n" for line in self._lines) + _LAST
         return read_source(self.text, "shared_locals.py")
@@ -51,15 +52,19 @@ class SharedLocals:
     def _loop(self, indent: str, depth: int) -> None:
         """A loop around loops that a program would like to run ahead of, and what locals hold."""
         i = self._variable()
-        self._lines.append(f"{indent}for {i} in range({self._random.choice(('n', 'n', 'k'))}):")
+        bounds = self._random.choice(("n", "n", "k", "k", "min(k, 1), n", "0, n, 2"))
+        self._lines.append(f"{indent}for {i} in range({bounds}):")
         inside = f"{indent}    "
         for _ in range(self._random.randint(2, 4)):
-            match self._random.randrange(8):
+            match self._random.randrange(30 if self._is_plain else 8):
                 case 0:
                     self._lines.append(f"{inside}{self._assignment(i, f'x[{i}]')}")
                 case 1:
                     self._lines.append(f"{inside}if {self._float()} > x[{i}]:")
                     self._lines.append(f"{inside}    {self._assignment(i, f'x[{i}]')}")
+                    if self._random.random() < 0.4:
+                        self._lines.append(f"{inside}else:")
+                        self._lines.append(f"{inside}    {self._assignment(i, f'x[{i}]')}")
                 case 2 if depth > 1:
                     self._loop(inside, depth - 1)
                 case _:
@@ -74,13 +79,19 @@ class SharedLocals:
                 ("0", "m", f"x[at[{p}]]", f"z[{i}, {p}]"),
                 ("0", "m", f"x[at[{p}]]", f"w[{p}]"),
                 ("0", "k", f"x[{p}]", f"v[{p}]"),
+                ("min(k, 1)", "k", f"x[{p}]", f"v[{p}]"),
+                (f"o[{i}]", f"o[{i} + 1]", "x[k]", f"v[{p}]"),
             )
         )
         self._lines.append(f"{indent}for {p} in range({begin}, {end}):")
         inside = f"{indent}    "
-        if self._random.random() < 0.2:
+        if self._random.random() < 0.3:
+            own = f"u{self._loops}"
+            self._lines.append(f"{inside}{own} = {element}")
+            element = own
+        if self._random.random() < (0.04 if self._is_plain else 0.2):
             self._lines.append(f"{inside}{self._assignment(i, element)}")
-        if self._random.random() < 0.8:
+        if self._random.random() < (0.96 if self._is_plain else 0.8):
             value = self._random.choice((element, element, f"{element} * {self._float()}"))
             operator = self._random.choice(("=", "+=", "+="))
             self._lines.append(f"{inside}{place} {operator} {value}")
@@ -92,7 +103,7 @@ class SharedLocals:
         if name == "k":
             return f"k = {self._random.choice(('1', '0', i, f'min(k, {i} + 1)', 'n'))}"
         return f"{name} = " + self._random.choice(
-            (element, f"{self._float()} * 0.5", f"{self._float()} + {element}", "3.0")
+            (element, f"{self._float()} * 0.5", f"{self._float()} + {element}", "s", "t", "3.0")
         )
 
     def _float(self) -> str:
