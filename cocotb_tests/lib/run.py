@@ -29,6 +29,7 @@ from filelock import FileLock
 
 from hw.lib.verilog import to_verilog
 from sw.runtime.verilate import Trace, compile_design, verilate
+from sw.runtime.verilated_units import optimisations
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.
@@ -56,7 +57,7 @@ def run_cocotb(
     """
     text = to_verilog(component, name)
     trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
-    key = "\n".join([text, name, trace, *_FLAGS, *map(version, _TOOLS)])
+    key = "\n".join([text, name, trace, *_FLAGS, *optimisations(), *map(version, _TOOLS)])
     folder = _FOLDER / hashlib.sha256(key.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):

@@ -67,14 +67,14 @@ def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> 
             if not _is_whole(entry, keep):
                 if os.path.lexists(entry):
                     warnings.warn(f"{entry}: damaged cache entry: made again", stacklevel=2)
-                _replace(entry, cache / f"{digest}.work", make, keep)
+                build_entry(entry, cache / f"{digest}.work", make, keep)
     return [entry / name for name in keep]
 
 
-def _replace(
+def build_entry(
     entry: Path, folder: Path, make: Callable[[Path], None], keep: tuple[str, ...]
 ) -> None:
-    """Makes the entry in ``folder``."""
+    """Makes the entry in ``folder``, and moves it to its place."""
     _remove(folder)
     folder.mkdir()
     try:

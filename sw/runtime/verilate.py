@@ -9,6 +9,7 @@ shims in ``sw/runtime/shim`` are on its include path.
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import tempfile
@@ -22,7 +23,7 @@ from hw.lib.errors import GnarlError
 from hw.lib.text_lines import text_lines
 from sw.program.cache import cached, digest_of
 from sw.runtime.tools import first_complaint, run_tool
-from sw.runtime.verilated_units import OPTIMISE_FAST, OPTIMISE_SLOW, write_units
+from sw.runtime.verilated_units import optimisations, units_of, write_makefile
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
@@ -58,7 +59,7 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
     flags = [*_VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
-    compiled = [*_compiler_flags(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
+    compiled = [*_compiler_flags(trace), *optimisations()]
     digest = digest_of(
         *(verilog, top, shim, configuration, *headers, *flags, *compiled, verilator.__version__)
     )
@@ -130,13 +131,13 @@ def compile_design(
     ``runtime`` as ``runtime_objects`` takes it. Raises ``BuildError``.
     """
     objects = map(str, runtime_objects(*runtime, trace=trace))
-    makefile = write_units(
-        folder,
-        output,
-        sources,
-        flags=[*_compiler_flags(trace), *_FOLDERS, f"-I{SHIM_FOLDER}"],
-        link=[*objects, *link],
-    )
+    units = units_of(folder, sources)
+    common = [*_compiler_flags(trace), *_FOLDERS, f"-I{SHIM_FOLDER}"]
+    flags = {
+        optimise: [*common, "-include", str(_precompiled_header(trace, optimise))]
+        for optimise in {unit.optimise for unit in units}
+    }
+    makefile = write_makefile(folder, output, units, flags=flags, link=[*objects, *link])
     jobs = len(os.sched_getaffinity(0))
     _check("compiler", top, _run(["make", "--silent", "-f", makefile, f"-j{jobs}"], folder), folder)
 
@@ -146,6 +147,29 @@ def _compiler_flags(trace: Trace) -> list[str]:
     defines |= {f"VM_TRACE_{kind.upper()}": int(kind == trace) for kind in get_args(Trace) if kind}
     defines |= dict.fromkeys(("VM_COVERAGE", "VM_SC", "VM_TIMING"), 0)
     return ["-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
+
+
+def _precompiled_header(trace: Trace, optimise: str) -> Path:
+    """Path of Verilator's headers as one, beside which lies what the compiler makes of it.
+
+    Compilers take that where it was made by the same compiler with the same flags, else the
+    header's text. Compiled once for each set of flags, and cached.
+    """
+    header, compiled = "verilated_headers.h", "verilated_headers.h.gch"
+    flags = [*_compiler_flags(trace), *_FOLDERS, optimise]
+
+    def make(folder: Path) -> None:
+        (folder / header).write_text('#include "verilated.h"\n')
+        command = ["c++", *flags, "-x", "c++-header", header, "-o", compiled]
+        _check("compiler", header, _run(command, folder), folder)
+
+    digest = digest_of("headers", *flags, verilator.__version__, _compiler_version())
+    return cached(digest, make, keep=(header, compiled))[0]
+
+
+@functools.cache
+def _compiler_version() -> str:
+    return _run(["c++", "--version"], SHIM_FOLDER).stdout
 
 
 def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:

@@ -3,18 +3,23 @@
 Verilator writes a file or more for each module, and its headers take longer to compile than most of
 these. So files are compiled together, with Verilator's own division: what runs in each cycle is
 optimised, what runs once is not.
+
+``GNARL_QUICK_BUILDS=1`` in the environment asks for the quickest build instead, one unit without
+optimisation: tests build many designs and run each for a few cycles.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 # -O1 serves runs of some 100,000 cycles best. 56 float32 units and a 64 x 64 crossbar, 3 MB of
 # Verilog, on one core: Verilator 11 s; C++ at -O0 25 s, 7,000 cycles/s; -O1 36 s, 57,000; -O2 70 s,
 # 78,000; -Os 66 s, 70,000.
-OPTIMISE_FAST, OPTIMISE_SLOW = "-O1", "-O0"
+_FAST, _SLOW = "-O1", "-O0"
 """Compiler flags for what runs in each cycle, and for what runs once."""
 
 UNIT_BYTES = 2 << 20
@@ -23,35 +28,65 @@ UNIT_BYTES = 2 << 20
 SMALL_BYTES = 256 << 10
 """C++ that runs once is not worth a unit of its own up to here."""
 
+
+def is_quick() -> bool:
+    """Whether the environment asks for quick builds rather than quick runs."""
+    return os.environ.get("GNARL_QUICK_BUILDS", "0") != "0"
+
+
+def optimisations() -> tuple[str, ...]:
+    """Compiler flags of the units that a build may have, those that run in each cycle first."""
+    return (_SLOW,) if is_quick() else (_FAST, _SLOW)
+
+
 _MAKEFILE = "units.mk"
 
 
-def write_units(
-    folder: Path,
-    output: str,
-    sources: Sequence[str],
-    *,
-    flags: Sequence[str],
-    link: Sequence[str],
-) -> str:
-    """A makefile, by its name, that compiles Verilator's files in ``folder`` and the C++ files
-    ``sources`` there, or elsewhere by their absolute paths, and links them with the flags and
-    objects ``link`` to ``output``."""
+@dataclass(frozen=True)
+class Unit:
+    """C++ files that are compiled together with the compiler flag ``optimise``."""
+
+    name: str
+    files: list[str]
+    optimise: str
+
+
+def units_of(folder: Path, sources: Sequence[str]) -> list[Unit]:
+    """Units of Verilator's files in ``folder`` and the C++ files ``sources`` there, or elsewhere
+    by their absolute paths."""
     written = sorted(path.name for path in folder.glob("Vtop*.cpp"))
+    if is_quick():
+        return [Unit("quick", [*sources, *written], _SLOW)]
     slow = [name for name in written if "__Slow" in name]
     if _bytes(folder, slow) <= SMALL_BYTES:
         slow = []
     fast = [*sources, *(name for name in written if name not in slow)]
+    return [
+        Unit(f"{kind}{number}", files, optimise)
+        for kind, names, optimise in (("fast", fast, _FAST), ("slow", slow, _SLOW))
+        for number, files in enumerate(_split(folder, names))
+    ]
+
+
+def write_makefile(
+    folder: Path,
+    output: str,
+    units: Sequence[Unit],
+    *,
+    flags: Mapping[str, Sequence[str]],
+    link: Sequence[str],
+) -> str:
+    """A makefile in ``folder``, by its name, that compiles ``units`` with the ``flags`` of their
+    optimisation and links them with the flags and objects ``link`` to ``output``."""
     objects: list[str] = []
     rules: list[str] = []
-    for kind, files, optimise in (("fast", fast, OPTIMISE_FAST), ("slow", slow, OPTIMISE_SLOW)):
-        for number, unit in enumerate(_units(folder, files)):
-            name = f"{kind}{number}"
-            includes = "".join(f'#include "{file}"\n' for file in unit)
-            (folder / f"{name}.cpp").write_text(includes)
-            objects.append(f"{name}.o")
-            command = shlex.join(["c++", *flags, "-I.", optimise, "-c", f"{name}.cpp"])
-            rules.append(f"{name}.o: {name}.cpp\n\t{command}\n")
+    for unit in units:
+        includes = "".join(f'#include "{file}"\n' for file in unit.files)
+        (folder / f"{unit.name}.cpp").write_text(includes)
+        objects.append(f"{unit.name}.o")
+        options = [*flags[unit.optimise], "-I.", unit.optimise]
+        command = shlex.join(["c++", *options, "-c", f"{unit.name}.cpp"])
+        rules.append(f"{unit.name}.o: {unit.name}.cpp\n\t{command}\n")
     linked = shlex.join(["c++", *objects, *link, "-o", output])
     rules.insert(0, f"{output}: {' '.join(objects)}\n\t{linked}\n")
     # To make, a dollar sign begins a variable.
@@ -59,7 +94,7 @@ def write_units(
     return _MAKEFILE
 
 
-def _units(folder: Path, files: Sequence[str]) -> list[list[str]]:
+def _split(folder: Path, files: Sequence[str]) -> list[list[str]]:
     units: list[list[str]] = []
     size = UNIT_BYTES
     for file in files:

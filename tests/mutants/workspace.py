@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Self
 from xml.etree import ElementTree
 
-from tests.mutants import processor_time
 from tests.mutants.sites import Mutant
+from tests.support import processor_time
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("hw", "sw", "tests", "cocotb_tests", "bench", "manual", "configs", "examples", "docs")
-FILES = ("pyproject.toml", "Makefile", "README.md")
+FILES = ("pyproject.toml", "Makefile", "README.md", "conftest.py")
 MEMORY = 16 << 30
 """Bytes of address space that a mutant's tests may take."""
 
@@ -102,13 +102,14 @@ class Workspace:
     ) -> int | None:
         """The exit status of pytest, up to the first failure."""
         command = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        command += [f"-o{processor_time.LIMIT}=0"]
         command += [f"--hypothesis-seed={seed}", *options, *tests]
         return self.run(command, limit_s, plain)
 
     def seconds(self, tests: Sequence[str], seed: int, plain: bool) -> dict[str, float]:
         """Of the processor that each file of tests takes. Raises ``BaselineError`` if one fails."""
         report = self.root / "report.xml"
-        options = ("-p", processor_time.__name__, f"--junitxml={report}", "-ojunit_family=xunit1")
+        options = (f"--junitxml={report}", "-ojunit_family=xunit1")
         status = self.test(tests, _LONG_S, seed, plain, *options)
         cases = list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
         if status != 0:
