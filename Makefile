@@ -12,6 +12,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
   $(shell $(name) -c 'import sys; print(1 if sys.version_info >= (3, 11) else "")' 2>/dev/null),$(name))))
 VENV := .venv
 STAMP := $(VENV)/installed
+ALL := $(VENV)/installed-all
 BIN := $(VENV)/bin
 OLDEST_NVRTC := $(shell sed -n 's/.*"nvidia-cuda-nvrtc>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
@@ -25,43 +26,43 @@ help:  ## print this list
 	@echo '  ONLY=dpu (bench), TESTS="tests/sw -k report" (test), JOBS=$(JOBS) (test).'
 	@echo '  All options of each command: $(BIN)/gnarl --help'
 
-setup: $(STAMP)  ## install everything into .venv, and nothing else
+setup: $(ALL)  ## install everything into .venv, and nothing else
 
 demo: $(STAMP)  ## compile, generate, simulate, compare and report the shipped examples
 	$(BIN)/gnarl demo $(if $(filter command environment,$(firstword $(origin CONFIG))),--config $(CONFIG))
 
-check: $(STAMP)  ## lint, and the tests nearest to what is changed: two minutes at most
+check: $(ALL)  ## lint, and the tests nearest to what is changed: two minutes at most
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m tests.check
 
-test: $(STAMP)  ## every test, cocotb included
+test: $(ALL)  ## every test, cocotb included
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
-test-all: $(STAMP)  ## every test, exhaustive runs included (hours)
+test-all: $(ALL)  ## every test, exhaustive runs included (hours)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m '' $(TESTS)
 
 rtl: $(STAMP)  ## Verilog and resolved configuration of CONFIG in build/CONFIG/
 	$(BIN)/gnarl rtl $(CONFIG)
 
-fpga: $(STAMP)  ## bitstream of CONFIG for BOARD, or a vendor's project, in build/fpga/
+fpga: $(ALL)  ## bitstream of CONFIG for BOARD, or a vendor's project, in build/fpga/
 	$(BIN)/gnarl fpga $(CONFIG) --board $(BOARD)
 
-cocotb: $(STAMP)  ## the cocotb regression, of one TARGET or all
+cocotb: $(ALL)  ## the cocotb regression, of one TARGET or all
 	$(BIN)/python -m pytest -n $(JOBS) cocotb_tests/$(TARGET)
 
-mutants: $(STAMP)  ## whether tests notice small changes to the sources, of one TARGET or all (hours)
+mutants: $(ALL)  ## whether tests notice small changes to the sources, of one TARGET or all (hours)
 	$(BIN)/python -m tests.mutants $(if $(TARGET),--target $(TARGET))
 
-bench: $(STAMP)  ## the benchmarks, ONLY one or all
+bench: $(ALL)  ## the benchmarks, ONLY one or all
 	@status=0; for name in $(BENCHES); do $(BIN)/python -m bench.$$name || status=$$?; done; exit $$status
 
-lint: $(STAMP)  ## ruff check, ruff format --check, mypy, lint-imports
+lint: $(ALL)  ## ruff check, ruff format --check, mypy, lint-imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
+docs: $(ALL)  ## rewrite the generated pages in docs/ and parts of README.md
 	$(BIN)/python -m manual.dpu
 	$(BIN)/python -m manual.sam
 	$(BIN)/python -m manual.tmu
@@ -72,14 +73,19 @@ docs: $(STAMP)  ## rewrite the generated pages in docs/ and parts of README.md
 clean:  ## remove build/; .venv stays
 	rm -rf build
 
+# What the demo, Verilog and runs on simulators need is a third of all, by size.
 $(STAMP): pyproject.toml
 	@test -n '$(PYTHON)' || { echo 'make: no Python >= 3.11 on PATH: install one, or make PYTHON=/path/to/python' >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[sram]'
+	@touch $@
+
+$(ALL): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@rm -rf $(VENV)/nvrtc-oldest
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --target $(VENV)/nvrtc-oldest 'nvidia-cuda-nvrtc==$(OLDEST_NVRTC)' \
 	  || echo 'without NVRTC $(OLDEST_NVRTC): tests skip it'
-	@echo 'compiling the compilers (once, about two minutes)'
+	@echo 'compiling the compilers (once, about a minute)'
 	@$(BIN)/python -m sw.runtime.warm_up
 	@touch $@

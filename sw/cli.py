@@ -35,7 +35,11 @@ from sw.cli_options import (
 from sw.cli_shared import hardware, page, print_result, print_table, stderr, workload_of
 from sw.program.atomic import write_text
 from sw.progress import ConsoleStages
-from sw.runtime.configuration import configuration_notes, load_configuration
+from sw.runtime.configuration import (
+    NamedConfiguration,
+    configuration_notes,
+    load_configuration,
+)
 from sw.runtime.path_types import OutputPath
 from sw.targets import loaded, others
 
@@ -325,23 +329,31 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
 
     Example: gnarl demo --config dpu_d2_b16
     """
-    from sw.runtime.session import run_once
+    from sw.runtime.warm_up import running_ahead
 
     shown = names or [target.demo for target in loaded().values() if target.demo]
     configurations = [load_configuration(name) for name in shown]
     folder.mkdir(parents=True, exist_ok=True)
-    status = 0
-    for configuration in configurations:
-        for example in configuration.target.examples(folder):
-            picture = folder / f"{example.name}.png" if configuration.target.draws else None
-            report = run_once(
-                configuration,
-                example.source,
-                tensors=example.tensors,
-                options=example.options,
-                timeline=picture,
-                stages=ConsoleStages(stderr()),
-            )
-            print_result(page(report.print) + (f"timeline: {picture}\n\n" if picture else "\n"))
-            status = max(status, 0 if report.matches else DIFFERENT)
-    return status
+    with running_ahead(shown):
+        matches = [_show_examples(configuration, folder) for configuration in configurations]
+    return 0 if all(matches) else DIFFERENT
+
+
+def _show_examples(configuration: NamedConfiguration, folder: Path) -> bool:
+    """Whether all results are as they must be."""
+    from sw.runtime.session import run_once
+
+    matches = True
+    for example in configuration.target.examples(folder):
+        picture = folder / f"{example.name}.png" if configuration.target.draws else None
+        report = run_once(
+            configuration,
+            example.source,
+            tensors=example.tensors,
+            options=example.options,
+            timeline=picture,
+            stages=ConsoleStages(stderr()),
+        )
+        print_result(page(report.print) + (f"timeline: {picture}\n\n" if picture else "\n"))
+        matches = matches and report.matches
+    return matches
