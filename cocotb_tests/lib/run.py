@@ -14,7 +14,6 @@ seed of its random numbers; ``COCOTB_RANDOM_SEED`` gives it back. ``WAVES=1`` wr
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -25,9 +24,9 @@ import cocotb_tools.config
 from amaranth.lib import wiring
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
-from filelock import FileLock
 
 from hw.lib.verilog import to_verilog
+from sw.program.cache import cached, digest_of
 from sw.runtime.verilate import Trace, compile_design, verilate
 from sw.runtime.verilated_units import optimisations
 
@@ -52,23 +51,22 @@ def run_cocotb(
 ) -> None:
     """Runs all cocotb tests of ``test_module`` on the Verilog of ``component`` as module ``name``.
 
-    The simulator is built once for each Verilog text, under ``build/cocotb``. ``environment`` adds
-    variables for the tests to read. Fails as soon as a cocotb test does, and where there is none.
+    The simulator is built once for each Verilog text, and cached; what a run writes is under
+    ``build/cocotb``. ``environment`` adds variables for the tests to read. Fails as soon as a cocotb
+    test does, and where there is none.
     """
     text = to_verilog(component, name)
     trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
-    key = "\n".join([text, name, trace, *_FLAGS, *optimisations(), *map(version, _TOOLS)])
-    folder = _FOLDER / hashlib.sha256(key.encode()).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "lock"):
-        if not (folder / name).exists():
-            _build(text, name, folder, trace)
+    digest = digest_of(text, name, trace, *_FLAGS, *optimisations(), *map(version, _TOOLS))
+    simulator = cached(digest, lambda folder: _build(text, name, folder, trace), keep=(name,))[0]
+    run_folder = _FOLDER / _run_name()
+    run_folder.mkdir(parents=True, exist_ok=True)
     results = get_runner("verilator").test(
         test_module=test_module,
         hdl_toplevel=name,
         hdl_toplevel_lang="verilog",
-        build_dir=folder,
-        test_dir=folder / _run_name(),
+        build_dir=simulator.parent,
+        test_dir=run_folder,
         extra_env=environment or {},
     )
     count, _ = get_results(results)
@@ -80,10 +78,8 @@ def _build(text: str, name: str, folder: Path, trace: Trace) -> None:
     source = folder / f"{name}.v"
     source.write_text(text)
     verilate(folder, name, [*_FLAGS, *(["--trace"] if trace else []), source.name])
-    new = f"{name}.new"
     runtime = ("verilated_dpi", "verilated_vpi")
-    compile_design(folder, name, new, [str(_MAIN)], link=_LINK, runtime=runtime, trace=trace)
-    (folder / new).rename(folder / name)
+    compile_design(folder, name, name, [str(_MAIN)], link=_LINK, runtime=runtime, trace=trace)
 
 
 def _run_name() -> str:

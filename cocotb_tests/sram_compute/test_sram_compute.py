@@ -29,7 +29,7 @@ CONFIG = SramConfig(
     arrays=2,
     wordlines=128,
     bitlines=64,
-    memory_bytes=1 << 15,
+    memory_bytes=1 << 14,
     latency=20,
     bandwidth=2,
     formats=("float8_e4m3",),
@@ -40,7 +40,7 @@ CONFIG = SramConfig(
     core_loads=2,
 )
 
-ARRAYS = 192
+ARRAYS = 128
 """The first line that is no program's."""
 
 
