@@ -52,8 +52,8 @@ def run_cocotb(
     """Runs all cocotb tests of ``test_module`` on the Verilog of ``component`` as module ``name``.
 
     The simulator is built once for each Verilog text, and cached; what a run writes is under
-    ``build/cocotb``. ``environment`` adds variables for the tests to read. Fails as soon as a cocotb
-    test does, and where there is none.
+    ``build/cocotb``. ``environment`` adds variables for the tests to read. Fails as soon as a
+    cocotb test does, and where there is none.
     """
     text = to_verilog(component, name)
     trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
