@@ -1,0 +1,59 @@
+"""A second process that fills the caches ahead of the first."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from sw.runtime.warm_up import running_ahead
+from tests.support.commands import gnarl
+from tests.support.installed import OUTSIDE, importable, install
+
+NAMES = ("adder", "ulp")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty one, of which a process finds what the process before it has built."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("GNARL_CACHE", str(folder))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
+    return folder
+
+
+def simulators(cache: Path) -> int:
+    return sum((path.parent / "sha256sums").exists() for path in cache.glob("*/simulator.so"))
+
+
+def test_the_last_configuration_is_built_first(cache: Path, tmp_path: Path) -> None:
+    install(tmp_path, "outside", OUTSIDE)
+    with importable(tmp_path):
+        with running_ahead(NAMES):
+            end = time.monotonic() + 300
+            while not simulators(cache) and time.monotonic() < end:
+                time.sleep(0.1)
+        assert simulators(cache)
+        assert not multiprocessing.active_children()
+        demo = gnarl("demo", "--config", "ulp", "--config", "adder", "-o", tmp_path / "demo")
+        assert demo.exit_code == 0
+        assert "bit-exact" in demo.stdout  # of ulp's example: adder has none
+        assert simulators(cache) == 1
+
+
+def test_one_configuration_has_nothing_ahead(cache: Path) -> None:
+    with running_ahead(["adder"]):
+        assert not multiprocessing.active_children()
+
+
+def test_what_cannot_run_is_left_to_the_first_process(
+    cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with running_ahead(["no_such_configuration", "neither"]):
+        (process,) = multiprocessing.active_children()
+        process.join()
+        assert process.exitcode == 0
+    assert capfd.readouterr() == ("", "")
