@@ -28,7 +28,6 @@ from cocotb_tools.runner import get_runner
 from hw.lib.verilog import to_verilog
 from sw.program.cache import cached, digest_of
 from sw.runtime.verilate import Trace, compile_design, verilate
-from sw.runtime.verilated_units import optimisations
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.
@@ -57,7 +56,7 @@ def run_cocotb(
     """
     text = to_verilog(component, name)
     trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
-    digest = digest_of(text, name, trace, *_FLAGS, *optimisations(), *map(version, _TOOLS))
+    digest = digest_of(text, name, trace, *_FLAGS, *map(version, _TOOLS))
     simulator = cached(digest, lambda folder: _build(text, name, folder, trace), keep=(name,))[0]
     run_folder = _FOLDER / _run_name()
     run_folder.mkdir(parents=True, exist_ok=True)

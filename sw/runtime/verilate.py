@@ -23,7 +23,7 @@ from hw.lib.errors import GnarlError
 from hw.lib.text_lines import text_lines
 from sw.program.cache import cached, digest_of
 from sw.runtime.tools import first_complaint, run_tool
-from sw.runtime.verilated_units import optimisations, units_of, write_makefile
+from sw.runtime.verilated_units import OPTIMISE_FAST, OPTIMISE_SLOW, units_of, write_makefile
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
@@ -59,7 +59,7 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     """
     headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
     flags = [*_VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
-    compiled = [*_compiler_flags(trace), *optimisations()]
+    compiled = [*_compiler_flags(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
     digest = digest_of(
         *(verilog, top, shim, configuration, *headers, *flags, *compiled, verilator.__version__)
     )

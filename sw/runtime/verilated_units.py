@@ -3,14 +3,10 @@
 Verilator writes a file or more for each module, and its headers take longer to compile than most of
 these. So files are compiled together, with Verilator's own division: what runs in each cycle is
 optimised, what runs once is not.
-
-``GNARL_QUICK_BUILDS=1`` in the environment asks for the quickest build instead, one unit without
-optimisation: tests build many designs and run each for a few cycles.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +15,7 @@ from pathlib import Path
 # -O1 serves runs of some 100,000 cycles best. 56 float32 units and a 64 x 64 crossbar, 3 MB of
 # Verilog, on one core: Verilator 11 s; C++ at -O0 25 s, 7,000 cycles/s; -O1 36 s, 57,000; -O2 70 s,
 # 78,000; -Os 66 s, 70,000.
-_FAST, _SLOW = "-O1", "-O0"
+OPTIMISE_FAST, OPTIMISE_SLOW = "-O1", "-O0"
 """Compiler flags for what runs in each cycle, and for what runs once."""
 
 UNIT_BYTES = 2 << 20
@@ -27,17 +23,6 @@ UNIT_BYTES = 2 << 20
 
 SMALL_BYTES = 256 << 10
 """C++ that runs once is not worth a unit of its own up to here."""
-
-
-def is_quick() -> bool:
-    """Whether the environment asks for quick builds rather than quick runs."""
-    return os.environ.get("GNARL_QUICK_BUILDS", "0") != "0"
-
-
-def optimisations() -> tuple[str, ...]:
-    """Compiler flags of the units that a build may have, those that run in each cycle first."""
-    return (_SLOW,) if is_quick() else (_FAST, _SLOW)
-
 
 _MAKEFILE = "units.mk"
 
@@ -55,15 +40,13 @@ def units_of(folder: Path, sources: Sequence[str]) -> list[Unit]:
     """Units of Verilator's files in ``folder`` and the C++ files ``sources`` there, or elsewhere
     by their absolute paths."""
     written = sorted(path.name for path in folder.glob("Vtop*.cpp"))
-    if is_quick():
-        return [Unit("quick", [*sources, *written], _SLOW)]
     slow = [name for name in written if "__Slow" in name]
     if _bytes(folder, slow) <= SMALL_BYTES:
         slow = []
     fast = [*sources, *(name for name in written if name not in slow)]
     return [
         Unit(f"{kind}{number}", files, optimise)
-        for kind, names, optimise in (("fast", fast, _FAST), ("slow", slow, _SLOW))
+        for kind, names, optimise in (("fast", fast, OPTIMISE_FAST), ("slow", slow, OPTIMISE_SLOW))
         for number, files in enumerate(_split(folder, names))
     ]
 
