@@ -17,6 +17,9 @@ BIN := $(VENV)/bin
 OLDEST_NVRTC := $(shell sed -n 's/.*"nvidia-cuda-nvrtc>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 BENCHES := $(if $(ONLY),$(ONLY),$(patsubst bench/%.py,%,$(wildcard bench/[a-z]*.py)))
 
+# Some set it in containers: each of the many processes of a test would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo check test test-all rtl fpga cocotb mutants bench lint docs clean
 
 help:  ## print this list
