@@ -18,5 +18,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def interpreted_golden(monkeypatch: pytest.MonkeyPatch) -> None:
     """Golden models of loop nests in Python: where little is computed, numba's compiler takes
-    longer. ``tests/sw/golden`` compiles them."""
+    longer."""
     monkeypatch.setattr("sw.golden.loops.njit", lambda **options: lambda function: function)
+
+
+@pytest.fixture(autouse=True)
+def golden(interpreted_golden: None) -> None:
+    """Most nests are run once, on little; ``tests/sw/golden`` compiles them."""

@@ -15,8 +15,6 @@ from sw.workloads.loops.sources import named_workload
 from tests.support.commands import gnarl, refusal
 from tests.support.sam_files import write_mtx
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 TMU = "tmu_l2"
 PRODUCT = "Y(i,k)=B(i,j)*C(j,k) -f=B:ds -s=reorder(i,j,k)"
 VECTOR = "y(i)=B(i,j)*x(j) -f=B:ds"

@@ -17,8 +17,6 @@ from sw.workloads.embedding.recflex import load_model
 from tests.support.commands import gnarl, refusal
 from tests.support.embedding_files import FEATURES, values, write_model, write_values
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 TMU = "tmu_l2"
 
 FACTORS = PoolingFactors(mean=3, std=2, coverage=0.7)

@@ -20,8 +20,6 @@ from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 SOURCE = Path(workloads.__file__).with_name("pointnet.c")
 POINTS, CENTROIDS, NEIGHBOURS, SQUARED_RADIUS = 20, 8, 4, np.float32(1)
 

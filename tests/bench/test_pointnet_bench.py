@@ -29,8 +29,6 @@ from bench.sram_compute_parts.pointnet_table import MSG, SMALL, SSG, Network, Sc
 from sw.golden.loops import GoldenLoops
 from sw.runtime.configuration import load_configuration
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 TWO_SCALES = Network(
     "two",
     24,

@@ -23,8 +23,6 @@ from sw.workloads.loops.binding import bind
 from sw.workloads.loops.nest import Nest
 from tests.support.parameters import slow_but
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 EXAMPLES = (
     "array_sum",
     "conv2d",

@@ -28,8 +28,6 @@ FEW = ("negated", "magnitude", "number")
 
 NAMES = [each if each in FEW else pytest.param(each, marks=pytest.mark.slow) for each in SIGNS]
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 
 @pytest.fixture(scope="module")
 def sram() -> Iterator[Device]:

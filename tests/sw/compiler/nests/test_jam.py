@@ -18,8 +18,6 @@ from sw.workloads.loops.workload import LoopWorkload
 from tests.support.dependent_runs import check_tmu
 from tests.support.errors import noted
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 SIZES = {"n": 9, "m": 6}
 SHAPES = {"a": (14,), "b": (14,), "x": (6,), "t": (9, 6), "u": (13, 10)}
 

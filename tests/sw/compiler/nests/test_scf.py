@@ -13,8 +13,6 @@ from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.dependent_runs import check_tmu
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 INT32 = np.iinfo(np.int32)
 INPUTS = {
     "x": np.array([0, 1, -1, 7, 7, INT32.min, INT32.max, -12], np.int32),

@@ -25,8 +25,6 @@ from sw.runtime.sram_compute.model.system import System
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 
 def code_of(made: LoopWorkload, name: str = "sram_b2") -> NearCode:
     config = load_configuration(name).config

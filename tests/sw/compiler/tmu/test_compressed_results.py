@@ -20,8 +20,6 @@ from sw.workloads.loops.tensor_expression import expression_workload
 from sw.workloads.tensor.tensor import Tensor
 from tests.support.tmu_manners import MANNERS
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 CONFIG = TmuConfig(lanes=2, stream_words=64)
 SIDE = 5
 PROGRAMS = [*MANNERS.values()]

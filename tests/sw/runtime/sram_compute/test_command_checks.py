@@ -12,7 +12,7 @@ from hw.sram_compute.program import Command, assemble, command
 from sw.runtime.configuration import load_configuration
 from sw.runtime.sram_compute.command_checks import check_commands
 
-CONFIG = load_configuration("sram_b2", ["formats=[]"]).config
+CONFIG = load_configuration("sram_b2").config
 MOST = (1 << 20) - 1
 
 

@@ -27,7 +27,6 @@ from tests.support.commands import gnarl
 
 pytest.importorskip("egglog")
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 SMALL = ("banks=1", "arrays=2", "formats=[]")
 """What makes of ``sram_b2`` one that is soon built."""

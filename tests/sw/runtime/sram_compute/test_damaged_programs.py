@@ -30,7 +30,7 @@ from tests.support.sram_programs import (
     right_program,
 )
 
-NAMED = load_configuration("sram_b2", ["formats=[]"])
+NAMED = load_configuration("sram_b2")
 CONFIG = NAMED.config
 
 PATTERN = {"bitlines_counts": (3, 0, 0), "tiles_counts": (1, 0, 0)}

@@ -15,7 +15,7 @@ from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from tests.support.tile_elements import run_on_elements
 
-NAMED = load_configuration("sram_b2", ["formats=[]"])
+NAMED = load_configuration("sram_b2")
 CONFIG = NAMED.config
 TILES, BITLINES = CONFIG.tiles, CONFIG.bitlines
 N, ROW, KEPT, UP = 8, 40, 0x5A, 3

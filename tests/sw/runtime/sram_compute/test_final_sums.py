@@ -16,7 +16,6 @@ from tests.sw.runtime.sram_compute.test_three_places import SMALL
 
 pytest.importorskip("egglog")
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 SUM = "void sum(int n, int32_t a[n], int32_t s[1]) {\n for (int i = 0; i < n; i++) s[0] += a[i];\n}"
 

@@ -19,8 +19,6 @@ from sw.workloads.loops.workload import LoopWorkload
 from tests.support.errors import noted
 from tests.support.kept_elements import BODIES, RandomKept, nest_of, values
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 COUNT, TOGETHER = 1000, 50
 """Seeds that ``make test-all`` runs, and how many are one test."""
 

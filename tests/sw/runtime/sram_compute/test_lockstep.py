@@ -65,7 +65,7 @@ def test_banks_together_and_alone(bits: tuple[int, ...], skips: bool):
 
 @pytest.mark.parametrize("backend", ["model", "rtl"])
 def test_products_of_banks_that_skip_others(backend: str):
-    named = load_configuration("sram_b2", ["formats=[]"])
+    named = load_configuration("sram_b2")
     config: Any = named.config
     factors, width, result = (0b0101, 0b0011), 8, 32
     bitlines = pattern("bitlines", 0, (1, config.bitlines))

@@ -23,8 +23,6 @@ from sw.workloads.loops.workload import LoopWorkload
 from tests.support.lowered_nests import lowered
 from tests.support.near_nests import NESTS, floats
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 SMALL = ("banks=1", "arrays=2", "formats=[]")
 """What makes of ``sram_b2`` one that is soon built, as for nests on the core."""
 

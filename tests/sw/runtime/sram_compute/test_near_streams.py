@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis.strategies import DataObject, data, integers, sampled_from
 
@@ -14,8 +13,6 @@ from sw.runtime.device import Device
 from sw.workloads.loops.nest import Nest
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
-
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 
 def nest_of(text: str, folder: Path) -> Nest:

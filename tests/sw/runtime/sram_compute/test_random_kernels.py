@@ -16,7 +16,6 @@ from sw.runtime.device import Device
 from tests.support.random_kernels import random_kernel
 
 pytest.importorskip("egglog")
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 CONFIG = load_configuration("sram_b4")
 QUICK, ALL, TOGETHER = 8, 2000, 50

@@ -18,8 +18,6 @@ from sw.workloads.loops.workload import LoopWorkload
 
 pytest.importorskip("egglog")
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 
 def workload(text: str, folder: Path, **values: Any) -> LoopWorkload:
     path = folder / "nest.c"

@@ -21,7 +21,6 @@ from tests.support.lowered_nests import lowered
 
 pytest.importorskip("egglog")
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
 
 SMALL = ("banks=1", "arrays=2", "formats=[]")
 """What makes of ``sram_b2`` one that is soon built."""

@@ -1,4 +1,4 @@
-"""Tests of the runtime run small nests, each of them once."""
+"""What tests of the TMU's runtime share."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from sw.runtime.device import Device
-
-
-@pytest.fixture(autouse=True)
-def golden(interpreted_golden: None) -> None:
-    pass
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,6 @@ from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, compressed_rows, module, whole
 from tests.support.random_modules import random_module
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 INDICES = torch.tensor([3, 0, 3, 9, 1])
 OFFSETS = torch.tensor([0, 2, 2])
 SPARSE = compressed_rows(torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]]))

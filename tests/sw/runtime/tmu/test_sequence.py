@@ -23,8 +23,6 @@ from sw.workloads.loops.workload import LoopWorkload
 from tests.support.commands import gnarl
 from tests.support.tmu_manners import MANNERS
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 SOURCE = """\
 from sw.workloads.loops.notation import float32, int32, nest, sizes
 

@@ -17,8 +17,6 @@ from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, module, whole
 from tests.support.pytorch_nests import golden, require_same
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 FILE = Path(__file__).name
 INDICES = torch.tensor([3, 0, 3, 9, 1])
 OFFSETS = torch.tensor([0, 2, 2])

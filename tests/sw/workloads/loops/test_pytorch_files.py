@@ -30,8 +30,6 @@ from tests.fuzz.damage_archive import members_of, packed
 from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, module, whole
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 INDICES, OFFSETS = torch.tensor([3, 0, 3, 9, 1]), torch.tensor([0, 2, 2])
 GRAPH, INPUTS = "models/model.json", "data/sample_inputs/model.pt"
 

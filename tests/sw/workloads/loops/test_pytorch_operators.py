@@ -16,8 +16,6 @@ from tests.support.errors import refused
 from tests.support.pytorch_modules import module, whole
 from tests.support.pytorch_nests import require_same
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 FILE = Path(__file__).name
 VALUES = {
     torch.float32: 0.5,

@@ -10,8 +10,6 @@ from hw.lib.errors import WorkloadError
 from tests.support.pytorch_nests import require_same
 from tests.support.random_modules import random_module
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 QUICK, ALL = 12, 500
 REFUSED = re.compile(
     "(: must be of float32"

@@ -14,8 +14,6 @@ from tests.support.errors import refused
 from tests.support.pytorch_modules import bag, module, whole
 from tests.support.pytorch_nests import require_same
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 FILE = Path(__file__).name
 SCALAR, NONE = torch.tensor(2.5), torch.zeros(0, dtype=torch.int64)
 

@@ -20,8 +20,6 @@ from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.support.sam_repeated import make
 
-pytestmark = pytest.mark.usefixtures("interpreted_golden")
-
 SIZES = {"i": 4, "j": 5, "k": 6}
 
 
