@@ -115,7 +115,7 @@ class Comparison:
         return replace(self, records=sorted(self.records, key=place))
 
     def speedups(self, kernel: str, sizes: str, model: str | None = None) -> list[float]:
-        """Of this project over a kernel, for each model or the one of a name."""
+        """Speed-ups of this project over a kernel, for each model or the named one."""
         return [
             row["speedup"]
             for (name, batches, found), row in self.kernels.items()

@@ -82,7 +82,7 @@ class Field:
         return self.fused(schedule_file.load(file, self.model, self.config))
 
     def best_uniform(self) -> Fused:
-        """Of the uniform choices that which takes the least time for the first batches."""
+        """The uniform choice that takes the least time for the first batches."""
         batches = [batch for batch, _ in self.batches[:_TRIED]]
         candidates = [self.fused(each) for each in uniform_choices(self.model, self.config)]
 

@@ -87,7 +87,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def _batches(sizes: str, varying: int) -> int:
-    """Of one size a quarter of the samples suffices: they differ less."""
+    """How many batches are timed: fewer of one size, as their times differ less."""
     return varying if sizes == VARYING else max(min(_FEWEST, varying), 64 * varying // int(sizes))
 
 

@@ -168,7 +168,7 @@ def _lines(found: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[flo
 
 
 def _by_schedules(found: Sequence[Record]) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
-    """By model and schedules the values of each number of samples."""
+    """The rows of each number of samples, by model and schedules."""
     by: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for (model, schedules, samples), row in rows(found).items():
         by.setdefault((model, schedules), {})[samples] = row
@@ -183,7 +183,7 @@ def _line(several: Sequence[dict[str, Any]], name: str) -> tuple[float, float]:
 
 
 def verdict(found: Sequence[Record]) -> str:
-    """Of cold caches: the longest time of one sample, and the steepest line."""
+    """The longest time of one sample and the steepest line, both with cold caches."""
     one = [row["cold_us"] for (_, _, samples), row in rows(found).items() if samples == 1]
     slopes = [fits["cold_us"][1] for fits in _lines(found).values()]
     return "\n".join(

@@ -181,7 +181,7 @@ def with_schedules(gpu: GpuInfo, schedules: ScheduleSet) -> dict[str, str]:
 
 
 def multi_hot_share(model: EmbeddingModel) -> float:
-    """Of the features: those whose samples have other than one index, if any."""
+    """The share of features whose samples may have other than one index."""
     many = [feature.factors.mean != 1 or feature.factors.std > 0 for feature in model.features]
     return sum(many) / len(many)
 

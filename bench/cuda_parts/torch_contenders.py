@@ -176,5 +176,5 @@ def _tensors(arrays: Sequence[np.ndarray], device: str) -> Sequence[Any]:
 
 
 def first_line(error: BaseException) -> str:
-    """Of what it says, if it says anything."""
+    """The first line of an error's text, or its type if it has no text."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -9,8 +9,8 @@ from bench.cuda_static_parts.sass import Instruction
 
 
 class ControlFlow:
-    """Of a kernel's instructions, which have numbers in the order of their addresses. Subroutines
-    that are called are no part of it."""
+    """The control flow of a kernel, whose instructions are numbered in the order of their
+    addresses. Called subroutines are not part of it."""
 
     def __init__(self, code: Sequence[Instruction]) -> None:
         self.code = code

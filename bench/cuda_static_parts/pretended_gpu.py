@@ -40,8 +40,8 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_freed_memory() -> None:
-    """Of this process, for its next allocations, as PyTorch does with a GPU's: large ones cost no
-    more than small ones then."""
+    """Makes this process keep freed memory for its next allocations, as PyTorch does with a GPU's,
+    so that large allocations cost no more than small ones."""
     libc = ctypes.CDLL(None)
     libc.mallopt(_MMAP_MAX, 0)
     libc.mallopt(_TRIM_THRESHOLD, 0x7FFFFFFF)

@@ -22,7 +22,7 @@ _RUNS_CODE = re.compile(r"\bCode(\d+)::run\(")
 
 @dataclass(frozen=True)
 class CodeLoads:
-    """Of one code, a branch of the kernel.
+    """The loads of rows in one code, a branch of the kernel.
 
     rounds
         for each innermost loop that loads rows its bursts: loads that are issued one after the
@@ -60,7 +60,7 @@ def compile_with_lines(program: EmbeddingProgram) -> CompiledKernel:
 
 
 def row_loads(compiled: CompiledKernel, source: str) -> dict[int, CodeLoads]:
-    """By number, all codes that load rows from global memory.
+    """All codes that load rows from global memory, by number.
 
     compiled
         the fused kernel, with the lines of its ``source``.

@@ -191,7 +191,7 @@ def _split(operands: str) -> list[str]:
 
 
 def _registers(operand: str, width: int) -> Iterator[str]:
-    """Those that an operand names: the one, or with ``width`` as many from it on."""
+    """Names of the registers in an operand: the one, or ``width`` consecutive ones from it on."""
     for found in _REGISTER.finditer(operand):
         first = int(found["number"])
         for number in range(first, first + (2 if found["wide"] else width)):

@@ -140,7 +140,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 
 def mean_ratios(found: Sequence[Record]) -> dict[str, float]:
-    """By rung: geometric mean over the workloads of cycles over the reference's."""
+    """Geometric mean over the workloads of cycles over the reference's, by rung."""
     table = _by_workload(found).values()
     return {
         rung: geometric_mean([row[rung]["ratio"] for row in table if rung in row])

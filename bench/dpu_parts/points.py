@@ -108,8 +108,8 @@ def measure_point(point: Point) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """By title: cycles, a row for each workload, D and R, a column for each B; ``*`` where RTL ran
-    too."""
+    """Tables by title: cycles, with a row for each workload, D and R and a column for each B; ``*``
+    marks points that ran on RTL too."""
     table = rows(found)
     cycles = {
         (workload, depth, banks, registers): f"{row['cycles']:,}{' *' * (backend == 'rtl')}"

@@ -120,7 +120,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """By title: a row for each size."""
+    """Tables by title, with a row for each size."""
     header = [
         *("operations", "compile s", "µs/operation", "schedules", "µs/operation/schedule"),
         *("peak GiB", "instructions", "operations/instruction"),

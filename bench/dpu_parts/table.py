@@ -131,8 +131,8 @@ def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """By title: cycles, with their mean as the last row if there is a reference; and what they are
-    spent on, beside lower bounds."""
+    """Tables by title: cycles, with their mean as the last row if there is a reference; and what
+    cycles are spent on, beside lower bounds."""
     table, summary = split(found, BENCH)
     body = [cells(row, [name], _HEADER) for (name, _), row in table.items()]
     if "mean_ratio" in summary:

@@ -47,7 +47,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 
 def verdict(found: Sequence[Record]) -> str:
-    """Which has the most operations per second, and which per LUT."""
+    """The points with the most operations per second and the most per LUT."""
     rows = by_name(found)
     fastest = max(rows, key=lambda name: rows[name]["mops"])
     densest = max(rows, key=lambda name: rows[name]["kops_per_lut"])

@@ -36,7 +36,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def speed(job: variants.Job) -> variants.Speed:
-    """Of products of random matrices on RTL. Raises ``GnarlError`` as the compiler does."""
+    """Measures products of random matrices on RTL. Raises ``GnarlError`` as the compiler does."""
     config = job.hardware.config
     assert isinstance(config, SamConfig)
     with Device(job.hardware) as device:

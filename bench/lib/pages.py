@@ -84,7 +84,7 @@ class Page:
 
 
 def anchor_of(title: str) -> str:
-    """Of a heading, as Git hosts make it."""
+    """The anchor that Git hosts give a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
@@ -109,7 +109,7 @@ def _section(intro: Intro, records: Sequence[Record], part: Any) -> str:
 
 
 def _commits(found: Sequence[Record], shown: Callable[[str], str] = str) -> str:
-    """Those of the figures, which resumed runs may have taken from several."""
+    """The commits of the figures; resumed runs may have several."""
     return ", ".join(f"`{shown(each)}`" for each in dict.fromkeys(one.commit for one in found))
 
 

@@ -169,7 +169,8 @@ def load(path: Path) -> list[Record]:
 
 @cache
 def commit() -> str:
-    """Of the project, with ``-dirty`` if tracked files differ from it; ``unknown`` without git."""
+    """The commit of the project, with ``-dirty`` if tracked files differ from it; ``unknown``
+    without git."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from bench.lib.records import Record, rows
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive numbers."""
+    """The geometric mean of positive numbers."""
     return float(np.exp(np.mean(np.log(values))))
 
 

@@ -53,7 +53,7 @@ class Kernel:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Of ``AS_THERE``, ``HALF_FULL`` and ``LANES``, those that the kernel has."""
+        """The variants of this kernel: some of ``AS_THERE``, ``HALF_FULL`` and ``LANES``."""
         return (
             AS_THERE,
             *((HALF_FULL,) if self.vectors else ()),

@@ -100,7 +100,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 
 def verdict(found: Sequence[Record]) -> str:
-    """Of each library and technology the fastest, what it costs, and which stages do not help."""
+    """For each library and technology the fastest PE, its cost, and the stages that do not help."""
     return "\n".join(_summary(series, row) for series, row in _by_series(found).items())
 
 

@@ -121,8 +121,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def cycle_shares(found: Sequence[Record], without: str = "") -> dict[str, list[float]]:
-    """By part, of each workload's cycles, those of the part ``without`` apart; parts that no
-    workload has are left out."""
+    """Shares of each workload's cycles by part, leaving out ``without`` and parts that no workload
+    has."""
     table = rows(found).values()
     counted = {part: counter for part, counter in CYCLES.items() if part != without}
     totals = [max(1, sum(row[counter] for counter in counted.values())) for row in table]
@@ -134,7 +134,7 @@ def cycle_shares(found: Sequence[Record], without: str = "") -> dict[str, list[f
 
 
 def byte_shares(found: Sequence[Record]) -> dict[str, list[float]]:
-    """By kind of traffic, of each workload's bytes."""
+    """Shares of each workload's bytes by kind of traffic."""
     table = rows(found).values()
     return {
         name.replace("_", " "): [
@@ -192,7 +192,7 @@ def verdict(found: Sequence[Record]) -> str:
 
 
 def _means(found: Sequence[Record], without: str = "") -> str:
-    """Of shares, beside those of the paper's section 8."""
+    """Mean shares, beside those of the paper's section 8."""
     whole = 1 - PAPER_CYCLES.get(without, 0)
     return ", ".join(
         f"{part} {sum(values) / len(values):.0%}"

@@ -69,7 +69,7 @@ def warm_cycles(result: Result[Any]) -> int:
 
 
 def core_estimate(program: Program, config: SramConfig) -> int:
-    """Of a program that is on the core as a whole."""
+    """Estimates the cycles of a program that runs on the core as a whole."""
     words = program.launches[0].sections["instructions"].tolist()
     instructions = [Instruction.decoded(tuple(each)) for each in words]
     return part_cycles(instructions, config, _NO_LIMIT)

@@ -122,9 +122,9 @@ _OPERATIONS: Mapping[str, Callable[[Mapping[str, int]], int]] = {
 
 
 def least_cycles(given: LoopWorkload, config: SramConfig, name: str) -> dict[str, int | None]:
-    """Of as many lanes as there are banks, with an operation of the source a cycle; or of what
-    gives them words, each of an array once: from main memory, warm from banks, a word a cycle
-    each. What is more."""
+    """Lower bounds of a workload's cycles: the larger of the compute time, with as many lanes as
+    banks and an operation of the source a cycle, and the time to bring in each array once, from
+    main memory or, warm, from banks at a word a cycle each."""
     if name not in _OPERATIONS:
         return {"least": None, "least_warm": None}
     binding, banks = given.binding, config.banks

@@ -81,7 +81,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Of a set abstraction, ``kernel``, or of those that share it."""
+    """A stage of a set abstraction, ``kernel``, or one that several of them share."""
 
     kernel: str
     name: str
@@ -90,7 +90,7 @@ class Stage:
 
 @cache
 def stages(network: Network, seed: int) -> tuple[Stage, ...]:
-    """Of a point cloud of uniform random points in [0, 1), with random weights."""
+    """The stages for a point cloud of uniform random points in [0, 1), with random weights."""
     random = np.random.default_rng(seed)
     at = random.random((3, network.points), np.float32)
     feature: np.ndarray | None = None
@@ -113,7 +113,7 @@ def stages(network: Network, seed: int) -> tuple[Stage, ...]:
 
 
 def _joined(found: Sequence[Stage]) -> tuple[Stage, ...]:
-    """Those of the same names as one: distances and ball query of a level of one scale."""
+    """Merges stages of the same names: distances and ball query of a level of one scale."""
     calls: dict[tuple[str, str], tuple[Call, ...]] = {}
     for each in found:
         names = (each.kernel, each.name)

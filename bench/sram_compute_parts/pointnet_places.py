@@ -44,7 +44,7 @@ void aggregate_{n}(int centroids, int outputs, int width, const float y[centroid
 
 @dataclass(frozen=True)
 class Cycles:
-    """By place, and whether all that was run has the right bits."""
+    """Cycles by engine, and whether everything that was run has the right bits."""
 
     places: Mapping[str, float]
     is_exact: bool = True
@@ -67,7 +67,7 @@ NONE = Cycles({})
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Of a program."""
+    """A run of a program."""
 
     program: Program
     cycles: Cycles
@@ -212,7 +212,8 @@ class Machine:
 
 
 def by_place(cycles: int, counters: Mapping[str, int]) -> dict[str, float]:
-    """Those in which main memory alone works are of the place that it works for."""
+    """Cycles by engine; cycles in which main memory alone works count for the engine that it
+    serves."""
     core, near = counters["cycles_core"], counters["cycles_near"]
     if counters["cycles_compute"] + counters["cycles_move"]:
         return {"core": core, "near": near, "memory": cycles - core - near}

@@ -124,7 +124,7 @@ def _run_of(job: Job, name: str, sizes: Mapping[str, int]) -> Workload:
 
 
 def _cpu_s() -> float:
-    """Of this process and those that it has started."""
+    """Processor time of this process and the processes that it has started."""
     return sum(os.times()[:4])
 
 

@@ -130,9 +130,9 @@ def _chosen(
 
 
 def paper_tile(steps: tuple[Step, ...], tilings: Sequence[Tiling]) -> tuple[int, ...]:
-    """Of those that fit, dimension 0 first: with the most of the dimensions that are reduced; for
-    shifts the nearest to a square; for broadcasts the smallest extent in dimension 0. Source:
-    Infinity Stream, section 4.1."""
+    """The tile that the paper's heuristics choose among those that fit, dimension 0 first: with the
+    most of the dimensions that are reduced; for shifts the nearest to a square; for broadcasts the
+    smallest extent in dimension 0. Source: Infinity Stream, section 4.1."""
     nodes = [node for region in regions(steps) for node in region.graph.nodes]
     reduced = {node.dimension for node in nodes if isinstance(node, Reduce)}
     shifts = any(isinstance(node, Move) for node in nodes)
@@ -178,7 +178,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def compared(
     found: Sequence[Record], metric: str = "cycles"
 ) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
-    """By workload and sizes: the tile and its cycles, of each flag and of ``best``."""
+    """The tile and cycles of each flag and of ``best``, by workload and sizes."""
     table: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
     for (name, sizes, tile), row in rows(found).items():
         if row[metric] is None:

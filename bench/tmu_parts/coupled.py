@@ -94,7 +94,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of ``named_workload``."""
+        """The file's name behind the workload's, as ``named_workload`` takes it."""
         return f"{self.workload.partition(':')[0]}:{self.file}" if self.file else self.workload
 
     def configuration(self) -> NamedConfiguration:
@@ -146,7 +146,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def best_of(cycles: Mapping[str, float]) -> str | None:
-    """Which coupled program takes the fewest cycles, of those by program; None without any."""
+    """The coupled program with the fewest cycles; ``None`` if there is none. ``cycles``: by
+    program."""
     known = [each for each in (COUPLED, BY_HAND) if each in cycles]
     return min(known, key=lambda each: cycles[each], default=None)
 

@@ -98,8 +98,8 @@ def measure(job: Job) -> dict[str, float | int | bool]:
 
 
 def modelled(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Of the lines that the nest reads, in its order: which hit in a cache of L2's sets and ways,
-    and which are of embeddings; bool [reads] each."""
+    """Models the lines that the nest reads, in its order: which hit in a cache of L2's sets and
+    ways, and which are of embeddings; bool [reads] each."""
     (launch,) = run.result.launches
     sections, config = launch.launch.sections, TmuConfig.from_dict(launch.launch.config)
     bases = bases_of(sections)

@@ -163,13 +163,13 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 
 def _parted(found: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """Those of runs, and those of what machines cost."""
+    """Splits records into those of runs and those of what machines cost."""
     runs = [record for record in found if record.bench == BENCH]
     return runs, [record for record in found if record.bench == merging_cells.BENCH]
 
 
 def ratios(found: Sequence[Record], *machines: str) -> dict[str, float]:
-    """By operation, cycles of the best of some machines over those of decoupled programs."""
+    """Cycles of the best of some machines over those of decoupled programs, by operation."""
     cycles = _cycles(found)
     best: dict[str, float] = {}
     for (operation, machine), count in cycles.items():
@@ -180,7 +180,7 @@ def ratios(found: Sequence[Record], *machines: str) -> dict[str, float]:
 
 
 def _cycles(found: Sequence[Record]) -> dict[tuple[str, str], int]:
-    """By operation and machine."""
+    """Cycles by operation and machine."""
     runs, _ = _parted(found)
     return {(labels[0], labels[2]): row["cycles"] for labels, row in rows(runs).items()}
 

@@ -99,7 +99,8 @@ class DpuCore(Core):
         control: RunControl,
         lost: list[Signal],
     ) -> None:
-        """Of all trees, a cycle after the results, those of a run's last cycle included."""
+        """Counts the losses of all trees, a cycle after the results, including those of a run's
+        last cycle."""
         config = self._config
         under_way = Signal(config.layer_end(config.depth))
         m.d.sync += under_way.eq(Mux(flush, 0, Cat(execs, under_way)))

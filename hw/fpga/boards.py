@@ -183,7 +183,7 @@ def _leds(platform: Any) -> Iterator[Pin]:
 
 
 def _pins(port: str, resource: Any) -> Iterator[Pin]:
-    """Of a resource of one bit."""
+    """The pins of a resource of one bit."""
     if hasattr(resource, "io"):
         sides = {port: resource.io}
     else:

@@ -150,7 +150,7 @@ def _rpll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Sign
 
 
 def _mmcm(clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """Of Xilinx UG472; its feedback within."""
+    """The MMCM of Xilinx UG472, with internal feedback."""
     chosen = _dividers(clock)
     feedback = Signal()
     return Instance(

@@ -93,7 +93,7 @@ XILINX_MMCM = Pll(
 
 
 def dividers(pll: Pll, source_hz: int, wanted_hz: int) -> Dividers:
-    """Those that come closest to ``wanted_hz``.
+    """The dividers that come closest to ``wanted_hz``.
 
     Of equally close ones those with the oscillator in the middle of its range, as ``ecppll`` has
     it, then those with the smallest dividers. Raises ``ConfigError`` where ``wanted_hz`` is out of

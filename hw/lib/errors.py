@@ -72,7 +72,7 @@ def quoted(value: object, most: int = _SHOWN) -> str:
 
 
 def _text(value: object, spelled: Callable[[object], str]) -> str:
-    """Of whole numbers that Python does not write in decimal the hexadecimal digits."""
+    """The text of a value; hexadecimal for whole numbers that Python does not write in decimal."""
     try:
         return spelled(value)
     except ValueError:

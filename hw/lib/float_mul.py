@@ -98,7 +98,7 @@ def _limbs(format: FloatFormat) -> tuple[int, int]:
 
 
 def _sum(values: list[Value]) -> Value:
-    """Of all values, as a tree of additions."""
+    """The sum of all values, as a tree of additions."""
     if len(values) == 1:
         return values[0]
     middle = len(values) // 2

@@ -177,7 +177,8 @@ class SramConfig(TargetConfig):
 
     @property
     def operations(self) -> dict[str, Operation]:
-        """Those that banks have, by name; of floating-point ones ``format.name``."""
+        """The operations that banks have, by name; floating-point ones are called
+        ``format.name``."""
         found = dict(INTEGER_OPERATIONS)
         for format in self.formats:
             found |= {each.name: each for each in FLOAT_OPERATIONS[format].values()}

@@ -221,8 +221,8 @@ class Exchange(wiring.Component):
         remaining: Signal,
         masks: dict[str, Value],
     ) -> Value:
-        """Those of the chosen tile, or of the chosen array of all banks. Gives what of
-        ``remaining`` is done with them."""
+        """Aims at the chosen tile, or at the chosen array of all banks. Returns the part of
+        ``remaining`` that this completes."""
         command, banks, arrays = self.command, self._banks, self._arrays
         array_bits, bank_bits = (arrays - 1).bit_length(), (banks - 1).bit_length()
         number = position(chosen)[: array_bits + bank_bits]

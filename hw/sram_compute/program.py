@@ -35,7 +35,7 @@ class Number(NamedTuple):
 
 @cache
 def numbers(opcode: Opcode) -> tuple[Number, ...]:
-    """Those of a command, in order, the opcode first."""
+    """The numbers of a command, in order, the opcode first."""
     found = []
     for name, field in COMMANDS[opcode]:
         length = getattr(field.shape, "length", None)
@@ -84,7 +84,7 @@ def assemble(commands: Iterable[Command]) -> np.ndarray:
 
 
 def opcode_of(unit: np.ndarray) -> Opcode | None:
-    """Of the command whose first unit this is; ``None`` if there is none such."""
+    """The opcode of the command whose first unit this is; ``None`` if there is no such command."""
     number = int(unit[0]) & (1 << Opcode.as_shape().width) - 1
     return Opcode(number) if number in COMMANDS else None
 

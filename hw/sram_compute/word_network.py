@@ -152,7 +152,7 @@ class WordNetwork(wiring.Component):
         takes: Signal,
         chosen: Signal,
     ) -> None:
-        """Which engines a bank serves in this round, and which it looks at."""
+        """Connects the engines that a bank serves in this round, and those that it looks at."""
         own = Signal(self._banks, name=f"wanted_{bank}")
         request = getattr(self, f"request{bank}")
         place = Signal.like(wants[0].place, name=f"place_{bank}")

@@ -16,7 +16,7 @@ _REGISTERS = ("a", "b", "c", "dst")
 
 
 def _registers(instruction: Any, kind: str, named: Any) -> list[Any]:
-    """Which registers of a kind must not be under way for an instruction to issue."""
+    """Registers of a kind that must not be under way for an instruction to issue."""
     writes = instruction[f"writes_{kind}"]
     if kind == "scalar":
         writes = writes | instruction.at_once

@@ -101,7 +101,7 @@ class UnitType:
         return tuple(dict.fromkeys(name for block in self.blocks for name in block.counts))
 
     def variant_of(self, block: Block, fed: Sequence[str]) -> int | None:
-        """Which variant ``block`` is, by place; None if it is none of them.
+        """The index of the variant that ``block`` is; ``None`` if it is none of them.
 
         ``fed``: its inputs that a graph feeds.
         """

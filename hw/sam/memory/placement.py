@@ -35,7 +35,8 @@ def bank_ram(bank: int, word: int) -> str:
 
 
 def bank_rams(path: str, banks: int, words: int, base: int) -> RamMap:
-    """Of an array of ``words`` a row, from row ``base`` on, in the ``SharedArrays`` at ``path``."""
+    """RAMs of an array with ``words`` a row, from row ``base`` on, in the ``SharedArrays`` at
+    ``path``."""
     return RamMap(
         tuple(
             tuple(f"{path}.{bank_ram(bank, word)}" for word in range(words))

@@ -195,7 +195,7 @@ class AccessUnit(wiring.Component):
         return [rows[place] for place in range(self._layers)]
 
     def _singles(self) -> list[Value]:
-        """Of each layer, a bit for each stream: it has one word for all lanes."""
+        """For each layer, a bit for each stream that has one word for all lanes."""
         found = []
         for layer, rows in zip(
             self._rows_of(self.layers), self._rows_of(self.descriptors), strict=True

@@ -319,8 +319,8 @@ class Generator(wiring.Component):
         divider: LaneDivider,
         address: Value,
     ) -> tuple[list[Signal], list[Signal], list[Signal]]:
-        """Of the stream whose turn it is, lane by lane: its value, and its operands. ``address``:
-        the value of an ``ADDRESS``."""
+        """Value and operands of the stream whose turn it is, lane by lane. ``address``: the value
+        of an ``ADDRESS``."""
         found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
         a_around, b_around = Signal(32), Signal(32)
         m.d.comb += [

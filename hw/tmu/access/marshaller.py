@@ -324,5 +324,5 @@ class Marshaller(wiring.Component):
 
 
 def _around(values: list[Value]) -> Array[Value]:
-    """By place, of the layer around; any for the outermost."""
+    """Values of the layer around, by the index of a layer; any value for the outermost."""
     return Array([values[-1], *values[:-1]])

@@ -17,7 +17,7 @@ def step_layout(lanes: int) -> data.StructLayout:
 
 
 class SlotCounter:
-    """Which slot of a layer's queues comes next, and its phase. Part of the module ``m``.
+    """Counts the next slot of a layer's queues, and its phase. Part of the module ``m``.
 
     Every queue of a layer has ``slots`` slots, of which each iteration takes the next one.
     """
