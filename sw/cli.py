@@ -41,7 +41,7 @@ from sw.targets import loaded, others
 
 
 def _version() -> str:
-    """Of what is installed; the repository alone does not say."""
+    """The version of the installed package; the repository alone does not say it."""
     try:
         return version("gnarl")
     except PackageNotFoundError:

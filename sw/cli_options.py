@@ -77,7 +77,8 @@ class TargetCommand(GnarlCommand):
         return rest
 
     def _own(self) -> list[click.Option]:
-        """Of options of one name the first target's, with the names of all targets in its help."""
+        """Options of all targets; those of one name are the first target's, with the names of all
+        targets that have it in its help."""
         found: dict[str, click.Option] = {}
         users: dict[str, list[str]] = {}
         for name, options in all_options().items():

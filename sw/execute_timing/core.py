@@ -16,7 +16,7 @@ _FIRST = 3
 
 
 class CoreTime:
-    """Of a program of so many ``lanes`` that starts in a cycle, on the ``lines`` that it finds
+    """Times a program of so many ``lanes`` that starts in a cycle, on the ``lines`` that it finds
     (``empty_lines``), with ``loads`` under way at most.
 
     end

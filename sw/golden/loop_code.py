@@ -380,7 +380,7 @@ class LoopCode:
         second: Expression,
         place: Place,
     ) -> str:
-        """Of operands whose values have names; ``second`` is the right one."""
+        """Code of an operator on operands whose values have names. ``second``: the right one."""
         self._note_operation(type, is_product=operator == "*")
         if operator in ("min", "max"):
             return self._extreme(operator, left, right, type)

@@ -382,7 +382,7 @@ def _keys(tables: list[list[np.ndarray]], count: int = 0) -> list[np.ndarray]:
 
 
 def _found(relation: _Relation, points: _Points) -> tuple[np.ndarray, np.ndarray]:
-    """Which points the relation has, and their places in it."""
+    """Whether the relation has each point, and the place of each in it."""
     names = list(relation.points.columns)
     if not names:
         # A scalar is there, unless it is a sum of nothing.

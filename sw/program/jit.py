@@ -136,8 +136,8 @@ class _CheckedFile(IndexDataCacheFile):
 
 @cache
 def _sources_digest(source: Path) -> bytes:
-    """Of a module's file and those of all modules of this project that it imports; empty if they
-    have changed since the process began."""
+    """The digest of a module's file and the files of all modules of this project that it imports;
+    empty if they have changed since the process began."""
     found, new = {source}, [source]
     while new:
         imported = _imported(new.pop()) - found
@@ -159,7 +159,8 @@ def _imported(source: Path) -> set[Path]:
 
 
 def _files(name: str, members: str) -> Iterator[Path]:
-    """Of a module and the packages that it is in, or of a package and modules among ``members``."""
+    """Files of a module and the packages that it is in, or of a package and modules among
+    ``members``."""
     yield from _module(name)
     if _ROOT.joinpath(*name.split(".")).is_dir():
         for member in re.findall(r"\w+", members):

@@ -166,7 +166,7 @@ def _launch_fields(program: Program, launch: Launch) -> dict[str, Any]:
 
 
 def _check_name(name: str, field: str) -> None:
-    """Of what reports call something."""
+    """Raises ``ProgramError`` unless a display name is printable."""
     if not name.isprintable():
         raise ProgramError(f"{field} in {MANIFEST} is {name!r}: must be printable characters")
 

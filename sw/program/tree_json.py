@@ -72,7 +72,7 @@ def _tuple(
 
 
 def _member(kinds: Sequence[Any], value: Any, words: Mapping[type, Word]) -> Any:
-    """Of a union, the one that ``value`` is written as."""
+    """The member of a union that ``value`` is written as."""
     for kind in kinds:
         if kind in words or kind in _PLAIN:
             if type(value) is (str if kind in words else kind):

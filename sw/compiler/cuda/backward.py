@@ -82,7 +82,7 @@ class BackwardProgram:
 
     @cached_property
     def first_keys(self) -> list[int]:
-        """Of each table of ``order``, and where keys end."""
+        """The first key of each table of ``order``, and where keys end."""
         return list(
             accumulate((self.feature_of_table[table].rows for table in self.order), initial=0)
         )

@@ -55,7 +55,8 @@ class CudaConfig(TargetConfig):
 
     @property
     def plain_block_threads(self) -> int:
-        """Of kernels that there is nothing to choose for: ``block_threads``, or 128."""
+        """Threads of a block for kernels that there is nothing to choose for: ``block_threads``, or
+        128."""
         return self.block_threads or 128
 
     @property

@@ -29,7 +29,7 @@ Ranked = list[tuple[float, Schedule]]
 
 @dataclass(frozen=True)
 class Costs:
-    """Of a group's candidates, ns [candidates].
+    """Costs of a group's candidates, ns [candidates].
 
     latency
         what the group's features add to the kernel's.

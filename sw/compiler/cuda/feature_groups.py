@@ -131,7 +131,7 @@ def block_sizes(
 def _expected_sizes(
     model: EmbeddingModel, config: CudaConfig, batch: int, _: tuple[Template, ...]
 ) -> list[BlockSize]:
-    """By what the features' factors say, with these templates."""
+    """Block sizes estimated from the features' factors, with these templates."""
     return _block_sizes(model, config, None, batch, feature_candidates)
 
 

@@ -161,7 +161,7 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
 
 
 def _shared_bytes(codes: Sequence[_Code], arch: str) -> int:
-    """Of the union of all codes' shared memories."""
+    """Bytes of the union of all codes' shared memories."""
     most = ARCHITECTURES[arch].shared_per_block
     for code in codes:
         needed = block_shared_bytes(code.shared_bytes)

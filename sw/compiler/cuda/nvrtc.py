@@ -57,14 +57,15 @@ class CompiledKernel:
 
 
 def nvrtc_version() -> tuple[int, int]:
-    """Of the installed NVRTC, which is that of its CUDA. Raises ``NvrtcError`` without one."""
+    """The version of the installed NVRTC, which is that of its CUDA. Raises ``NvrtcError`` without
+    one."""
     major, minor = _call("nvrtcVersion")
     return major, minor
 
 
 @cache
 def supported_architectures() -> tuple[str, ...]:
-    """Those of ``ARCHITECTURES`` that the installed NVRTC compiles for.
+    """The ``ARCHITECTURES`` that the installed NVRTC compiles for.
 
     Raises ``NvrtcError`` without one.
     """

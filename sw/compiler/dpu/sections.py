@@ -91,7 +91,7 @@ def labels(spec: TensorSpec) -> Labels:
 
 
 def _sizes(launch: Launch) -> dict[str, int]:
-    """Of the dimensions that the launch's tensors say. Raises ``ProgramError``."""
+    """Sizes of the dimensions that the launch's tensors imply. Raises ``ProgramError``."""
     found = {}
     for name, specs in ((INPUTS, launch.inputs), (OUTPUTS, launch.outputs)):
         if len(specs) != 1 or specs[0].name != name or not isinstance(specs[0].storage, Labelled):
@@ -106,7 +106,8 @@ def _sizes(launch: Launch) -> dict[str, int]:
 
 
 def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
-    """That operands come before their users, and that outputs held as values are such."""
+    """Raises ``ProgramError`` unless operands come before their users, and outputs held as values
+    are values."""
     sections = launch.sections
     dag = dag_of(sections)
     if len(dag.inputs) != sizes["inputs"]:

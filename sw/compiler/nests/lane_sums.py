@@ -53,7 +53,8 @@ def is_of_lanes(variable: str) -> bool:
 
 
 def of_second_half(variable: str) -> str:
-    """Of a variable with a sum for each lane, the one for a second half of the iterations."""
+    """The name of a second variable like ``variable``, a sum for each lane, for the second half of
+    the iterations."""
     return f"{variable.removesuffix(_BY_LANES)}_of_second_half{_BY_LANES}"
 
 

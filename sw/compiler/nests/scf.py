@@ -278,7 +278,7 @@ class _Lowering:
         raise TypeError(expression)
 
     def _side(self, expression: Expression) -> SSAValue:
-        """Of an expression that the nest may leave out."""
+        """The value of an expression that the nest may leave out."""
         before, self._is_side = self._is_side, True
         found = self._expression(expression)
         self._is_side = before

@@ -59,7 +59,7 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
 
 
 def bounds_of(loop: scf.ForOp) -> tuple[int, int] | None:
-    """Of a loop in steps of 1 whose bounds are constants."""
+    """The bounds of a loop in steps of 1, if they are constants."""
     found = iterations_of(loop)
     return None if found is None or found.step != 1 else (found.start, found.stop)
 

@@ -68,7 +68,7 @@ class _Fibers:
         self._graph = graph
 
     def known(self, output: Output) -> Presence:
-        """Of the lookups that make a stream, at each of its coordinates."""
+        """The lookups known to have each coordinate of a stream."""
         block = self._graph[output[0]]
         if block.type in _LOOKUPS:
             return frozenset({frozenset({block.name})})

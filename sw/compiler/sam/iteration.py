@@ -1,4 +1,5 @@
-"""Which coordinates a loop visits: sets over the levels of the operands that have its index.
+"""Finds the coordinates that a loop visits: sets over the levels of the operands that have its
+index.
 
 A product needs the coordinates that all its factors have, a sum those of any of its parts; dense
 levels have all of them, and so need not be walked where another set says which ones count: they

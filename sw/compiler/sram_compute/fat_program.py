@@ -62,8 +62,8 @@ class FatProgram:
         return tuple(step for plan in found for step in plan)
 
     def binding(self, values: Mapping[str, Any]) -> Binding:
-        """Of arrays, scalars and sizes by name. Raises ``WorkloadError`` naming what is unknown, is
-        missing or contradicts another."""
+        """Binds arrays, scalars and sizes by name. Raises ``WorkloadError`` naming what is unknown,
+        is missing or contradicts another."""
         names = {size.name for size in self.nest.sizes}
         sizes = {name: value for name, value in values.items() if name in names}
         others = {name: value for name, value in values.items() if name not in names}

@@ -73,7 +73,7 @@ class InMemory:
         return min(found, key=lambda each: each[1].estimate)
 
     def _lowered(self, part: Part, at: int) -> Lowered | Slabs:
-        """By slabs where there are not enough tiles for all at once."""
+        """The lowered part; split into slabs where there are not enough tiles for all at once."""
         try:
             return lowered_tile(self.lowerer(part, at), self.binding, self.tile)
         except LatticeError as problem:

@@ -17,7 +17,7 @@ from sw.compiler.sram_compute.slabs import Slab, Slabs
 
 
 def lines_of_commands(parts: Iterable[Lowered | Slabs | NearCode | None]) -> int:
-    """That the joined program takes, at most. ``None``: a part on the core, a ``CORE``."""
+    """Lines that the joined program takes, at most. ``None``: a part on the core, a ``CORE``."""
     units = UNITS[Opcode.END]
     for part in parts:
         match part:

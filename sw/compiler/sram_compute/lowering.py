@@ -189,12 +189,12 @@ class Lowering:
         return MadeParts([alone.made(part) for part in self._parts])
 
     def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
-        """Of some of the nest's statements."""
+        """Parts of some of the nest's statements, with their engines."""
         nest = replace(self._fat.nest, body=self._fat.nest.body[first:end])
         return placed(nest, self._fat.parts[first:end])
 
     def _new_lowerer(self, part: Part, at: int) -> Lowerer:
-        """Of one of the part's plans, on the arrays that it uses."""
+        """A lowerer for one of the part's plans, on the arrays that it uses."""
         return Lowerer(with_used_arrays(part.nest), part.plans[at], self._config)
 
     def _new_slab_lowerer(self, part: Part, at: int) -> SlabLowerer:
@@ -269,7 +269,7 @@ class Lowering:
 
 
 def _digest(binding: Binding) -> bytes:
-    """Of all elements of arrays."""
+    """A digest of all elements of arrays."""
     digest = sha256()
     for array in binding.arrays.values():
         digest.update(np.ascontiguousarray(array).data)

@@ -60,7 +60,7 @@ class Meaning:
     places: tuple[Placed, ...]
 
     def binding(self, nest: Nest, tensors: Mapping[str, Any]) -> Binding:
-        """Of ``nest`` or ``order``. Raises ``WorkloadError``."""
+        """The binding of ``nest`` or ``order``. Raises ``WorkloadError``."""
         return bind(nest, {**tensors, **self.scalars}, self.sizes)
 
 

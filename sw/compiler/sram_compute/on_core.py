@@ -54,7 +54,7 @@ class CoreCodes:
     def made(
         self, nest: Nest, *, zeros: Collection[str], lines: Mapping[str, int], before: int
     ) -> CoreCode:
-        """Of a part.
+        """The core's code of a part.
 
         ``zeros``: arrays that are 0 before the run; ``lines``: the first one of each array, all of
         whose rows begin with lines; ``before``: instructions of other programs in the core's

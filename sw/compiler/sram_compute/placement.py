@@ -1,4 +1,4 @@
-"""Which statements of a nest run in memory, and which elsewhere."""
+"""Decides which statements of a nest run in memory."""
 
 from __future__ import annotations
 

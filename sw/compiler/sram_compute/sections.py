@@ -151,7 +151,7 @@ def line_count(spec: TensorSpec) -> int:
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
-    """That each array has its place in memory."""
+    """Raises ``ProgramError`` unless each array has its lines in memory."""
     if len(launch.sections["graphs"]):
         with damaged_as(ProgramError, "section 'graphs'"):
             _check_fat(launch)
@@ -187,7 +187,8 @@ def _check_instructions(launch: Launch, config: SramConfig) -> None:
 
 
 def _check_fat(launch: Launch) -> None:
-    """That there is nothing else, and that it is about the launch's tensors."""
+    """Raises ``ProgramError`` unless there is nothing else, and the graphs are about the launch's
+    tensors."""
     sections = launch.sections
     for name in ("commands", "lines", "instructions"):
         if len(sections[name]):

@@ -199,7 +199,7 @@ class _Steps:
         return before.lines
 
     def _rows(self, binding: Binding, written: int, around: int, tile: TileChoice) -> int:
-        """That a slab writes; ``around``: of its halo."""
+        """The number of rows that a slab writes. ``around``: rows of its halo."""
         fits, is_too_many = 0, -(-written // self._unit)
         while is_too_many - fits > 1:
             units = (fits + is_too_many) // 2

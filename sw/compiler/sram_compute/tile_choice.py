@@ -1,4 +1,4 @@
-"""Which tiles the arrays of a nest are in: by a rule, by search, or as the user says."""
+"""Chooses the tiles of a nest's arrays: by a rule, by search, or as the user says."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Tiling:
 
     @property
     def bitlines(self) -> int:
-        """Of a tile."""
+        """Bitlines of a tile."""
         return prod(self.tile)
 
     @cached_property
@@ -122,12 +122,12 @@ def best_tile(
     line_cycles: int,
     network_bits: int,
 ) -> int:
-    """Which of int64 [tiles, dimensions] seems the best for an array of ``shape``: of those that
-    the ``arrays`` of all ``banks`` can hold, if there are some, and whose lines are transposed as
-    fast as they come, ``line_cycles`` each, in all banks that the array fills, the one in which so
-    many ``moves`` in each dimension, int64 [dimensions], to neighbours, take the fewest cycles; of
-    several the one that has the most of a row, then the one of the fewest tiles, with the smallest
-    extent in dimension 1.
+    """The number of the best of int64 [tiles, dimensions] for an array of ``shape``. First come
+    tiles that the ``arrays`` of all ``banks`` can hold, if there are some, and whose lines are
+    transposed as fast as they come, ``line_cycles`` each, in all banks that the array fills. Of
+    these it is the one in which so many ``moves`` in each dimension, int64 [dimensions], to
+    neighbours take the fewest cycles; then the one that has the most of a row, then the one of the
+    fewest tiles, with the smallest extent in dimension 1.
 
     Infinity Stream, section 4.1, has nearly square ones for shifts, where its network moves all
     tiles at once.

@@ -47,7 +47,7 @@ COORDINATE = 1
 
 @dataclass(frozen=True)
 class Place:
-    """Of a stream among those of its layer."""
+    """The place of a stream among those of its layer."""
 
     unit: int
     number: int

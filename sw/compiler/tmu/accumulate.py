@@ -24,7 +24,7 @@ class Accumulation:
 
 
 def accumulations(module: ModuleOp) -> dict[scf.ForOp, Accumulation]:
-    """Those of a module whose locals are variables. O(operations x loops)."""
+    """Accumulations of a module whose locals are variables, by loop. O(operations x loops)."""
     found = {}
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         accumulation = _accumulation(module, loop)

@@ -152,7 +152,7 @@ class _Decoupling:
         block.add_ops([zero, one, loop])
 
     def _body(self, operations: Iterable[Operation]) -> None:
-        """Of the loop that is the innermost so far."""
+        """Decouples the body of the loop that is the innermost so far."""
         level = self._levels[-1]
         operations = list(operations)
         has_inner = False
@@ -386,7 +386,7 @@ class _Decoupling:
 
 
 def _require_no_merge(operation: Operation) -> None:
-    """Of what is not traversed."""
+    """Refuses loops over merged fibers inside of an operation that is not traversed."""
     for each in operation.walk():
         if isinstance(each, fiber.MergeOp):
             kind = (

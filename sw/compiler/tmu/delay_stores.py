@@ -69,7 +69,7 @@ def _is_alone(store: memref.StoreOp | flat.StoreOp, function: func.FuncOp) -> bo
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """By what takes some cycles."""
+    """Whether a value is computed by an operation of several cycles."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return False

@@ -66,6 +66,6 @@ def _before_words(steps: Steps, lanes: int, data_words: int) -> Steps:
 
 
 def _words(steps: Steps, lanes: int) -> int:
-    """That steps put into the data queue."""
+    """How many words steps put into the data queue."""
     widths = {EventKind.WORD: 1, EventKind.MASK: 1, EventKind.VECTOR: lanes}
     return sum(widths.get(step.kind, 0) for step in steps)

@@ -62,7 +62,7 @@ def _fits(loop: ForOp, streams: int) -> bool:
 
 
 def _only_callback(loop: ForOp) -> CallbackOp | None:
-    """That adds to sums, which the callback behind the loop adds up in turn."""
+    """The one callback that adds to sums, which the callback behind the loop adds up in turn."""
     callbacks = [each for each in loop.body.block.ops if isinstance(each, CallbackOp)]
     behind = loop.next_op
     if len(callbacks) != 1 or not isinstance(behind, CallbackOp):

@@ -120,7 +120,7 @@ def _is_known(index: SSAValue, size: int, around: ForOp) -> bool:
 
 
 class _Row:
-    """Of what ``push`` queues in the innermost loop; ``begin``: the callback that loads it."""
+    """The row that ``push`` queues in the innermost loop. ``begin``: the callback that loads it."""
 
     def __init__(
         self, push: PushOp, found: QueuedFiber, lanes: int, begin: CallbackOp, names: set[str]
@@ -174,7 +174,7 @@ class _Row:
         return found
 
     def load(self, at: int, block: Block, rows: Sequence[SSAValue]) -> SSAValue:
-        """Of vector ``at``; lanes beyond the row's end are 0."""
+        """Loads vector ``at``; lanes beyond the row's end are 0."""
         array, first = self._array, self._found.starts[at]
         assert isinstance(array.type, MemRefType)
         type = VectorType(array.type.element_type, [self._lanes])

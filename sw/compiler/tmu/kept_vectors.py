@@ -93,7 +93,7 @@ class Update:
 
     @property
     def lanes(self) -> int | None:
-        """Of the first that the access has; ``None`` for all."""
+        """How many first lanes the access has; ``None`` for all."""
         return lanes_of(self.load.mask) if isinstance(self.load, vector.MaskedLoadOp) else None
 
 
@@ -159,10 +159,10 @@ class KeptVectors:
 
 
 def kept_vectors(callback: CallbackOp) -> KeptVectors | None:
-    """Of a callback whose loops that store have known bounds, and load and store vectors of one
-    array at one place each, of rows that are known before, no word in two of them. A mask is of so
-    many first lanes, the same in both accesses, and no other lane of what is loaded matters.
-    O(operations)."""
+    """Vectors that a callback may keep, if its loops that store have known bounds, and load and
+    store vectors of one array at one place each, of rows that are known before, no word in two of
+    them. A mask is of so many first lanes, the same in both accesses, and no other lane of what is
+    loaded matters. O(operations)."""
     loops = [
         each
         for each in callback.body.block.ops

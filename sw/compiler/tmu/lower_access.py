@@ -146,7 +146,7 @@ class _Lowering:
             layer.events = events
 
     def _iterations(self, loop: ForOp | MergeOp) -> int | None:
-        """Of the hardware, if that is known."""
+        """Iterations of the hardware's loop, if known."""
         if isinstance(loop, MergeOp):
             return None
         lower, upper = constant_of(loop.lower), constant_of(loop.upper)

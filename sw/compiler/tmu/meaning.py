@@ -122,7 +122,7 @@ class Meaning:
 
     @property
     def texts(self) -> dict[str, str]:
-        """By name of ``TEXTS``."""
+        """Texts by name of ``TEXTS``."""
         features = ""
         if self.group is not None:
             fields = {"bags": self.group.bags, "lookups": self.group.lookups}

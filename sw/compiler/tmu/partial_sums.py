@@ -32,8 +32,8 @@ _WAIT = FLOAT_STAGES + 1
 
 
 def partial_sums(module: ModuleOp) -> ModuleOp:
-    """Of what a callback adds up in each lane over the vectors of a fiber, vector i goes to sum i
-    modulo a power of two; then the sums are added by halves.
+    """Splits a sum that a callback adds up in each lane over the vectors of a fiber: vector i goes
+    to sum i modulo a power of two; then the sums are added by halves.
 
     There are so many sums that none waits for itself, and not more than vectors: one where a vector
     takes as many instructions as a sum takes cycles. See ``sw.workloads.loops.lane_sums`` for the
@@ -122,7 +122,7 @@ class _Chain:
 
 
 def _chain(block: Block, name: str, vectors: int) -> _Chain | None:
-    """Of a variable that nothing but this callback uses."""
+    """The chain of a variable that nothing but this callback uses."""
     module: Operation | None = block.parent_op()
     while module is not None and module.parent_op() is not None:
         module = module.parent_op()
@@ -163,8 +163,8 @@ def _sum(get: GetOp | SetOp, set: GetOp | SetOp) -> _Sum | None:
 
 
 def _instructions(block: Block, chain: _Chain) -> int:
-    """Of a vector: an operation may take an operand from the queue, and a product is added as it
-    is made."""
+    """Instructions for a vector: an operation may take an operand from the queue, and a product is
+    added as it is made."""
     operations = list(block.ops)
     first, second = (operations.index(each.set) for each in chain.sums[:2])
     between = operations[first + 1 : second]

@@ -48,7 +48,7 @@ def prefetch_rows(module: ModuleOp) -> ModuleOp:
 
 
 def _factor(index: SSAValue, counter: str) -> int:
-    """Of a loop's counter in an index."""
+    """The factor of a loop's counter in an index."""
     return sum(
         factor
         for value, factor in affine_of(index).terms.items()

@@ -1,4 +1,4 @@
-"""Which fibers of a union have the coordinate, as the mask that the access unit gives.
+"""Tracks which fibers of a union have the coordinate, as the mask that the access unit gives.
 
 What fibers that lack it would give is 0 in the access unit, while the nest's positions are those of
 their next larger coordinates: nothing may come of them.
@@ -112,7 +112,8 @@ class _Presence:
         return fibers.pop()
 
     def _fibers_of(self, values: Iterable[SSAValue]) -> set[int] | None:
-        """Those whose positions values are, or constants more; ``None`` if of anything else."""
+        """The fibers whose positions, or constants more, values are; ``None`` if one is anything
+        else."""
         found: set[int] = set()
         for value in map(source_of, values):
             if value in self._positions:
@@ -189,7 +190,7 @@ class _Presence:
         self._check(self.loop.body.block.ops, self.every)
 
     def _check(self, operations: Iterable[Operation], masks: Masks) -> None:
-        """Of operations that are reached with ``masks``."""
+        """Checks operations that are reached with ``masks``."""
         for operation in operations:
             if isinstance(operation, scf.IfOp):
                 when = self.when(operation.cond)

@@ -1,4 +1,4 @@
-"""Which word that is queued a callback takes."""
+"""Finds the queued word that a callback takes."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _step(record: Mapping[str, Any], module: ModuleOp) -> Step:
 
 
 def _check_arguments(module: ModuleOp, meaning: Meaning) -> None:
-    """That the function's arguments are the nest's arrays."""
+    """Raises ``WorkloadError`` unless the function's arguments are the nest's arrays."""
     functions = [each for each in module.body.block.ops if isinstance(each, func.FuncOp)]
     if len(functions) != 1:
         raise WorkloadError("must have one func.func in a module")

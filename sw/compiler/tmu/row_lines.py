@@ -8,8 +8,8 @@ from hw.lib.lines.line_size import LINE_WORDS
 
 
 def one_in_each_line(words: Sequence[int], size: int) -> list[int]:
-    """Of ascending columns, so many that every line of them has one; rows of ``size`` words begin
-    anywhere in a line, unless whole lines or parts of a line are rows."""
+    """As few of the ascending columns ``words`` as have one in every line; rows of ``size`` words
+    begin anywhere in a line, unless whole lines or parts of a line are rows."""
     if size % LINE_WORDS == 0 or LINE_WORDS % size == 0:
         return [*{word // LINE_WORDS: word for word in reversed(words)}.values()][::-1]
     all_words = set(words)

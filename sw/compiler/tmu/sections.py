@@ -66,8 +66,8 @@ def words_of(spec: TensorSpec) -> int:
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
-    """That the nest is sound, its arrays are the program's tensors and lie in memory, and rows and
-    instructions decode."""
+    """Raises ``ProgramError`` unless the nest is sound, its arrays are the program's tensors and
+    lie in memory, and rows and instructions decode."""
     sections = launch.sections
     with damaged_as(ProgramError, f"sections {', '.join(TEXTS)} and sizes"):
         try:

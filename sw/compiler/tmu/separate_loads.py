@@ -51,7 +51,7 @@ def _first(module: ModuleOp, written: Collection[SSAValue]) -> Operation | None:
 
 
 def _loads(value: SSAValue) -> list[memref.LoadOp]:
-    """Those from which arithmetic makes a value; none if there is anything else in it."""
+    """Loads from which arithmetic makes a value; none if there is anything else in it."""
     owner = source_of(value).owner
     if isinstance(owner, memref.LoadOp):
         return [owner]

@@ -149,7 +149,7 @@ class _Splitting:
         return True
 
     def _value(self, value: SSAValue, mask: int) -> int | None:
-        """Of what follows from the mask alone."""
+        """The value, if it follows from the mask alone."""
         if value is self._mask:
             return mask
         owner = value.owner

@@ -108,7 +108,7 @@ def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Ma
 
 
 def in_order(first: Sequence[Step]) -> list[Step]:
-    """Of a program's launches: each knows what those before it write."""
+    """Orders a program's launches: each knows what those before it write."""
     found: list[Step] = []
     for step in first:
         written = [spec.name for each in found for spec in each.meaning.outputs]

@@ -134,7 +134,7 @@ class _Widening:
 
 
 def _mask_before(operation: Operation, lanes: int) -> SSAValue:
-    """Of the first lane."""
+    """Inserts a mask of the first lane before an operation."""
     block = Block()
     mask = first_lanes(block, lanes, 1)
     for each in list(block.ops):

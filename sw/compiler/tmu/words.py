@@ -1,4 +1,4 @@
-"""Which words of an array the loads and stores of a callback touch."""
+"""Finds the words of an array that the loads and stores of a callback touch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sum = tuple[int, frozenset[tuple[Term, int]]]
 
 @dataclass(frozen=True)
 class Words:
-    """Of ``array``, at ``indices``: a scalar, or all lanes of a vector ``type``."""
+    """Words of ``array`` at ``indices``: a scalar, or all lanes of a vector ``type``."""
 
     array: SSAValue
     indices: tuple[Sum, ...]

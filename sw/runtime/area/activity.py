@@ -43,13 +43,14 @@ DEFAULT = Switching(0.1, 0.5)
 
 @dataclass(frozen=True)
 class Activity:
-    """Of a run: ``signals`` by path and bit, ``core/bank_0/valid[3]``."""
+    """Switching activity of a run: ``signals`` by path and bit, ``core/bank_0/valid[3]``."""
 
     path: Path
     signals: Mapping[str, Switching]
 
     def of_pins(self, outputs: Mapping[str, str]) -> dict[str, Switching]:
-        """By pin, for ``outputs`` as ``output_signals`` gives them; unknown signals are left out.
+        """Switching by pin, for ``outputs`` as ``output_signals`` gives them; unknown signals are
+        left out.
 
         Raises ``ActivityError`` where all are.
         """

@@ -73,7 +73,7 @@ class Component:
 
     @cached_property
     def total(self) -> Cost:
-        """Of one copy, with its parts."""
+        """The cost of one copy, with its parts."""
         return sum((part.total * part.copies for part in self.parts), self.own)
 
     @cached_property

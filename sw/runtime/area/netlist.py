@@ -54,7 +54,7 @@ def parse_netlist(text: str) -> dict[str, NetlistModule]:
 
 
 def text_of(modules: Mapping[str, NetlistModule], top: str) -> str:
-    """Of a module and all below, the module first."""
+    """The text of a module and all below, the module first."""
     found: dict[str, str] = {}
     waiting = [top]
     while waiting:

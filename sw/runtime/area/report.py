@@ -98,7 +98,7 @@ class AreaReport:
 
     @property
     def memory_area(self) -> float | None:
-        """Of all memories; ``None`` where macros lack for one."""
+        """Area of all memories; ``None`` where macros lack for one."""
         return _sum(memory.area for memory in self.memories)
 
     def to_json(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class AreaReport:
         }
 
     def _share(self, row: Row) -> float:
-        """Of all gates, 0 to 1."""
+        """The row's share of all gates, 0 to 1."""
         return row.cost.gates / self.root.cost.gates if self.root.cost.gates else 0.0
 
     def _gate(self) -> str:

@@ -109,13 +109,13 @@ class OpenSta:
 
     @staticmethod
     def version() -> str:
-        """Of what is installed; empty where there is none."""
+        """The installed version; empty where there is none."""
         if not OpenSta.is_installed():
             return ""
         return run_tool([STA, "-version"], Path.cwd(), "", TimingError).stdout.strip()
 
     def longest_paths(self) -> dict[str, LongestPath]:
-        """Of each module by itself, with all below: those that have paths.
+        """Longest paths of each module by itself, with all below, if it has paths.
 
         Ports are where signals come in at the clock's edge, and must be at the next.
         """

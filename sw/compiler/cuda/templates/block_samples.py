@@ -39,7 +39,7 @@ class _Geometry:
 
     @property
     def partials(self) -> int:
-        """Of a sample, to be combined in shared memory."""
+        """How many partials of a sample are combined in shared memory."""
         return self.team // max(self.lanes, WARP_THREADS)
 
 

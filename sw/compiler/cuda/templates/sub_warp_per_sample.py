@@ -71,5 +71,5 @@ class SubWarpPerSample(Template):
 
     @staticmethod
     def _samples(schedule: Schedule, block_threads: int) -> int:
-        """Of a block."""
+        """Samples of a block."""
         return block_threads // schedule["threads"] * schedule["samples_in_turn"]

@@ -68,5 +68,5 @@ class WarpPerSample(Template):
 
     @staticmethod
     def _samples(schedule: Schedule, block_threads: int) -> int:
-        """Of a block."""
+        """Samples of a block."""
         return block_threads // WARP_THREADS * schedule["samples_per_warp"]

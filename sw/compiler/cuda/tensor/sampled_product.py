@@ -61,11 +61,11 @@ class SampledProductProgram:
 
     @property
     def lanes(self) -> int:
-        """Of an entry: a power of two, enough for one load each where a warp has so many."""
+        """Lanes of an entry: a power of two, enough for one load each where a warp has so many."""
         return min(32, 1 << (self.dim // self.vector - 1).bit_length())
 
     def blocks(self, entries: int) -> int:
-        """Of a launch; at least 1."""
+        """Blocks of a launch; at least 1."""
         return max(1, -(-entries * self.lanes // (self.block_threads * _UNROLL)))
 
     @property

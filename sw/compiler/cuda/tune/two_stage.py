@@ -136,7 +136,7 @@ def _pick(point: _Point, costs: Sequence[Costs], limit: float = math.inf) -> lis
 
 
 def _costs(point: _Point, group: FeatureGroup, candidates: Ranked, times: Sequence[float]) -> Costs:
-    """Of the candidates, in ns: as measured, or the cost model's where there are no times."""
+    """Costs of the candidates, in ns: as measured, or the cost model's where there are no times."""
     config, blocks_per_sm = point.size.config, point.blocks_per_sm
     if not times:
         (estimated,) = group_costs([group], config, blocks_per_sm, blocks_per_sm)

@@ -30,9 +30,9 @@ _SHARED = (*PURE, vector.BroadcastOp, vector.CreateMaskOp)
 
 
 def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
-    """Of loops around one that adds up, whose iterations have nothing to do with each other,
-    several are done at a time, inside of that loop: a block of rows and columns of sums. The rest
-    of their iterations stands behind, as a block of its own.
+    """Does several iterations of loops at a time inside of a loop that adds up, where the
+    iterations are independent: a block of rows and columns of sums. The rest of the iterations
+    follows as a block of its own.
 
     ``budget``: instructions that may become of an iteration of the inner loop. ``for i: for j: for
     k: c[i, j] += …`` becomes ``for i by 4: for j by 4: for k: c[i, j] += …; … c[i + 3, j + 3] +=

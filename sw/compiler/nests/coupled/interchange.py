@@ -15,11 +15,10 @@ from sw.compiler.nests.values import body_like, counted, is_defined_inside, iter
 
 
 def interchange(module: ModuleOp) -> ModuleOp:
-    """Of loops with constant bounds right inside of one another, those that go through the elements
-    of what is written come first, the one along neighbouring elements as the last of these; those
-    that add up come behind, in their order: so each element is done with at once, and its terms are
-    added in the source's order. ``for k: for i: for j: c[i, j] += …`` becomes ``for i: for j: for
-    k: …``.
+    """Moves loops that go through the elements of what is written to the outside of a perfect nest
+    of constant bounds, the one along neighbouring elements as the last of these; loops that add up
+    come inside, in their order. So each element is completed at once, and its terms are added in
+    the source's order. ``for k: for i: for j: c[i, j] += …`` becomes ``for i: for j: for k: …``.
 
     Only where all accesses of an array that is written are at one place, whose indices name each of
     the former loops: no iterations that touch one element change their order then. O(operations x

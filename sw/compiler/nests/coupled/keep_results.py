@@ -191,7 +191,7 @@ def _compute(
 
 
 def _type(access: Operation) -> Attribute:
-    """Of what it loads or stores."""
+    """The type of what an access loads or stores."""
     return (access.results[0] if access.results else stored_value(access)).type
 
 
@@ -208,7 +208,7 @@ def _load(access: Operation, indices: Sequence[SSAValue], mask: SSAValue | None)
 def _store(
     access: Operation, indices: Sequence[SSAValue], mask: SSAValue | None, name: str
 ) -> list[Operation]:
-    """Of the variable."""
+    """Operations that store the variable."""
     array, get = array_of(access), GetOp(name, _type(access))
     if not isinstance(get.value.type, VectorType):
         return [get, memref.StoreOp.get(get.value, array, indices)]

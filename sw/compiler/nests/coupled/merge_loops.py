@@ -127,7 +127,7 @@ def _is_another(loop: MergeOp, number: int) -> bool:
 
 
 def _arrays(loop: MergeOp, number: int) -> list[SSAValue]:
-    """Those with an element for each of a fiber's positions: its coordinates, and others that the
+    """Arrays with an element for each of a fiber's positions: its coordinates, and others that the
     body loads there."""
     found = [loop.coordinates[number]]
     for each in loop.walk():

@@ -28,7 +28,7 @@ class Place:
 
 
 def place_of(operation: Operation) -> Place:
-    """Of one of ``LOADS`` or ``STORES``."""
+    """The place that one of ``LOADS`` or ``STORES`` accesses."""
     masked = vector.MaskedLoadOp | vector.MaskedStoreOp
     mask = operation.mask if isinstance(operation, masked) else None
     return Place(access_of(operation), mask)

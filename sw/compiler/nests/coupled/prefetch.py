@@ -185,7 +185,7 @@ def _cycles(block: Block) -> int:
 
 
 def _words(block: Block, lanes: int) -> int:
-    """That an iteration loads."""
+    """How many words an iteration loads."""
     found = 0
     for operation in block.ops:
         for region in operation.regions:
@@ -204,7 +204,7 @@ def _iterations(operation: Operation, unknown: int = UNKNOWN_ITERATIONS) -> int:
 
 
 def join_prefetches(module: ModuleOp) -> ModuleOp:
-    """Of fetches in a block from one address on, those remain that name a line more each; an
+    """Keeps, of a block's fetches from one address on, those that each name another line; an
     address that is not known to begin a line is taken as if it did. O(operations)."""
     module = module.clone()
     for block in [

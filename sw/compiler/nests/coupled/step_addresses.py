@@ -26,9 +26,9 @@ _SUMS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp)
 
 
 def step_addresses(module: ModuleOp) -> ModuleOp:
-    """Of an innermost loop of constant bounds that needs its induction variable for addresses
-    alone, each address that is not the variable itself becomes a variable of its own: computed
-    before the loop, and as much more in each iteration as the address is there. O(operations)."""
+    """Turns addresses in an innermost loop into variables of their own, where the loop has constant
+    bounds and needs its induction variable for addresses alone: each is computed before the loop,
+    and grows in each iteration by as much as the address did. O(operations)."""
     module = module.clone()
     count = 0
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:

@@ -75,8 +75,9 @@ def distances(
     ranges: Ranges,
     differs: Callable[[Hashable], bool],
 ) -> Distances:
-    """Of iterations of ``counter``, that of ``other`` minus that of ``one``, all in which both may
-    touch the same word of one array; without a counter ``UNKNOWN`` if there is one at all.
+    """All distances between iterations of ``counter``, that of ``other`` minus that of ``one``, in
+    which both may touch the same word of one array; without a counter ``UNKNOWN`` if there is one
+    at all.
 
     ``differs``: whether a variable may have another value for ``other`` than for ``one``, as all
     have that its loop's iterations change. Each index lies in its dimension; indices that may wrap
@@ -141,7 +142,7 @@ class _Pair:
     def distances(
         self, left: Linear, right: Linear, off: tuple[int, int], counter: Hashable | None
     ) -> Distances:
-        """Of values of the counter, that one index allows."""
+        """Distances between values of the counter that one index allows."""
         first, second = self._own(left, 0), self._own(right, 1)
         total = first.plus(second, -1)
         least, most = span(total, self.range)

@@ -261,7 +261,7 @@ class ToggleOp(IRDLOperation):
 
     @property
     def value(self) -> SSAValue:
-        """Of the stream, in the body: i32, or a vector."""
+        """The value of the stream in the body: i32, or a vector."""
         return self.body.block.args[0]
 
     def verify_(self) -> None:

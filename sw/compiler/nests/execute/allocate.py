@@ -22,7 +22,8 @@ class RegistersError(CapacityError):
 
 
 def allocate(blocks: Sequence[Block]) -> Mapping[Register, int]:
-    """By linear scan; a register that is free again is taken again as late as possible.
+    """Allocates registers by linear scan; a register that is free again is reused as late as
+    possible.
 
     Raises ``RegistersError``. O(registers log registers). Source: Poletto and Sarkar, "Linear Scan
     Register Allocation" (1999).

@@ -1,4 +1,4 @@
-"""Which steps of a loop must come behind which, of the same iteration or of the one before."""
+"""Finds steps of a loop that must follow others, of the same iteration or of the one before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Dependence:
 
 
 def loop_dependences(steps: Sequence[Step]) -> list[Dependence]:
-    """Of the steps of a loop's body, which control nothing. O(steps^2)."""
+    """Dependences between the steps of a loop's body, which control nothing. O(steps^2)."""
     found = [each for register in _registers(steps) for each in _of_register(steps, register)]
     takers = [number for number, step in enumerate(steps) if step.takes]
     found += _in_order(takers)
@@ -36,7 +36,7 @@ def loop_dependences(steps: Sequence[Step]) -> list[Dependence]:
 
 
 def _registers(steps: Sequence[Step]) -> list[Register]:
-    """That steps write."""
+    """Registers that steps write."""
     return list(dict.fromkeys(step.dst for step in steps if step.dst is not None))
 
 

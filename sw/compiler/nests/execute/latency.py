@@ -42,7 +42,7 @@ def latency(maker: Step, reader: Step) -> int:
 
 
 def cycles(steps: Sequence[Step]) -> int:
-    """Of steps that come again and again, with all words that they need in queues and caches."""
+    """Cycles of steps that are repeated, with all words that they need in queues and caches."""
     taken: set[int] = set()
     first = _issue(steps, {}, taken, 0)
     writers = {step.dst: (time, step) for step, time in first if step.dst is not None}
@@ -52,8 +52,8 @@ def cycles(steps: Sequence[Step]) -> int:
 
 
 def waits_behind(steps: Sequence[Step]) -> dict[Register, tuple[int, Step]]:
-    """Of each register that steps write, cycles from its last write's issue to the end of all, as a
-    number of at most 0, and that step."""
+    """For each register that steps write, cycles from its last write's issue to the end of all, as
+    a number of at most 0, and the step that writes it."""
     issued = _issue(steps, {}, set(), 0)
     end = 1 + max((time for _, time in issued), default=-1)
     return {step.dst: (time - end, step) for step, time in issued if step.dst is not None}

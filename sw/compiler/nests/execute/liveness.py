@@ -1,4 +1,4 @@
-"""Which registers are needed later."""
+"""Finds the registers that are needed later."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ class Selection(Computing):
     def _compare(
         self, loop: scf.ForOp, index: Register, lower: Value, upper: Value, step: int
     ) -> None:
-        """By branches, for loops around those."""
+        """Emits the loop with branches, for loops around hardware loops."""
         if isinstance(upper, int) and upper:
             upper = self.register_of(upper, "s")
         before = len(self.blocks) - 1

@@ -31,8 +31,8 @@ def sink_takes(blocks: Sequence[Block]) -> None:
 
 
 def _sunk(steps: Sequence[Step]) -> list[bool]:
-    """Which steps nothing that stays needs: takes behind the last one that stays, and what needs
-    them."""
+    """Marks the steps that no step that stays needs: takes behind the last one that stays, and what
+    needs them."""
     found = _of_takes(steps)
     needed: set[Register] = set()
     written: set[Register] = set()
@@ -55,7 +55,7 @@ def _sunk(steps: Sequence[Step]) -> list[bool]:
 
 
 def _of_takes(steps: Sequence[Step]) -> list[bool]:
-    """Which steps take something, or need one that does."""
+    """Marks the steps that take something, or need one that does."""
     made: set[Register | None] = set()
     found = []
     for step in steps:

@@ -81,8 +81,8 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
 
 
 def unroll_open(module: ModuleOp, budget: int) -> ModuleOp:
-    """Of innermost loops whose bounds are not constants, up to ``MOST_ITERATIONS`` become one, of
-    at most ``budget`` instructions; a loop for the rest stands behind. O(operations of the
+    """Unrolls innermost loops whose bounds are not constants: up to ``MOST_ITERATIONS`` iterations
+    become one, of at most ``budget`` instructions; a loop for the rest follows. O(operations of the
     result)."""
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:

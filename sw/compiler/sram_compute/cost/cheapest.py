@@ -1,4 +1,4 @@
-"""Which place each of several statements runs in, at the least cost."""
+"""Chooses the engine that each of several statements runs on, at the least total cost."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def _kind(kinds: np.ndarray, row: np.ndarray, column: int) -> int:
 
 @inner
 def _draw(at: np.ndarray, count: int) -> int:
-    """By chance, from 0 up to ``count``, without."""
+    """A pseudo-random number from 0 to ``count`` - 1."""
     at[_CHANCE] = (at[_CHANCE] * _FACTOR + _ADDEND) % _PERIOD
     return (at[_CHANCE] >> 8) % count
 

@@ -53,8 +53,8 @@ class Network(NamedTuple):
 def loop_cycles(
     near: np.ndarray, operations: np.ndarray, streams: np.ndarray, network: Network, limit: int
 ) -> int:
-    """Of a ``NEAR``; some number above ``limit`` where they are more. ``operations``, ``streams``:
-    rows of commands, by slot and number."""
+    """Cycles of a ``NEAR`` command, or any value above ``limit`` once the limit is exceeded.
+    ``operations``, ``streams``: rows of commands, by slot and number."""
     banks = network.banks
     width, height, depth = near[_COUNTS], near[_COUNTS + 1], near[_COUNTS + 2]
     groups = -(-width // (STRIP * banks))

@@ -137,7 +137,7 @@ def _reads(step: Record) -> tuple[int, int, int, int]:
 
 @compiled_inner
 def _needed(values: Records, steps: Records) -> np.ndarray:
-    """Of each step whether something reads its result."""
+    """For each step, whether something reads its result."""
     used = np.zeros(len(values), np.bool_)
     needed = np.zeros(len(steps), np.bool_)
     for number in range(len(steps) - 1, -1, -1):
@@ -303,7 +303,7 @@ def _emit(
 
 @compiled_inner
 def _row_of(state: State, value: int, result: int) -> int:
-    """Of an operand, whose rows the result may have taken over."""
+    """The row of an operand, whose rows the result may have taken over."""
     if value < 0:
         return 0
     return int(state.values[value].row) if state.values[value].row >= 0 else result

@@ -88,7 +88,7 @@ class BoundsBuilder:
 
 @compiled_inner
 def value_of(bounds: Bounds, affine: int, names: np.ndarray) -> int:
-    """Of an affine number; ``names``: int64 [names], their values."""
+    """The value of an affine number. ``names``: int64 [names], the values of names."""
     number = bounds.affines[affine]
     found: int = number.constant
     for place in range(number.first, number.end):

@@ -1,4 +1,4 @@
-"""Which lines of an array follow each other: those of different banks, as far as it has any.
+"""Orders lines of an array so that neighbouring ones go to different banks, as far as it has any.
 
 Banks transpose lines at the same time; where neighbouring lines go to one bank, the others wait.
 """

@@ -130,7 +130,7 @@ def transfer_cycles(
     first_extent: int,
     chunks: int,
 ) -> int:
-    """Of a ``LOAD`` or a ``STORE`` of ``lines``, of which those of so many ``chunks`` are in
+    """Cycles of a ``LOAD`` or a ``STORE`` of ``lines``, of which ``chunks`` consecutive ones are in
     different banks. ``element``: log2 of its bytes; ``first_extent``: of a tile in dimension 0."""
     elements = _LINE_BITS - element
     run = 0
@@ -144,8 +144,8 @@ def transfer_cycles(
 
 @compiled_inner
 def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
-    """Of ``lines`` from memory, each of which takes so many ``cycles`` where it goes to, as many as
-    so many at the same time."""
+    """Cycles to load ``lines`` from memory. Each takes ``cycles`` at its destination, up to
+    ``at_once`` of them at the same time."""
     fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
     each = max(fetched, -(-(cycles + 1) // at_once))
     return clock.latency + (lines - 1) * each + cycles + 4
@@ -153,13 +153,13 @@ def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
 
 @compiled_inner
 def storing_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
-    """Of ``lines`` to memory, as ``loading_cycles``."""
+    """Cycles to store ``lines`` to memory, with arguments as in ``loading_cycles``."""
     return (lines - 1) * max(clock.line_cycles, -(-cycles // at_once)) + cycles + 1
 
 
 @compiled_inner
 def movement_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
-    """Of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows."""
+    """Cycles of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows."""
     if movement[0] == _SHIFT:
         return _shift_cycles(clock, movement, rows)
     return _broadcast_cycles(clock, movement, rows) if movement[0] == _BROADCAST else rows + 1

@@ -28,7 +28,7 @@ _SENT = 5
 
 
 class Encoding(NamedTuple):
-    """Of commands, by opcode.
+    """The encoding of commands, by opcode.
 
     offsets, widths
         int64 [opcodes, columns]: first bit and bits of each number; 0 bits where there is none.
@@ -127,7 +127,7 @@ def append_movement(
 
 @compiled
 def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
-    """Of rows of commands; ``units``: as ``Encoding`` has them."""
+    """Units of all rows of commands. ``units``: as ``Encoding`` has them."""
     found = 0
     for number in range(len(rows)):
         found += units[rows[number, 0]]

@@ -69,8 +69,8 @@ _BEGIN, _DRAIN = 12, 8
 def orders_of(
     dimensions: Sequence[int], tiling: Tiling, config: SramConfig, *, keeps: bool
 ) -> dict[int, TileOrder]:
-    """By dimension, where engines can finish sums. ``keeps``: whether arrays leave as many partial
-    sums as a strip can have, or one in each tile.
+    """Orders of tiles by dimension, where engines can finish sums. ``keeps``: whether arrays leave
+    as many partial sums as a strip can have, or one in each tile.
 
     One halving costs the same in all of a line, and so does one rotation of a strip; so no number
     between these two is better than both.
@@ -158,8 +158,8 @@ class _Program(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _programs(kind: Finish, kept: int, bits: int, is_in_one_bank: bool) -> list[_Program]:
-    """Of the tiles of a bank, and where there are several, of banks. ``bits``: bitlines from one
-    partial sum to the next."""
+    """Programs for the tiles of a bank, and where there are several, for banks. ``bits``: bitlines
+    from one partial sum to the next."""
     begin = [*_beginning(kind), *_summing(kind)]
     end = [*_rotations(kind, kept, bits), *_stores(len(_distances(kept, bits)))]
     if is_in_one_bank:
@@ -245,7 +245,7 @@ def _opcode(kind: Finish) -> int:
 
 
 def _distances(kept: int, bits: int) -> list[int]:
-    """By which elements of a strip are apart that are combined."""
+    """Distances between elements of a strip that are combined."""
     return [bits * kept >> level for level in range(1, kept.bit_length())]
 
 
@@ -265,7 +265,7 @@ def _rotations(kind: Finish, kept: int, bits: int) -> list[dict[str, Any]]:
 
 
 def _stores(rotations: int) -> list[dict[str, Any]]:
-    """Of what is in the register behind so many rotations."""
+    """Operations that store the register's value behind so many rotations."""
     total = (_TOTAL, _ROTATED)[rotations % 2]
     turn = {"operation": ExecuteOpcode.OR.value, "d_is_turned": 1, "a": total, "when": _LAST}
     store = {"operation": ExecuteOpcode.STORE.value, "a_is_turned": 1, "a": _BANK, "when": _LAST}
@@ -273,7 +273,7 @@ def _stores(rotations: int) -> list[dict[str, Any]]:
 
 
 def _stream(loop: _Loop, last: int, apart: int, config: SramConfig) -> Command:
-    """Of strips from the ``last`` y down to the first; in each bank its own."""
+    """A stream of strips from the ``last`` y down to the first; in each bank its own."""
     return command(
         Opcode.STREAM,
         is_indirect=1,

@@ -75,9 +75,9 @@ def tiling_of(
     tile: Tile | None = None,
     moves: np.ndarray = NO_MOVES,
 ) -> Tiling:
-    """Of the smallest box that has all arrays, whose rows are whole lines: ``tile``, or the valid
-    one that seems the best for so many ``moves`` in each dimension. Raises ``LatticeError`` where
-    there are not enough tiles, and ``CapacityError`` where no tile is valid."""
+    """Tiles the smallest box that has all arrays, whose rows are whole lines: with ``tile``, or the
+    valid one that seems the best for so many ``moves`` in each dimension. Raises ``LatticeError``
+    where there are not enough tiles, and ``CapacityError`` where no tile is valid."""
     whole, found = _valid(types, shapes, config)
     if tile is None:
         chosen = best_tile(

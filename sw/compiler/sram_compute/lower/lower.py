@@ -136,7 +136,8 @@ class _Found(NamedTuple):
 
 
 def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
-    """Of ``MOVED`` and ``TILES``, one each: what only a graph that was read from a file may do."""
+    """The error of ``MOVED`` and ``TILES``, one each: something that only a graph read from a file
+    may contain."""
     cells, shape = moved["cells"].tolist(), tiles["shape"].tolist()
     what = f"copies cell {moved['by']} to" if moved["how"] == COPIED else "moves"
     boxes = " x ".join(f"{first}..{end - 1}" for first, end in cells)

@@ -45,7 +45,7 @@ class Range:
 
     @property
     def bits(self) -> int:
-        """That its numbers need, with a sign if some are negative."""
+        """How many bits its numbers need, including a sign if some are negative."""
         if self.least >= 0:
             return max(1, self.most.bit_length())
         return max((-self.least - 1).bit_length(), self.most.bit_length()) + 1
@@ -125,7 +125,7 @@ class _Narrower:
         return False
 
     def _width(self, number: int) -> int:
-        """Of what is modular."""
+        """The width of a node that is modular."""
         node, demanded = self._graph.nodes[number], self._demands[number]
         if isinstance(node, Reduce):
             return min(node.type.bits, demanded)
@@ -211,7 +211,7 @@ class _Narrower:
 
 
 def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
-    """Of an integer node behind those that it reads."""
+    """The range of an integer node, given those of the nodes that it reads."""
     whole = Range(node.type.least, node.type.most)
     given = [known[each] for each in operands(node)]
     match node:
@@ -233,7 +233,7 @@ def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
 
 
 def _computed(function: str, given: Sequence[Range]) -> Range | None:
-    """Of exact results; ``None`` where nothing is known."""
+    """The range of exact results; ``None`` where nothing is known."""
     one, other = given[0], given[-1]
     ends = [(a, b) for a in (one.least, one.most) for b in (other.least, other.most)]
     match function:

@@ -218,7 +218,7 @@ def bring(state: State, value: Record) -> None:
 
 @compiled_inner
 def transfer(state: State, opcode: int, number: int, value: Record, cells: np.ndarray) -> None:
-    """Of a value, from or to what is stored under a number; to some cells of it."""
+    """Transfers a value from or to what is stored under a number, or only some of its cells."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
     joins = goes_on(stored, tiles)

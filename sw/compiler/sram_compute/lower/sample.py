@@ -61,7 +61,8 @@ class Sample:
         estimate: Estimate,
         tile: Tile,
     ) -> int:
-        """Of all iterations: of one of each loop, and the others as one more takes."""
+        """Cycles of all iterations: of one of each loop, and as many as one more takes for each
+        other."""
         begin = dict(names)
         for number, loop in enumerate(self.loops):
             begin[_first(number)], begin[_count(number)] = loop.lower.value(names), 1

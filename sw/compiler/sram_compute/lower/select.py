@@ -1,4 +1,4 @@
-"""Which operations of a bank compute what ``cmp`` nodes compute."""
+"""Selects the operations of a bank that compute ``cmp`` nodes."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _extended(
 
 
 def bits_of(value: float, type: ScalarType) -> int:
-    """Of a constant, the lowest first."""
+    """The bits of a constant, the lowest first."""
     if type == FLOAT32:
         return int(struct.unpack("<I", struct.pack("<f", value))[0])
     return int(value) & (1 << type.bits) - 1

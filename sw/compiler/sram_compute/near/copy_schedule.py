@@ -72,8 +72,8 @@ def with_copies(
 
 
 def unwritten_lines(placed: Placed, box: Sequence[range] | None) -> list[range]:
-    """Those of an array that have words besides a box of its elements, or besides what is between
-    its rows; a line alone between others is one of them."""
+    """Lines of an array that have words besides a box of its elements, or besides the gaps between
+    its rows; a line alone between two of these counts, too."""
     if box is None:
         return [range(placed.lines)]
     words = np.zeros((*placed.shape[:-1], placed.pitch), np.bool_)
@@ -101,7 +101,8 @@ class _Copies:
         self._stored = dict.fromkeys(arrays, 0)
 
     def load(self, name: str, until: int, least: int = 0) -> list[Command]:
-        """Those up to ``until``, which are not there yet; at least so many lines, if any."""
+        """Loads the lines up to ``until`` that are not there yet; at least so many lines, if
+        any."""
         first = self._loaded[name]
         if until <= first:
             return []
@@ -200,7 +201,7 @@ def _lines(near: Command, stream: Command) -> tuple[int, int]:
 
 
 def _lowest_behind(parts: Sequence[_Part], arrays: Mapping[str, Placed]) -> list[dict[str, int]]:
-    """Of each part, the first lines of arrays that parts behind it write."""
+    """For each part, the first lines of arrays that parts behind it write."""
     found: list[dict[str, int]] = []
     lowest: dict[str, int] = {}
     for part in reversed(parts):

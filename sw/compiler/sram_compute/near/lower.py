@@ -46,7 +46,7 @@ class NearCode:
 
     @property
     def units(self) -> int:
-        """Of all commands."""
+        """Units of all commands."""
         return sum(UNITS[each.opcode] for each in self.commands(dict.fromkeys(self.arrays, 0)))
 
     def commands(self, lines: Mapping[str, int]) -> list[Command]:

@@ -55,7 +55,7 @@ class X:
 
 @dataclass(frozen=True)
 class Element:
-    """Of a stream; ``index``: the register with its index."""
+    """An element of a stream. ``index``: the register with its index."""
 
     stream: int
     index: Register | None = None
@@ -148,7 +148,7 @@ class StripProgram:
         return found
 
     def reserve(self, register: Register) -> None:
-        """Which has a value from before."""
+        """Takes a register that already has a value out of the free ones."""
         self._free.remove(register.number)
 
     def store(self, element: Element, value: Operand) -> None:

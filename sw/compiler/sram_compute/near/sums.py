@@ -76,7 +76,7 @@ def sum_operation(node: Reduction) -> Opcode:
 
 
 def summed_loops(stored: Stored) -> tuple[For, ...]:
-    """Of the reduction or recurrence in a value, of which there is one at most."""
+    """Loops of the reduction or recurrence in a value, which has one at most."""
     found = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
     found += {
         id(each): (each.loop,) for each in nodes(stored.value) if isinstance(each, Carried)
@@ -113,7 +113,7 @@ def from_zero(stored: Stored) -> Stored:
 
 
 def continued(stored: Stored) -> Stored:
-    """Which goes on with what has been stored."""
+    """A sum that continues from the stored value."""
     if not isinstance(stored.value, Reduction):
         reject(stored.place, "a sum over several loops within a value: must be the value")
     element = Load(stored.array, stored.indices, stored.value.type, stored.place)

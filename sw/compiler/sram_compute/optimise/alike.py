@@ -17,7 +17,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
 
 
 def array_names(graph: Graph) -> tuple[str, ...]:
-    """Of all arrays, in the order in which the graph uses them."""
+    """Names of all arrays, in the order in which the graph uses them."""
     written = (output.array for output in graph.outputs)
     return tuple(dict.fromkeys((*arrays_of(graph), *written, *dict(graph.shapes))))
 

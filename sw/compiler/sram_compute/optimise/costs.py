@@ -29,7 +29,7 @@ _REDUCTION_ROUNDS = 8
 
 
 def operation_cycles(function: str, type: ScalarType) -> int:
-    """Of a function on operands of a type, without what no bitline needs."""
+    """Cycles of a function on operands of a type, without the part that no bitline needs."""
     name = OPERATION_NAMES.get(function)
     if name is None:
         return type.bits

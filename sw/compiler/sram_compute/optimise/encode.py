@@ -41,7 +41,7 @@ class Encoding:
         return "\n".join([*lines, *(f"(Root {at} ${at})" for at in roots)])
 
     def functions(self) -> set[tuple[str, ScalarType]]:
-        """Of computations: names and types of results."""
+        """Functions of the graph's computations, with the types of their results."""
         return {
             (node.function, node.type) for node in self.graph.nodes if isinstance(node, Compute)
         }
@@ -132,7 +132,7 @@ class Encoding:
                 return Compute(function, tuple(given), BY_NAME[type])
 
     def _read(self, bound: str) -> tuple[Affine, ...]:
-        """Of ``name offset``."""
+        """Reads a bound, ``name offset``."""
         name, _, offset = bound.rpartition(" ")
         return tuple(each + int(offset) for each in self._ends[name])
 

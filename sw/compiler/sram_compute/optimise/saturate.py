@@ -42,7 +42,7 @@ _CHANGE_TYPES = COMPARISONS | {"cast"}
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one graph.
+    """Limits for one graph.
 
     seconds
         no iteration begins behind them: far more than terms and matches leave to do, so that
@@ -179,7 +179,8 @@ class Saturation:
         return self._encoding.graph_of(chosen, egraph.roots)
 
     def _cost(self, graph: Graph) -> Callable[[Term], int]:
-        """Of a term; operands of comparisons and conversions are taken to be of the widest type."""
+        """A function that gives the cost of a term; operands of comparisons and conversions are
+        taken to be of the widest type."""
         types: list[ScalarType] = [node.type for node in graph.nodes if isinstance(node, Tensor)]
         widest = max(types, key=lambda type: (type.bits, type == FLOAT32), default=FLOAT32)
 
@@ -198,7 +199,7 @@ class Saturation:
 
 
 def _facts(functions: Iterable[tuple[str, ScalarType]], reassociate: bool) -> str:
-    """Which functions the rules of order are about."""
+    """Facts that say which functions may be reordered."""
     lines = []
     known = {(function, type) for function, type in functions}
     for function, type in sorted(known, key=str):

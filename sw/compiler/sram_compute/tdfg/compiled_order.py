@@ -179,13 +179,13 @@ class _RegionWriter:
         return found
 
     def _indices(self, array: str, cells: Cells) -> Cells:
-        """Those that an array has, the outermost dimension first."""
+        """The indices of a cell that an array has, the outermost dimension first."""
         known = self._writer._nest.arrays.get(array)
         rank = len(known.shape) if known else len(cells)
         return cells[:rank][::-1]
 
     def _value(self, number: int, cells: Cells) -> Expression:
-        """Of a node in a cell."""
+        """The value of a node in a cell."""
         node = self._graph.nodes[number]
         if number in self._kept:
             return Load(self._kept[number], cells[::-1], node.type, self._place)

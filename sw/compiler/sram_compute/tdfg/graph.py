@@ -197,7 +197,7 @@ class Graph:
 
     @cached_property
     def domains(self) -> tuple[Box, ...]:
-        """Of each node."""
+        """The domain of each node."""
         found: list[Box] = []
         for node in self.nodes:
             found.append(_domain(node, found, self))

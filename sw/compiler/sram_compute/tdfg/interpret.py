@@ -30,13 +30,13 @@ Cells = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Of the cells of a box, dimension 0 last; a constant has no box, and one value."""
+    """Values of the cells of a box, dimension 0 last; a constant has no box, and one value."""
 
     cells: Cells | None
     values: np.ndarray
 
     def within(self, cells: Cells) -> np.ndarray:
-        """Those of a part of the box."""
+        """The values of a part of the box."""
         if self.cells is None:
             return self.values
         pairs = zip(cells, self.cells, strict=True)

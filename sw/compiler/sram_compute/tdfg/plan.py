@@ -1,4 +1,4 @@
-"""Which parts of a nest become tensors: regions, and what runs around them in order."""
+"""Decides which parts of a nest become tensors: regions, and what runs around them in order."""
 
 from __future__ import annotations
 

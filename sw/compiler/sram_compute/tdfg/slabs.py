@@ -200,7 +200,7 @@ def halo(plan: tuple[Step, ...], of_slab: SlabPlan, sizes: Mapping[str, int]) ->
 def _offsets(
     graph: Graph, dimension: int, ranges: Mapping[str, _Range]
 ) -> Iterator[tuple[Node, _Range]]:
-    """Which rows of each node are read for row 0 of what is written."""
+    """The rows of each node that are read for row 0 of what is written."""
     found: dict[int, _Range] = dict.fromkeys((each.node for each in graph.outputs), (0, 0))
     for number in reversed(range(len(graph.nodes))):
         node = graph.nodes[number]

@@ -156,7 +156,7 @@ end:
 
 
 def _divide(row: Vectors) -> str:
-    """By s1, at least 1, which begins anew."""
+    """Divides a row by s1, at least 1, and resets s1."""
     return f"""
     max s1, s1, 1
     to_float s1, s1

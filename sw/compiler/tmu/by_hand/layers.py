@@ -53,7 +53,7 @@ def word(value: Value) -> EventStep:
 
 
 def mask(merged: WrittenLayer) -> EventStep:
-    """Which fibers have the coordinate."""
+    """A step that queues which fibers have the coordinate."""
     return EventStep(EventKind.MASK, layer=merged.induction.depth)
 
 

@@ -75,7 +75,7 @@ def compressed_sums(site: Site, layers: Layers) -> str:
 
 
 def matrix_product(site: Site, layers: Layers) -> str:
-    """Of each row and each one of the other matrix; s0: the sum."""
+    """Products of each row with each row of the other matrix; s0: the sum."""
     left, right, merged = _pairs_of_rows(site, layers)
     columns = site.sizes["right_rows"]
     place = right.address(site.arrays["out"], left.induction, right.induction, scale=columns)
@@ -139,7 +139,7 @@ def _pairs_of_rows(site: Site, layers: Layers) -> tuple[WrittenLayer, WrittenLay
 
 
 class _Fibers:
-    """Those of two vectors, or of the rows of two matrices, one after the other.
+    """Fibers of two vectors, or of the rows of two matrices, one after the other.
 
     ``outer``: the layer of rows, or that which merges; ``values``: steps that queue them.
     """

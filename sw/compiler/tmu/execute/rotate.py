@@ -14,8 +14,8 @@ FEWEST = 3
 
 
 def rotate_loops(module: ModuleOp) -> ModuleOp:
-    """Of a loop around an innermost one, both of constant bounds, what stands behind the inner loop
-    is done at the beginning of the next iteration:
+    """Rotates a loop around an innermost one, both of constant bounds: what follows the inner loop
+    is done at the beginning of the next iteration.
 
         for i < n: (for j < m: A); B(i)
         →   (for j < m: A); for 1 <= i < n: (B(i - 1); for j < m: A); B(n - 1)

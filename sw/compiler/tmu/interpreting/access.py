@@ -204,7 +204,7 @@ class AccessUnit(InterpreterFunctions):
     def _operand(
         self, operand: Operand, depth: int, values: np.ndarray, immediate: int
     ) -> np.ndarray:
-        """Of all iterations, or one value for all of them."""
+        """Values of an operand in all iterations, or one value for all of them."""
         if operand.source == Source.IMMEDIATE:
             return np.array([immediate & 0xFFFF_FFFF], np.uint32)
         if operand.source == Source.OWN:

@@ -27,8 +27,8 @@ from sw.compiler.tmu.interpreting.values import DTYPES, typed
 
 @register_impls
 class Memory(InterpreterFunctions):
-    """By indices: of memref and vector. A word outside of its array is read as 0: it is what a
-    choice leaves out, as of the fiber of a union that lacks the coordinate."""
+    """Interprets accesses by indices, of memref and vector. A word outside of its array is read as
+    0: a choice leaves it out, as for the fiber of a union that lacks the coordinate."""
 
     @impl_terminator(func.ReturnOp)
     def end(
@@ -94,8 +94,8 @@ class Memory(InterpreterFunctions):
 
 @register_impls
 class Words(InterpreterFunctions):
-    """By words: of flat. ``arrays``, by name, are contiguous. What lies outside of an array is read
-    as 0: a program may load ahead what it does not use."""
+    """Interprets accesses by words, of flat. ``arrays``, by name, are contiguous. What lies outside
+    of an array is read as 0: a program may load ahead what it does not use."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._words = {name: array.reshape(-1) for name, array in arrays.items()}

@@ -38,7 +38,7 @@ _STREAM_OPERATIONS = {
 
 @register_impls
 class Variables(InterpreterFunctions):
-    """Those of the execute unit."""
+    """Interprets variables of the execute unit."""
 
     def __init__(self) -> None:
         self._variables: dict[str, Any] = {}

@@ -112,7 +112,7 @@ class _Scores:
         yield "add s8, s8, 1"
 
     def _numbers(self) -> Iterator[str]:
-        """Of the rows of sample s6, which becomes the one behind it."""
+        """Loads the numbers of the rows of sample s6, and moves s6 to the next one."""
         for n, (numbers, _) in enumerate(_ROWS):
             yield f"load s{n + 11}, [s6 + {self._site.arrays[numbers].base}]"
         yield "add s6, s6, 1"

@@ -165,7 +165,7 @@ class _Fibers:
         yield from (f"extract.v {_coordinate(n, i)}, v6, {i}" for i in block)
 
     def _value(self, n: int, i: int) -> str:
-        """Of a union."""
+        """The register with a value of a union."""
         return f"s{8 * n + self._block + i}"
 
     def _states(self) -> Iterator[str]:
@@ -248,7 +248,7 @@ class _Fibers:
 
 
 class _MatrixProduct(_Fibers):
-    """Of each row and each one of the other matrix.
+    """The product of each row with each row of the other matrix.
 
     s23
         where the sum goes.
@@ -312,7 +312,7 @@ class _MatrixProduct(_Fibers):
 
 
 class _CompressedMatrixProduct(_MatrixProduct):
-    """Of rows that have a column in common.
+    """The product of rows that have a column in common.
 
     s22
         how many entries there are.
