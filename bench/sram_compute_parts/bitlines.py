@@ -128,7 +128,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
 
 
 def break_even(found: Sequence[Record], kind: str) -> dict[str, int | None]:
-    """By workload, the fewest bitlines a lane from which on memory takes fewer cycles."""
+    """The fewest bitlines a lane from which on memory takes fewer cycles, of each workload."""
     first: dict[str, int | None] = {}
     for labels, row in rows(found).items():
         name, bitlines = str(labels[0]), int(labels[1])

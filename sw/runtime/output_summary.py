@@ -54,7 +54,7 @@ def summarise(specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> list
 
 
 def outputs_to_json(outputs: Sequence[OutputSummary]) -> dict[str, Any]:
-    """Of numbers that JSON lacks, see ``json_number``."""
+    """Outputs as JSON; for numbers that JSON lacks, see ``json_number``."""
     found: dict[str, Any] = {}
     for output in outputs:
         values = {name: json_number(value) for name, value in output.values.items()}

@@ -169,7 +169,8 @@ class Report:
 
     @property
     def seconds_simulated(self) -> float:
-        """Of all launches; those of several are stages of their own, see ``Device``."""
+        """The time that simulations of all launches took; those of several are stages of their own,
+        see ``Device``."""
         return sum(
             seconds
             for name, seconds in self.seconds.items()
@@ -273,7 +274,7 @@ class Report:
         return f"error against float64{' of finite outputs' if others else ''} {error:.1e}"
 
     def warnings(self) -> list[str]:
-        """Of outputs that are lost or not finite, and of inputs that become 0."""
+        """Warnings of outputs that are lost or not finite, and of inputs that become 0."""
         found, texts = self.verification, []
         if found.lost is not None:
             texts.append(found.lost.text("lost"))

@@ -31,7 +31,7 @@ class Result(Generic[JobT]):
 
     @property
     def cycles(self) -> int | None:
-        """Of all launches; ``None`` where the machine does not count them."""
+        """Cycles of all launches; ``None`` where the machine does not count them."""
         counts = [run.finished.cycles for run in self.launches]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None

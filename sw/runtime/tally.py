@@ -68,7 +68,7 @@ def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
 
 
 class _Count:
-    """Of outputs of some kind."""
+    """Counts outputs of some kind."""
 
     def __init__(self) -> None:
         self._count, self._first = 0, ""

@@ -47,7 +47,7 @@ def elements(spec: TensorSpec, array: Array) -> Given:
 
 
 def vanished(numbers: Iterable[Given]) -> Vanished | None:
-    """Those that are rounded to 0, if there are any. O(numbers)."""
+    """The numbers that are rounded to 0, if there are any. O(numbers)."""
     count, first = 0, ("", "")
     for given in numbers:
         values = given.values

@@ -117,7 +117,7 @@ def verification(bit_exact: bool, difference: str, tally: Tally) -> Verification
 
 
 def _unit(type: str, largest: float) -> float:
-    """Of the last place of a number of a type."""
+    """The unit in the last place of the ``largest`` number of a type."""
     if type in INTEGER_TYPES:
         return 0.0
     if type in REAL_TYPES:

@@ -78,7 +78,7 @@ def shares_of(
 
 
 def state_bytes(queues: int) -> int:
-    """Of a launch's ``QUEUE_STATE`` with what follows it."""
+    """Bytes of a launch's ``QUEUE_STATE`` and what follows it."""
     return QUEUE_STATE.itemsize + 4 * queues
 
 

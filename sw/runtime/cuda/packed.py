@@ -54,7 +54,7 @@ class PackedBatch:
 
     @property
     def indices(self) -> int:
-        """Of all features."""
+        """The number of indices of all features."""
         return int(self.values.sum())
 
     @property

@@ -68,7 +68,7 @@ def _element(feature: Feature, shape: tuple[int, ...], at: int) -> str:
 
 
 def _equal(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Of bits, but for the sign of zero, which depends on the order of additions."""
+    """Whether bits are equal, but for the sign of zero, which depends on the order of additions."""
     return (found == wanted) | (np.isnan(found) & np.isnan(wanted))
 
 

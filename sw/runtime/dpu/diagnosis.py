@@ -52,7 +52,7 @@ def first_difference(
 
 
 def _stores(launch: Launch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each storing instruction its number and row, int [n], and the banks, bool [n, banks]."""
+    """Number and row of each storing instruction, int [n], and the banks, bool [n, banks]."""
     config = DpuConfig.from_dict(launch.config)
     opcodes, columns, _ = disassemble(config, launch.sections["instructions"])
     alone, beside = opcodes == Opcode.STORE, opcodes == Opcode.EXEC_STORE

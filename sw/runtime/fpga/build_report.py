@@ -140,7 +140,8 @@ class BuildReport:
         return table
 
     def _memories(self) -> Table:
-        """Those of equal size and place whose paths differ in numbers only share a line."""
+        """A table of memories; those of equal size and place whose paths differ only in numbers
+        share a line."""
         groups: dict[tuple[str, ...], list[PlacedMemory]] = {}
         for each in self.memories:
             path = re.sub(r"\d+(?=\.|$)", "*", each.memory.path)

@@ -1,4 +1,4 @@
-"""Which boards a configuration fits."""
+"""Decides which boards a configuration fits."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def fits(hardware: NamedConfiguration, builds: Path, stages: Stages) -> list[Fit
 def _measured(
     hardware: NamedConfiguration, builds: Path, boards: list[Board]
 ) -> dict[Family, Resources]:
-    """By earlier builds of the same configuration."""
+    """Resources measured by earlier builds of the same configuration."""
     families = {board.name: board.family for board in boards}
     return {
         families[report["board"]]: Resources(**report["used"])

@@ -247,7 +247,7 @@ class FramePort:
                 raise self._fail(f"{problem}: {problem.right}")
 
     def _seconds(self, answers: int) -> float:
-        """That requests, and so many bytes of answers, take on the line."""
+        """The time that requests, and so many bytes of answers, take on the line."""
         requests = sum(len(each.frame) for each in self._requests)
         return (requests + answers) * _BYTE_BITS / self._line.baud
 

@@ -42,7 +42,8 @@ _PARAMETER = re.compile(r"^ *parameter (?:signed )?\\(\w+) (-?\d+)$", re.M)
 
 
 def read_memories(rtlil: str) -> list[DesignMemory]:
-    """Of a dump of ``$mem_v2`` cells. Those that are never written are tables, and left out."""
+    """Memories in a dump of ``$mem_v2`` cells. Those that are never written are tables, and left
+    out."""
     found = []
     for attributes, name, body in _MEMORY.findall(rtlil):
         parameters = {key: int(value) for key, value in _PARAMETER.findall(body)}

@@ -32,7 +32,8 @@ def check_commands(config: SramConfig, units: np.ndarray) -> None:
 
 
 def _check_layout(config: SramConfig, place: int, layout: Command) -> None:
-    """That elements have bitlines of their own, for which there are not too many of them."""
+    """Raises ``ProgramError`` unless elements have bitlines of their own, and there are enough of
+    these."""
     sizes, element = layout.fields["sizes"], layout.fields["element"]
     bitlines = config.tiles * config.bitlines
     elements = prod(sizes) * (LINE_BYTES >> element)
@@ -44,7 +45,8 @@ def _check_layout(config: SramConfig, place: int, layout: Command) -> None:
 
 
 def _check_compute(config: SramConfig, place: int, compute: Command) -> None:
-    """That a microprogram begins there, has such a width, and stays within the rows."""
+    """Raises ``ProgramError`` unless a microprogram begins there, has such a width, and stays
+    within the rows."""
     entry, n = compute.fields["entry"], compute.fields["n"]
     if entry >= len(config.rom.words) or n > MAX_WIDTH:
         return

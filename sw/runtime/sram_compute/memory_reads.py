@@ -1,4 +1,4 @@
-"""Which of memory a program may read that nothing has written since it was loaded."""
+"""Finds the memory that a program may read before anything has written it since it was loaded."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def bound(
 
 
 def _words_written(launch: Launch, operands: Operands) -> int:
-    """Of results that the run changes, each once; of compressed ones those that hold."""
+    """Words of results that the run changes, each once; of compressed results the valid ones."""
     statement = operands.meaning.statement
     if statement is None or not is_compressed(statement):
         before = operands.binding.arrays

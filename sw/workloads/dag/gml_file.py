@@ -69,7 +69,7 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
 
 
 def _tokens(text: str, source: str) -> Iterator[_Token]:
-    """Those of a text whose lines end with line feeds; the last is of the kind ``end``."""
+    """Tokens of a text whose lines end with line feeds; the last is of the kind ``end``."""
     at, line = 0, 1
     while at < len(text):
         found = _TOKEN.match(text, at)
@@ -113,7 +113,7 @@ def _parsed(text: str, source: str) -> _List:
 
 
 def _value(key: str, token: _Token, place: str) -> Any:
-    """That of a key, which begins with a token; a list is empty yet."""
+    """The value of a key, which begins with a token; a list is still empty."""
     text = token.text
     if token.kind == "text":
         return _unescaped(_LINE_END.sub(" ", text[1:-1]))

@@ -124,7 +124,7 @@ def _children(element: Element, tag: str) -> list[Element]:
 
 
 def _keys(root: Element, source: str) -> dict[str | None, _Key]:
-    """By their ids. Of those of extensions, which may have no name or type, nothing is read."""
+    """Keys by their ids. Keys of extensions, which may have no name or type, are not read."""
     found: dict[str | None, _Key] = {}
     for element in _children(root, "key"):
         name = element.get("id")
@@ -176,7 +176,7 @@ def _read(element: Element, key: _Key, place: str) -> Any:
 def _attributes(
     element: Element, keys: dict[str | None, _Key], names: tuple[str, ...], place: str
 ) -> dict[str, Any]:
-    """Those of a node or edge, called so, from its data and defaults."""
+    """Attributes of a node or edge with these names, from its data and defaults."""
     found: dict[str, Any] = {}
     seen: set[str | None] = set()
     for data in _children(element, "data"):

@@ -75,7 +75,7 @@ def read_matrix(path: str | Path, seed: int = 0, unit: bool | None = None) -> Tr
 
 
 def right_hand_side(input_names: Iterable[str], seed: int) -> MadeUp:
-    """Of a system's inputs those that its file does not have."""
+    """Made-up values for the inputs of a system that its file does not have."""
     return random_values((name for name in input_names if name.startswith("b[")), seed)
 
 

@@ -51,7 +51,7 @@ _LOGICAL = {"&&": BinaryOperator.AND, "||": BinaryOperator.OR}
 
 
 class CExpressionReader:
-    """Of one function.
+    """Reads the expressions of one function.
 
     arrays, types
         what is defined: arrays, and the types of all else, by name; the caller adds to it.
@@ -110,7 +110,7 @@ class CExpressionReader:
         return truth(self.read(node))
 
     def type_of(self, node: Any) -> ScalarType:
-        """Of a declaration or a cast."""
+        """The type of a declaration or a cast."""
         while isinstance(node, c_ast.Typename | c_ast.Decl | c_ast.TypeDecl):
             node = node.type
         names = " ".join(node.names) if isinstance(node, c_ast.IdentifierType) else ""
@@ -276,7 +276,7 @@ class CExpressionReader:
 
 
 def _quotient(left: Expression, right: Expression, place: Place) -> Expression:
-    """Of integers of one type, cut towards zero; nests round down."""
+    """The quotient of integers of one type, rounded towards zero; nests round down."""
 
     def number(value: int) -> Constant:
         return Constant(value, left.type, place)

@@ -159,13 +159,13 @@ def _require_const(body: tuple[Statement, ...], parameters: list[Any]) -> None:
 
 
 def _all_names(node: c_ast.Node) -> set[str]:
-    """That stand in a function."""
+    """All names in a function."""
     own = {node.name} if isinstance(node, c_ast.ID | c_ast.Decl) else set()
     return own.union(*(_all_names(child) for _, child in node.children()))
 
 
 def _is_void(parameter: Any) -> bool:
-    """Of a list that says that there are none."""
+    """Whether a parameter list says that there are no parameters."""
     match parameter:
         case c_ast.Typename(type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["void"]))):
             return True

@@ -44,7 +44,7 @@ class Called(NamedTuple):
 
 
 class CStatementReader:
-    """Of one function, whose parameters ``expressions`` knows.
+    """Reads the statements of one function, whose parameters ``expressions`` knows.
 
     functions
         reads another function of the file, for the node that calls it.

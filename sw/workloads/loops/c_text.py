@@ -77,7 +77,7 @@ class CText:
         self._refuse_replaced()
 
     def place(self, node: c_ast.Node) -> Place:
-        """Of a node that has one, else the file's beginning."""
+        """The place of a node that has one, else the file's beginning."""
         coord = node.coord
         return (
             Place(self._file, coord.line, coord.column or 1) if coord else Place(self._file, 1, 1)

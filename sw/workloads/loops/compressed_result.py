@@ -51,7 +51,7 @@ class CompressedResult:
     def body(
         self, depth: int, inside: Sequence[ir.Statement], positions: Positions
     ) -> list[ir.Statement]:
-        """Of the loop ``depth``, which has ``inside`` in it."""
+        """The body of the loop ``depth``, which has ``inside`` in it."""
         if depth > self._last:
             return [*inside]
         head: list[ir.Statement] = []
@@ -94,7 +94,8 @@ class CompressedResult:
     # Statements.
 
     def _ends(self, number: int, positions: Positions) -> list[ir.Statement]:
-        """Of a coordinate of a level, which may be appended, and of the fiber below it."""
+        """Statements that end a coordinate of a level, which may be appended, and the fiber below
+        it."""
         place, levels = self._place, self._levels
         at, below = self._position(number, positions), number + 1
         found: list[ir.Statement] = []
@@ -119,7 +120,7 @@ class CompressedResult:
         return ir.If(is_any, (*statements, self._assign(self._end(below), count)), (), place)
 
     def _store_end(self, number: int, at: ir.Expression) -> ir.Store:
-        """Of a fiber, whose segment ends at ``at`` of the array."""
+        """Stores the end of a fiber, whose segment ends at ``at`` of the array."""
         levels, place = self._levels, self._place
         end: ir.Expression
         if number in levels.followed:
@@ -137,7 +138,8 @@ class CompressedResult:
         return ir.Store(values_of(self._levels.name), (at,), value, self._place)
 
     def _position(self, number: int, positions: Positions) -> ir.Expression:
-        """Of the coordinate that the loops are at; of an appended one it will be that."""
+        """The position of the coordinate that the loops are at; of one to be appended, its position
+        then."""
         levels, place = self._levels, self._place
         if number in levels.followed:
             return positions[levels.followed[number].operand]

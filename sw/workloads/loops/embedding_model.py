@@ -64,7 +64,7 @@ class FeatureGroup:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of the nest."""
+        """Sizes of the nest."""
         return {
             "features": len(self.features),
             "bags": self.bags,

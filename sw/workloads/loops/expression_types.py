@@ -1,4 +1,4 @@
-"""Which types operators take."""
+"""Checks the types of operators' operands."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(_\d+)+$")
 
 
 class Inliner:
-    """Of one function.
+    """Inlines calls into one function.
 
     taken
         names that it uses; those of what it calls become others where they are among these.

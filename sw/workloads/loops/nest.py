@@ -295,12 +295,12 @@ class Nest:
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """By name, in the order of parameters."""
+        """Arrays by name, in the order of parameters."""
         return {each.name: each for each in self.parameters if isinstance(each, Array)}
 
     @property
     def scalars(self) -> dict[str, Scalar]:
-        """By name, in the order of parameters."""
+        """Scalars by name, in the order of parameters."""
         return {each.name: each for each in self.parameters if isinstance(each, Scalar)}
 
     @property

@@ -54,7 +54,7 @@ _CALLS = "abs, min, max, sqrt and the types"
 
 
 class ExpressionReader:
-    """Of one function.
+    """Reads the expressions of one function.
 
     arrays, types
         what is defined: arrays, and the types of all else, by name; the caller adds to it.

@@ -101,7 +101,7 @@ def _nest(text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...])
 
 
 class _Signature:
-    """Of one function: parameters and sizes."""
+    """The signature of one function: parameters and sizes."""
 
     def __init__(
         self, text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...]

@@ -34,7 +34,7 @@ _LOOPS = "range(...), intersect(...) or union(...)"
 
 
 class StatementReader:
-    """Of one function, whose parameters ``expressions`` knows.
+    """Reads the statements of one function, whose parameters ``expressions`` knows.
 
     functions
         reads another function of the file, for the node that calls it.

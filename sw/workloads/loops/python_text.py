@@ -35,7 +35,7 @@ class PythonText:
             raise WorkloadError(f"{place}: {problem}") from None
 
     def place(self, node: ast.AST) -> Place:
-        """Of a node that has one."""
+        """The place of a node that has one."""
         line: int = getattr(node, "lineno", 1)
         octets: int = getattr(node, "col_offset", 0)  # of UTF-8
         before = self._lines[line - 1].encode()[:octets].decode(errors="replace")

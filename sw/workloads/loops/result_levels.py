@@ -70,7 +70,7 @@ def result_tensor(
 
 
 class ResultLevels:
-    """Of the result of ``parts``.
+    """Levels of the result of ``parts``.
 
     followed
         levels, by number, of which all coordinates are those of an operand's level, at the same

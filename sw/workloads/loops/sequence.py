@@ -151,7 +151,7 @@ def _used(body: Any) -> set[str]:
 
 
 def _uses(body: Any) -> Counter[str]:
-    """Of variables, how often each is read."""
+    """How often each variable is read."""
     return Counter(each.name for each in nodes(body) if isinstance(each, Variable))
 
 

@@ -12,7 +12,8 @@ Node = TypeVar("Node")
 
 
 def places_of(node: Any) -> Iterator[Place]:
-    """Of all nodes, each before or behind those that it contains, as its fields are. O(nodes)."""
+    """Places of all nodes, each before or behind those that it contains, as its fields are.
+    O(nodes)."""
     if isinstance(node, Place):
         yield node
     elif isinstance(node, tuple):

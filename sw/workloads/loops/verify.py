@@ -93,7 +93,7 @@ class _Verifier:
             refuse(place, f"{name} is {self._types[name]} elsewhere: must not be {type} here")
 
     def _size(self, size: Expression, array: Array) -> None:
-        """Of an array's dimension."""
+        """Verifies the size of an array's dimension."""
         match size:
             case Constant() if size.type == INT32:
                 pass

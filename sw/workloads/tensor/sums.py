@@ -79,7 +79,7 @@ def _check_term(result: Access, term: Written) -> None:
 
 
 def _sums(written: Written) -> Iterator[Sum]:
-    """Those of a term, from the outermost on."""
+    """Sums in a term, from the outermost on."""
     match written:
         case Sum():
             yield written

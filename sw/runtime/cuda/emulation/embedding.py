@@ -198,7 +198,7 @@ def launch(
 
 
 def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -> list[np.integer]:
-    """Of the emulation, for values in the order of ``parameters``."""
+    """Arguments of the emulation, for values in the order of ``parameters``."""
     return [
         np.int32(value) if type == "int" else np.uint64(value)
         for type, value in zip(parameters.values(), values, strict=True)

@@ -30,7 +30,7 @@ class GpuInfo:
 
     @property
     def kernel_arch(self) -> str | None:
-        """Of ``ARCHITECTURES`` that whose kernels suit this GPU best; ``None``: none run."""
+        """The one of ``ARCHITECTURES`` whose kernels suit this GPU best; ``None``: none run."""
         fitting = [arch for arch in ARCHITECTURES if runs_on(arch, self.arch)]
         return max(fitting, key=_capability, default=None)
 

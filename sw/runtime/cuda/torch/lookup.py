@@ -74,7 +74,7 @@ class Lookup:
         self.check_inputs()
 
     def check_inputs(self) -> None:
-        """Of ``check`` what is about inputs. O(1)."""
+        """Checks the inputs only, see ``check``. O(1)."""
         device = self.values.device
         for name, tensor in (("offsets", self.offsets), ("weights", self.weights)):
             if tensor is not None and tensor.device != device:
@@ -152,7 +152,8 @@ class Lookup:
         )
 
     def addresses(self) -> tuple[int, ...]:
-        """Of each feature's table. Raises ``WorkloadError`` for one that is not aligned."""
+        """The address of each feature's table. Raises ``WorkloadError`` for one that is not
+        aligned."""
         own = [table.data_ptr() for table in self.tables]
         if any(address % TABLE_ALIGNMENT for address in own):
             numbered = zip(

@@ -54,7 +54,7 @@ class Stream:
 
     @cached_property
     def is_data(self) -> np.ndarray:
-        """Which tokens are data or empty."""
+        """Whether each token is data or empty."""
         mask = np.ones(len(self.tokens), bool)
         mask[self.ends] = False
         return mask

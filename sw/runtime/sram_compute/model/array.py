@@ -75,7 +75,8 @@ class ComputeArray:
         return cycles
 
     def any_predicate(self, parts: int) -> np.ndarray:
-        """Of so many equal parts: whether a bitline's predicate is set. Bool [parts]."""
+        """Whether any bitline's predicate is set, in each of ``parts`` equal parts. Bool
+        [parts]."""
         return np.any((self._predicate & self._used).reshape(parts, -1), axis=1)
 
     def part(self, members: np.ndarray, parts: int) -> ComputeArray:

@@ -22,7 +22,7 @@ class Pattern:
     levels: tuple[tuple[int, int], ...] = ()
 
     def places(self, size: int) -> np.ndarray:
-        """Those below ``size``: bool [size], not to be changed."""
+        """The places below ``size``: bool [size], not to be changed."""
         return _places(self, size)
 
     @property

@@ -18,7 +18,7 @@ Round = tuple[int, Collection[int]]
 
 @dataclass(frozen=True)
 class Accesses:
-    """Of the steps of an operation.
+    """Accesses of the steps of an operation.
 
     lines
         of words that are accessed: int64 [banks, steps]; ``None`` of transposed streams.
@@ -38,7 +38,7 @@ class Accesses:
 
 
 class CopyWaits:
-    """Of a run.
+    """Waits for copies in a run.
 
     waits
         cycles in which engines have waited.

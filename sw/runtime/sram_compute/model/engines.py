@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 
 
 class Engines:
-    """Those of all banks, on ``arrays``.
+    """The engines of all banks, on ``arrays``.
 
     registers
         uint32 [registers, banks, elements of a strip].

@@ -90,8 +90,8 @@ def cost(config: SramConfig, given: Exchange) -> ExchangeCost:
 
 
 def _places(config: SramConfig, given: Exchange) -> Iterator[tuple[int, int]]:
-    """Of each step, tiles that take rows of their own bank, and banks that take those of another.
-    A bank takes from one at most."""
+    """For each step, the number of tiles that take rows of their own bank, and of banks that take
+    rows of another. A bank takes from one at most."""
     for pairs in given.steps:
         source_banks, target_banks = (pairs // config.arrays).T
         crosses = source_banks != target_banks

@@ -98,7 +98,7 @@ class FetchTimes:
             self._settle(max(offered, self._turn), asks=asks)
 
     def lines(self, cycle: int) -> int:
-        """Those that have been asked for by the end of a cycle."""
+        """How many lines have been requested by the end of a cycle."""
         self._settle(cycle)
         return sum(accepted <= cycle for accepted in self._accepted)
 

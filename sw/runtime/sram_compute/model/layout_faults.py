@@ -20,8 +20,9 @@ class LayoutFault(NamedTuple):
 
 
 def first_fault(config: SramConfig, entry: Mapping[str, Any]) -> LayoutFault | None:
-    """Of the first line, in the order of transfers, that is none of memory, or has tiles beyond the
-    last one. ``entry``: one of the layout override table that makes sense. O(log of its sizes).
+    """The fault of the first line, in the order of transfers, that is outside of memory, or has
+    tiles beyond the last one. ``entry``: one of the layout override table that makes sense. O(log
+    of its sizes).
 
     Lines and tiles never decrease with a coordinate or a chunk. So the first line is found one
     coordinate after the other, the outermost first: it is the least one up to which some line is

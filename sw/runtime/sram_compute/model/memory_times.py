@@ -6,7 +6,7 @@ from hw.sram_compute.config import SramConfig
 
 
 class Channel:
-    """Of main memory, as ``hw.lib.lines.line_memory`` has it."""
+    """The channel of main memory, as ``hw.lib.lines.line_memory`` has it."""
 
     def __init__(self, config: SramConfig) -> None:
         self.latency = config.latency

@@ -35,8 +35,8 @@ class Places:
 
 
 def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
-    """Of an entry of the layout override table that makes sense; of the first ``most`` lines, those
-    that the last chunk does not have among them."""
+    """Places of the lines of an entry of the layout override table that makes sense, or of the
+    first ``most``, including lines that the last chunk does not have."""
     elements = LINE_BYTES >> entry["element"]
     extents, chunk, chunked = list(entry["sizes"]), entry["chunk"], entry["chunked"]
     chunks = 1
@@ -67,7 +67,7 @@ def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
 
 
 def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, Any]) -> np.ndarray:
-    """Those that a ``STORE`` writes: bool [lines, words of a line]."""
+    """The words that a ``STORE`` writes: bool [lines, words of a line]."""
     numbers = where.numbers.copy()
     numbers[:, 0] *= LINE_WORDS
     ends = np.array(entry["sizes"]) * (LINE_WORDS, 1, 1) - fields["after"]

@@ -257,7 +257,8 @@ class _Traversal:
     def _values(
         self, place: int, lane: int, unit: Unit, index: int, streams: int = MAX_STREAMS
     ) -> tuple[int, ...]:
-        """Of the first ``streams`` streams of a unit that merges, in the iteration ``index``."""
+        """Values of the first ``streams`` streams of a unit that merges, in the iteration
+        ``index``."""
         values: list[int] = []
         for number in range(min(streams, len(unit.streams))):
             value = self._value(place, lane, unit, number, index, values, None, {})
@@ -275,9 +276,9 @@ class _Traversal:
         head: int | None,
         addresses: dict[int, list[int]],
     ) -> int:
-        """Of a stream in the iteration ``index``, perhaps with more than 32 bits, behind the
-        ``values`` of those before it; adds to the ``addresses`` that each stream reads. ``head``:
-        in lockstep lane 0's value, of the other lanes."""
+        """The value of a stream in the iteration ``index``, perhaps with more than 32 bits, behind
+        the ``values`` of those before it; adds to the ``addresses`` that each stream reads.
+        ``head``: in lockstep lane 0's value, for the other lanes."""
         stream = unit.streams[number]
         a = self._operand(place, stream.a, values, stream.immediate)
         b = self._operand(place, stream.b, values, stream.immediate)

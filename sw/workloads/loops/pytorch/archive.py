@@ -82,7 +82,8 @@ def read_archive(path: Path) -> SavedProgram:
 
 
 def _members(file: zipfile.ZipFile, place: str = "") -> dict[str, zipfile.ZipInfo]:
-    """By their names below the archive's own folder. ``place``: what error texts begin with."""
+    """Members by their names below the archive's own folder. ``place``: what error texts begin
+    with."""
     found: dict[str, zipfile.ZipInfo] = {}
     for info in file.infolist():
         name = info.filename.partition("/")[2]

@@ -41,7 +41,8 @@ Operator = Callable[..., Any]
 def _two(
     operator: str, parameters: Parameters, place: Place, left: Any, right: Any, *, alpha: float = 1
 ) -> Value:
-    """Of two tensors, or a tensor and a number. ``alpha``: a factor of the right one."""
+    """Applies an operator to two tensors, or a tensor and a number. ``alpha``: a factor of the
+    right one."""
     type = _type(left, right)
     if operator == "/":
         type = FLOAT32
@@ -202,7 +203,7 @@ def _constant(
     dtype: Any = None,
     **named: Any,
 ) -> View:
-    """Of the shape ``like``, or of the shape and type of that tensor."""
+    """A constant of the shape ``like``, or of the shape and type of that tensor."""
     is_tensor = isinstance(like, Value)
     shape = like.shape if is_tensor else tuple(like)
     type = like.type if is_tensor else FLOAT32

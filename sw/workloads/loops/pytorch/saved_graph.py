@@ -211,7 +211,7 @@ class _Builder:
                 self._parts[self._new_name(output)] = made, at
 
     def _arguments(self, operator: Any, node: Mapping[str, Any]) -> dict[str, Any]:
-        """By name, also those that the file has by their order."""
+        """Arguments by name, including those that the file has by their order."""
         known = {each.name for each in operator._schema.arguments}
         found: dict[str, Any] = {}
         for each in node["inputs"]:

@@ -46,7 +46,7 @@ def reshape(parameters: Parameters, place: Place, value: Value, shape: Sequence[
 
 
 def _without_elements(view: View, shape: tuple[int, ...], place: Place) -> View:
-    """Of another shape: no index is ever asked for."""
+    """A view of another shape without elements: no index is ever asked for."""
     first = [integer(0, place) for _ in view.shape]
     return View(shape, view.type, lambda indices: view.at(first), zeros=view.zeros)
 

@@ -59,7 +59,7 @@ class Destination:
     at: Callable[[Indices], tuple[Expression, ...]]
 
     def through(self, into: Callable[[Indices], Indices]) -> Destination:
-        """Of a part, whose elements are at ``into`` of the tensor."""
+        """The destination of a part, whose elements are at ``into`` of the tensor."""
         return Destination(self.array, lambda indices: self.at(into(indices)))
 
 
@@ -191,8 +191,8 @@ def rearranged(view: View, shape: tuple[int, ...], dimensions: Sequence[int | No
 
 
 def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
-    """Of as many elements: dimensions of 1 come or go, one becomes several, or all become one;
-    else none."""
+    """A view of as many elements: dimensions of 1 come or go, one becomes several, or all become
+    one; else none."""
     if shape == view.shape:
         return view
     groups = _groups(view.shape, shape)
@@ -223,7 +223,8 @@ def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
 
 
 def merged(value: Value, shape: tuple[int, ...], place: Place) -> Parts | None:
-    """Of as many elements: dimensions of 1 come or go, and several become one; else none."""
+    """A value of as many elements: dimensions of 1 come or go, and several become one; else
+    none."""
     groups = _groups(shape, value.shape)
     if groups is None:
         return None
