@@ -49,7 +49,7 @@ def interpret(nest: Nest, binding: Binding) -> dict[str, np.ndarray]:
 
 
 def _are_offsets(lower: Expression, upper: Expression) -> bool:
-    """Of bounds that are not taken from locals."""
+    """Whether bounds are offsets that are not taken from locals."""
     starts = isinstance(lower, Load) or (isinstance(lower, Constant) and lower.value == 0)
     return starts and isinstance(upper, Load)
 

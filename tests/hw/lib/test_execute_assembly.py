@@ -128,7 +128,8 @@ end:
 
 
 def test_listings_name_targets() -> None:
-    """By the given names, the first of several, or by address; beyond the program by number."""
+    """Targets have the given names, the first of several, or addresses; beyond the program
+    numbers."""
     text = "one:\ntwo:\n    loop s1, i3\n    jump one\n    jump two\ni3:\n    jump 9"
     assembly = assemble(text)
     lines = [*listing(assembly.instructions, assembly.labels)]

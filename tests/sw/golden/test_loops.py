@@ -83,7 +83,7 @@ SUM = read_source(
 
 @pytest.mark.parametrize("lanes", (8, pytest.param(32, marks=pytest.mark.slow)))
 def test_sums_by_lanes(lanes: int):
-    """Of as many blocks as programs' nests have: 32 need numba's deep recursion."""
+    """There are as many blocks as programs' nests have: 32 need numba's deep recursion."""
     x = np.random.default_rng(0).standard_normal((2, 5 * lanes + 3)).astype(np.float32)
     sizes = {"n": 2, "m": x.shape[1]}
     nest = sum_by_lanes(SUM, sizes, [2], lanes)

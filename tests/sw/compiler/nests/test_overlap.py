@@ -86,7 +86,7 @@ def _stores(blocks: Sequence[Block], terms: Terms) -> Iterator[tuple[str, object
 
 
 def random_steps(random: Random) -> list[Step]:
-    """Of few registers, so that steps depend on each other in all ways."""
+    """Steps of few registers, so that they depend on each other in all ways."""
     registers = random.randint(2, 8)
 
     def operand() -> Register | Taken | int:

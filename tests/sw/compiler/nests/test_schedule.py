@@ -1,4 +1,4 @@
-"""Which steps of a block may go before which, and when."""
+"""Tests the order of a block's steps, and when they are issued."""
 
 from __future__ import annotations
 

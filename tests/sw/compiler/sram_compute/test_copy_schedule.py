@@ -46,7 +46,7 @@ def copied(code: NearCode, is_store: int) -> list[int]:
 
 
 def lines_in(code: NearCode, name: str) -> list[int]:
-    """Of an array, those that must be loaded."""
+    """Lines of an array that must be loaded."""
     return [line for part in code.loads[name] for line in part]
 
 

@@ -211,7 +211,7 @@ for i in range(n):
 
 @pytest.mark.parametrize("sum", ["a[i] + b[i] + b[i]", "a[i] + a[i] + b[i]"])
 def test_a_sum_takes_the_rows_of_an_operand_that_is_over(sum: str):
-    """Of either one; there are rows for two values."""
+    """Either operand may be over; there are rows for two values."""
     few = replace(SMALL, wordlines=64)
     nest = nest_of("a: int32[n], b: int32[n], c: int32[n]", f"for i in range(n): c[i] = {sum}")
     lowered = require_golden(nest, {"a": integers(70), "b": integers(70) + 1}, few)

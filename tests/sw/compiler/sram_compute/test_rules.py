@@ -172,7 +172,7 @@ def require_same(one: Values, other: Values) -> None:
 
 
 def equal_graphs(graph: Graph, rules: list[Rule]) -> list[Graph]:
-    """Those that rules find, one for each term of the output's class."""
+    """Graphs that rules find, one for each term of the output's class."""
     encoding = Encoding(graph)
     saturation = Saturation(encoding, reassociate=False, rules=rules)
     saturation.run("reorder", Limits(), time.monotonic())

@@ -67,7 +67,7 @@ def test_the_first_fault_is_that_of_a_walk(seed: int):
 @pytest.mark.parametrize("far", ["chunk_lines", "chunk_tiles"])
 @pytest.mark.parametrize("dimension", range(3))
 def test_the_last_chunk_alone_may_be_outside(dimension: int, far: str):
-    """Which has less than the others."""
+    """The last chunk has less than the others."""
     sizes = tuple(4 if each == dimension else 1 for each in range(3))
     inside = {"element": 2, "base": 0, "sizes": sizes, "line_strides": (1, 1), "tile": (6, 0, 0)}
     inside |= {"first_tile": 0, "tile_strides": (0, 0), "chunked": dimension, "chunk": 3}
