@@ -9,7 +9,7 @@ from hw.lib.memory_map import RamMap, Window
 
 
 @dataclass(frozen=True)
-class Place:
+class Allocation:
     """Where an array lies: ``base`` is its row 0; ``writes``: its block writes it."""
 
     window: Window
@@ -17,12 +17,12 @@ class Place:
     writes: bool
 
 
-def places(arrays: Iterable[tuple[Window, bool]]) -> tuple[tuple[Place, ...], int]:
+def allocations(arrays: Iterable[tuple[Window, bool]]) -> tuple[tuple[Allocation, ...], int]:
     """Arrays one behind the other, those of two words a row first; and how many rows these have."""
     found = []
     base = wide_rows = 0
     for window, writes in sorted(arrays, key=lambda array: -array[0].words):
-        found.append(Place(window, base, writes))
+        found.append(Allocation(window, base, writes))
         base += window.rows
         if window.words == 2:
             wide_rows = base
