@@ -15,7 +15,7 @@ from rich.text import Text
 from hw.fpga.family import RESOURCE_NAMES, Resources
 from hw.fpga.pll import mhz
 from sw.runtime.fpga.place import CriticalPath
-from sw.runtime.fpga.synthesis import PlacedMemory
+from sw.runtime.fpga.synthesis import MappedMemory
 from sw.runtime.report import INDENT, bar, duration, titled
 
 VERSION = 1
@@ -73,7 +73,7 @@ class BuildReport:
     used: Resources
     available: Resources
     critical_path: CriticalPath | None
-    memories: Sequence[PlacedMemory]
+    memories: Sequence[MappedMemory]
     files: Sequence[str]
     tools: Sequence[str]
     cpu_s: Mapping[str, float]
@@ -142,11 +142,11 @@ class BuildReport:
     def _memories(self) -> Table:
         """A table of memories; those of equal size and place whose paths differ only in numbers
         share a line."""
-        groups: dict[tuple[str, ...], list[PlacedMemory]] = {}
+        groups: dict[tuple[str, ...], list[MappedMemory]] = {}
         for each in self.memories:
             path = re.sub(r"\d+(?=\.|$)", "*", each.memory.path)
             size = f"{each.memory.rows:,} × {each.memory.width}"
-            groups.setdefault((path, size, each.place.value), []).append(each)
+            groups.setdefault((path, size, each.resource.value), []).append(each)
         table = _columns("left", "right", "right", "left")
         for (path, size, place), members in groups.items():
             cells = sum(each.cells for each in members)
@@ -176,12 +176,12 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple | list) else value
 
 
-def _memory_to_json(placed: PlacedMemory) -> dict[str, Any]:
+def _memory_to_json(placed: MappedMemory) -> dict[str, Any]:
     memory = placed.memory
     return {
         "path": memory.path,
         "rows": memory.rows,
         "width": memory.width,
-        "place": placed.place.value,
+        "place": placed.resource.value,
         "cells": placed.cells,
     }
