@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from bench.cuda_static_parts.control_flow import ControlFlow
-from bench.cuda_static_parts.sass import Instruction, Place, disassemble
+from bench.cuda_static_parts.sass import Instruction, Location, disassemble
 from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
@@ -152,7 +152,7 @@ def _lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
-def _text(place: Place) -> str:
+def _text(place: Location) -> str:
     """The source's line; empty of one that was never a file, such as generated code."""
     lines = _lines(place.file)
     return lines[place.line - 1] if place.line <= len(lines) else ""

@@ -40,7 +40,7 @@ class DisassemblyError(GnarlError):
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A line of a source."""
 
     file: Path
@@ -66,7 +66,7 @@ class Instruction:
     predicate: str
     opcode: str
     operands: str
-    places: tuple[Place, ...] = ()
+    places: tuple[Location, ...] = ()
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ def parse(text: str, kernel: str) -> list[Instruction]:
 
 def _instructions(lines: Sequence[str], section: str) -> Iterator[Instruction]:
     inside, label, whole = False, "", True
-    places: list[Place] = []  # of the next instruction, and those after it
+    places: list[Location] = []  # of the next instruction, and those after it
     for line in map(str.strip, lines):
         if line.startswith(".text."):
             inside = line == section
@@ -178,7 +178,7 @@ def _instructions(lines: Sequence[str], section: str) -> Iterator[Instruction]:
         elif found := _LINE.match(line):
             if whole:
                 places = []
-            places.append(Place(Path(found["file"]), int(found["line"])))
+            places.append(Location(Path(found["file"]), int(found["line"])))
             whole = not found["inlined"]
         elif found := _INSTRUCTION.match(line):
             predicate, opcode, operands = found.group("predicate", "opcode", "operands")

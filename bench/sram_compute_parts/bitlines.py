@@ -14,7 +14,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.in_places import Placed, run_in
+from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import sizes_text, workload
 from hw.sram_compute.config import SramConfig
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -78,7 +78,7 @@ class Job:
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``."""
     given = workload(job.workload, job.sizes, job.seed)
-    found: dict[str, Placed] = {}
+    found: dict[str, EngineRun] = {}
     for place in PLACES:
         if (placed := run_in(given, job.named(), place, found)) is not None:
             found[place] = placed

@@ -25,7 +25,7 @@ _NO_LIMIT = 1 << 40
 
 
 @dataclass(frozen=True)
-class Placed:
+class EngineRun:
     """A workload in one place.
 
     cycles
@@ -41,8 +41,8 @@ class Placed:
 
 
 def run_in(
-    given: LoopWorkload, named: NamedConfiguration, place: str, known: Mapping[str, Placed]
-) -> Placed | None:
+    given: LoopWorkload, named: NamedConfiguration, place: str, known: Mapping[str, EngineRun]
+) -> EngineRun | None:
     """On a machine that has run nothing before; ``None`` where it does not run there. ``known``: of
     other places, which may have the same program."""
     config = named.config
@@ -60,7 +60,7 @@ def run_in(
         result = device.run(program, inputs)
         is_exact = device.verify(result).bit_exact
     warm = None if result.counters["cycles_core"] else warm_cycles(result)
-    return Placed(program, cycles_of(result), warm, is_exact)
+    return EngineRun(program, cycles_of(result), warm, is_exact)
 
 
 def warm_cycles(result: Result[Any]) -> int:

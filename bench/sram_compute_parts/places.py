@@ -14,7 +14,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.in_places import Placed, run_in
+from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
 from hw.sram_compute.config import SramConfig
 from sw.runtime.configuration import load_configuration
@@ -86,7 +86,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     given, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
     config = named.config
     assert isinstance(config, SramConfig)
-    found: dict[str, Placed] = {}
+    found: dict[str, EngineRun] = {}
     for place in (*PLACES, CHOSEN):
         if (placed := run_in(given, named, place, found)) is not None:
             found[place] = placed
@@ -110,7 +110,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     }
 
 
-def _warm(placed: Placed | None) -> int | None:
+def _warm(placed: EngineRun | None) -> int | None:
     return None if placed is None else placed.warm
 
 

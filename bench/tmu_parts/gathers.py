@@ -20,7 +20,7 @@ from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory.hierarchy import L2_WAYS
 from sw.compiler.tmu.sections import bases_of
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.lru_cache import lru_hits
 from sw.runtime.tmu.image import golden_of
@@ -103,7 +103,9 @@ def modelled(run: Run) -> tuple[np.ndarray, np.ndarray]:
     (launch,) = run.result.launches
     sections, config = launch.launch.sections, TmuConfig.from_dict(launch.launch.config)
     bases = bases_of(sections)
-    work = golden_of(launch.launch).work(launch.job.operands.binding, Placement(bases, LINE_WORDS))
+    work = golden_of(launch.launch).work(
+        launch.job.operands.binding, MemoryLayout(bases, LINE_WORDS)
+    )
     hits = lru_hits(work.lines, config.l2_bytes // (LINE_BYTES * L2_WAYS), L2_WAYS)
     first = bases["key"] // LINE_WORDS
     last = (bases["key"] + run.workload.inputs["key"].size - 1) // LINE_WORDS

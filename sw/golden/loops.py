@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from hw.lib.errors import WorkloadError
-from sw.golden.loop_code import LoopCode, Placement
+from sw.golden.loop_code import LoopCode, MemoryLayout
 from sw.golden.words import as_float64
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -79,9 +79,9 @@ class GoldenLoops:
     def _wide(self) -> _Function:
         return _Function(LoopCode(self._nest, np.float64), np.dtype(np.float64))
 
-    def work(self, binding: Binding, placement: Placement) -> Work:
+    def work(self, binding: Binding, layout: MemoryLayout) -> Work:
         """What the nest does, whoever does it. Raises as ``run`` does."""
-        function = _Function(LoopCode(self._nest, placement=placement), np.dtype(np.float32))
+        function = _Function(LoopCode(self._nest, layout=layout), np.dtype(np.float32))
         lines = np.zeros(0, np.int64)
         while True:
             arguments = self._arguments(function, binding)

@@ -45,7 +45,7 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 PLACE = "place"
@@ -151,16 +151,16 @@ class _Lowering:
         self._statements(self._nest.body)
         self._builder.insert(func.ReturnOp())
 
-    def _append(self, operation: Operation, place: Place) -> None:
+    def _append(self, operation: Operation, place: Location) -> None:
         operation.attributes[PLACE] = StringAttr(str(place))
         self._builder.insert(operation)
 
-    def _add(self, operation: Operation, place: Place) -> SSAValue:
+    def _add(self, operation: Operation, place: Location) -> SSAValue:
         """Gives the operation's one result."""
         self._append(operation, place)
         return operation.results[0]
 
-    def _integer(self, value: int, place: Place) -> SSAValue:
+    def _integer(self, value: int, place: Location) -> SSAValue:
         return self._add(arith.ConstantOp(IntegerAttr(value, i32)), place)
 
     def _statements(self, body: Iterable[Statement]) -> None:
@@ -223,7 +223,7 @@ class _Lowering:
         block: Block,
         values: Mapping[str, SSAValue],
         body: Iterable[Statement],
-        place: Place | None,
+        place: Location | None,
     ) -> None:
         """``place``: of the block's terminator, if it has one."""
         builder, known = self._builder, self._values
@@ -284,7 +284,7 @@ class _Lowering:
         self._is_side = before
         return found
 
-    def _unary(self, operator: str, value: SSAValue, type: ScalarType, place: Place) -> SSAValue:
+    def _unary(self, operator: str, value: SSAValue, type: ScalarType, place: Location) -> SSAValue:
         if operator == "-" and type == FLOAT32:
             return self._add(arith.NegfOp(value), place)
         if operator == "-":
@@ -299,7 +299,7 @@ class _Lowering:
         refuse(str(place), f"{operator} of {type}")
 
     def _binary(
-        self, operator: str, left: SSAValue, right: SSAValue, type: ScalarType, place: Place
+        self, operator: str, left: SSAValue, right: SSAValue, type: ScalarType, place: Location
     ) -> SSAValue:
         if operator in _INTEGER_ORDERS:
             if type == FLOAT32:
@@ -311,7 +311,7 @@ class _Lowering:
         return self._add(known[operator](left, right), place)
 
     def _cast(
-        self, value: SSAValue, given: ScalarType, wanted: ScalarType, place: Place
+        self, value: SSAValue, given: ScalarType, wanted: ScalarType, place: Location
     ) -> SSAValue:
         if given == wanted:
             return value

@@ -14,7 +14,7 @@ from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.lowering import Lowering, require_places
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.placement import Part, elsewhere, planned
-from sw.compiler.sram_compute.places import PLACES
+from sw.compiler.sram_compute.places import ENGINES
 from sw.compiler.sram_compute.sections import fat_file
 from sw.compiler.sram_compute.tdfg.plan import Step, regions
 from sw.compiler.sram_compute.tdfg.text import dot, text
@@ -56,7 +56,7 @@ def compile(
     optimise
         whether graphs are made cheaper.
     place
-        where a nest runs, one of ``PLACES``, by default the first.
+        where a nest runs, one of ``ENGINES``, by default the first.
     tile
         in which tiles its arrays are, as ``tile_choice`` has it; by default a rule says it.
 
@@ -64,8 +64,8 @@ def compile(
     """
     if place in ("core", "near") and tile is not None:
         raise WorkloadError(f"--tile {tile}: only memory has tiles: must be left out")
-    if place is not None and place not in PLACES:
-        raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(PLACES)}")
+    if place is not None and place not in ENGINES:
+        raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(ENGINES)}")
     if isinstance(workload, CommandWorkload):
         for option, value in (("place", place), ("tile", tile)):
             if value is not None:
@@ -75,7 +75,7 @@ def compile(
     if not workload.nest.results:
         nest = workload.nest
         raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
-    fat = FatProgram(workload.nest, (), place or PLACES[0], reassociate, tile)
+    fat = FatProgram(workload.nest, (), place or ENGINES[0], reassociate, tile)
     fat = _with_graphs(fat, config, trace, optimise)
     if any(trace.wants(each.name) for each in LOWERING):
         Lowering(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
@@ -84,7 +84,7 @@ def compile(
 
 def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bool) -> FatProgram:
     nest = fat.nest
-    if fat.place in ("core", "near"):
+    if fat.engine in ("core", "near"):
         alone = (replace(nest, body=(each,)) for each in nest.body)
         parts = tuple(elsewhere(each, "") for each in alone)
     else:

@@ -21,12 +21,12 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute.cost.places import PlacementJob, chosen_places
+from sw.compiler.sram_compute.cost.places import EngineJob, choose_engines
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
-from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning, Placed
+from sw.compiler.sram_compute.meaning import EngineStatements, LoweredProgram, Meaning
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
@@ -85,13 +85,13 @@ def prepare() -> None:
 
 def require_places(fat: FatProgram, config: SramConfig) -> None:
     """Raises ``WorkloadError`` for what ``config`` does not run at any sizes."""
-    if fat.place == "near":
+    if fat.engine == "near":
         if not config.near_lanes:
             raise WorkloadError(
                 "--place near: near_lanes = 0: the configuration has no stream engines"
             )
         return
-    if fat.place == "core" and not config.core_lanes:
+    if fat.engine == "core" and not config.core_lanes:
         raise WorkloadError("--place core: core_lanes = 0: the configuration has no core")
     tile_choice(fat.tile, fat.nest, config)
     for part in fat.parts:
@@ -101,7 +101,7 @@ def require_places(fat: FatProgram, config: SramConfig) -> None:
 
 def _is_else_open(fat: FatProgram, config: SramConfig) -> bool:
     """Whether another place takes what memory does not."""
-    return fat.place != "memory" and bool(config.core_lanes or config.near_lanes)
+    return fat.engine != "memory" and bool(config.core_lanes or config.near_lanes)
 
 
 @lru_cache(maxsize=_CONFIGURATIONS)
@@ -167,15 +167,15 @@ class Lowering:
         """The parts of a program, in the places of the fewest cycles where there is a choice;
         arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
         fat, config = self._fat, self._config
-        if fat.place == "near":
+        if fat.engine == "near":
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
             return MadeParts([(elsewhere(fat.nest, ""), code)])
         lowerers = self._lowerer, self._slab_lowerer
         memory = InMemory(binding, *lowerers, self._tile, _is_else_open(fat, config))
-        if fat.place == "auto" and memory.is_else_open:
-            job = PlacementJob(fat, config, binding, given)
-            chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
+        if fat.engine == "auto" and memory.is_else_open:
+            job = EngineJob(fat, config, binding, given)
+            chosen = choose_engines(job, self._parts, self._placed, memory.made, codes)
             if chosen is not None:
                 listing = text_of(chosen.listing(fat.nest))
                 trace.after("place", lambda: {"txt": listing})
@@ -276,10 +276,10 @@ def _digest(binding: Binding) -> bytes:
     return digest.digest()
 
 
-def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> Placed:
-    place = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
+def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> EngineStatements:
+    engine = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
     body = part.nest.body
-    return Placed(body[0].place, len(body), place, part.refusal or "")
+    return EngineStatements(body[0].place, len(body), engine, part.refusal or "")
 
 
 def _layout(

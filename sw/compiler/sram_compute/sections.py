@@ -116,7 +116,7 @@ def listing(program: Program) -> Iterator[str]:
     """The commands of all launches, a line each, and as comments the core's instructions; or a nest
     and its graphs, where these are not lowered yet."""
     if (fat := fat_program(program)) is not None:
-        where = "stream engines" if fat.place == "near" else "the core"
+        where = "stream engines" if fat.engine == "near" else "the core"
         yield from text_lines(print_nest(fat.nest))
         for part in fat.parts:
             yield ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hw.lib.lines.line_size import LINE_BYTES
 from sw.compiler.sram_compute.meaning import meaning
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
@@ -45,7 +45,7 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
             Chart("Bytes moved, %", bytes_moved, max(1, sum(moved.values()))),
         ]
     found = meaning(program)
-    places = [str(each) for each in found.places] if found is not None else []
+    places = [str(each) for each in found.parts] if found is not None else []
     return Figures(operations, statistics=statistics, charts=charts, places=places)
 
 
@@ -54,7 +54,7 @@ def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:
     if found is None:
         return 0
     binding = found.binding(found.nest, result.launches[0].job.operands)
-    everywhere = Placement(dict.fromkeys(binding.arrays, 0), sys.maxsize)
+    everywhere = MemoryLayout(dict.fromkeys(binding.arrays, 0), sys.maxsize)
     return GoldenLoops(found.nest).work(binding, everywhere).operations
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import bases_of
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.program.program import Launch, Program, totals
 from sw.runtime.host_machine import HostJob
 from sw.runtime.lru_cache import lru_hits
@@ -116,8 +116,8 @@ def bound(
         to take what was put into the data queue, a row a cycle.
     """
     config, sections = TmuConfig.from_dict(launch.config), launch.sections
-    placement = Placement(bases_of(sections), LINE_WORDS)
-    work = golden_of(launch).work(operands.binding, placement)
+    layout = MemoryLayout(bases_of(sections), LINE_WORDS)
+    work = golden_of(launch).work(operands.binding, layout)
     misses = int(np.count_nonzero(~lru_hits(work.lines, 1, config.l2_bytes // LINE_BYTES)))
     written = _words_written(launch, operands) * WORD_BYTES
     queued = counters.get("vectors_queued", 0) * config.lanes + counters["words_queued"]

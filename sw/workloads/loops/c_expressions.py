@@ -34,7 +34,7 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
@@ -143,7 +143,7 @@ class CExpressionReader:
         return array, tuple(indices)
 
     def operation(
-        self, operator: str, left: Expression, right: Expression, place: Place, node: Any
+        self, operator: str, left: Expression, right: Expression, place: Location, node: Any
     ) -> Expression:
         """``left operator right``, one of ``ARITHMETIC``, with C's conversions."""
         if operator in ("<<", ">>"):
@@ -197,7 +197,7 @@ class CExpressionReader:
             self._text.refuse(node, f"{node.name} is not defined")
         return Variable(node.name, self.types[node.name], self._text.place(node))
 
-    def _unary(self, node: c_ast.UnaryOp, place: Place) -> Expression:
+    def _unary(self, node: c_ast.UnaryOp, place: Location) -> Expression:
         if node.op == "!":
             return Unary(UnaryOperator.NOT, self.condition(node.expr), place)
         if node.op == "-":
@@ -209,7 +209,7 @@ class CExpressionReader:
     def _pair(self, left: Any, right: Any) -> tuple[Expression, Expression]:
         return usual(self.read(left), self.read(right))
 
-    def _binary(self, node: c_ast.BinaryOp, place: Place) -> Expression:
+    def _binary(self, node: c_ast.BinaryOp, place: Location) -> Expression:
         operator = node.op
         if operator in _LOGICAL:
             sides = self.condition(node.left), self.condition(node.right)
@@ -225,7 +225,7 @@ class CExpressionReader:
         )
 
     def _comparison(
-        self, node: c_ast.BinaryOp, operator: BinaryOperator, place: Place
+        self, node: c_ast.BinaryOp, operator: BinaryOperator, place: Location
     ) -> Expression:
         """A double that float32 has compares with a float as that."""
         doubles = [self._literal(each) for each in (node.left, node.right)]
@@ -246,7 +246,7 @@ class CExpressionReader:
             self._text.refuse(node, f"{INT32.least} is a long: must be compared with an int")
         return Binary(operator, *usual(left, right), place)
 
-    def _call(self, node: c_ast.FuncCall, place: Place) -> Expression:
+    def _call(self, node: c_ast.FuncCall, place: Location) -> Expression:
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
         if name not in _CALLS:
             self._text.refuse(
@@ -275,7 +275,7 @@ class CExpressionReader:
         return found
 
 
-def _quotient(left: Expression, right: Expression, place: Place) -> Expression:
+def _quotient(left: Expression, right: Expression, place: Location) -> Expression:
     """The quotient of integers of one type, rounded towards zero; nests round down."""
 
     def number(value: int) -> Constant:

@@ -27,7 +27,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
@@ -63,7 +63,7 @@ class CStatementReader:
         self._expressions = expressions
         self._functions = functions
         self._inliner = inliner
-        self._declared: dict[str, Place] = {}
+        self._declared: dict[str, Location] = {}
 
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
         """A scope. Raises ``WorkloadError`` for what nests lack."""
@@ -102,7 +102,7 @@ class CStatementReader:
                 self._text.refuse(node, "return: results must be written to arrays")
         self._text.refuse(node, f"{type(node).__name__}: {_STATEMENTS}")
 
-    def _call(self, node: c_ast.FuncCall, place: Place) -> tuple[Statement, ...]:
+    def _call(self, node: c_ast.FuncCall, place: Location) -> tuple[Statement, ...]:
         nest, parameters = self._functions(node)
         given = node.args.exprs if node.args else []
         if len(given) != len(parameters):
@@ -132,10 +132,10 @@ class CStatementReader:
         self._declared[name] = self._text.place(node)
         self._expressions.types[name] = self._expressions.type_of(node)
 
-    def declare_parameter(self, name: str, place: Place) -> None:
+    def declare_parameter(self, name: str, place: Location) -> None:
         self._declared[name] = place
 
-    def _declaration(self, node: c_ast.Decl, place: Place) -> tuple[Statement, ...]:
+    def _declaration(self, node: c_ast.Decl, place: Location) -> tuple[Statement, ...]:
         value = None
         if node.init is not None:
             value = self._expressions.read_as(node.init, self._expressions.type_of(node))
@@ -143,7 +143,7 @@ class CStatementReader:
         return () if value is None else (Assign(node.name, value, place),)
 
     def _assignment(
-        self, operator: str, target: Any, value: Any, place: Place, node: Any
+        self, operator: str, target: Any, value: Any, place: Location, node: Any
     ) -> Statement:
         expressions = self._expressions
         if operator != "=" and operator[:-1] not in ARITHMETIC:
@@ -173,7 +173,7 @@ class CStatementReader:
         return Store(array.name, indices, convert(found, array.type), place)
 
     def _augmented(
-        self, operator: str, left: Expression, value: Any, place: Place, node: Any
+        self, operator: str, left: Expression, value: Any, place: Location, node: Any
     ) -> Expression:
         if left.type == FLOAT32:
             right = self._expressions.read_as(value, FLOAT32)
@@ -181,7 +181,7 @@ class CStatementReader:
             right = self._expressions.read(value)
         return self._expressions.operation(operator[:-1], left, right, place, node)
 
-    def _loop(self, node: c_ast.For, place: Place) -> For:
+    def _loop(self, node: c_ast.For, place: Location) -> For:
         outer, types = dict(self._declared), dict(self._expressions.types)
         name, lower = self._start(node)
         upper = self._end(node, name)

@@ -17,7 +17,7 @@ from sw.workloads.loops.nest import (
     Expression,
     Select,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
 from sw.workloads.refusals import FINITE
 from sw.workloads.text_file import NOT_BELOW, is_not_zero
@@ -53,7 +53,7 @@ _MOST_DIGITS = 100
 _LEAST_INT = f"{INT32.least}"
 
 
-def literal(text: str, place: Place) -> Constant | float | None:
+def literal(text: str, place: Location) -> Constant | float | None:
     """The constant that a number spells, or the value of a double; ``None`` for anything else,
     such as a decimal number that is a ``long`` (C11, 6.4.4.1). What ``-`` stands before has the
     number's own type; the least int is given as one, see ``is_long``. ``WorkloadError`` for a
@@ -95,7 +95,7 @@ def is_long(value: Expression | float | None) -> bool:
     return isinstance(value, Constant) and value.type == INT32 and value.value == INT32.least
 
 
-def rounded(value: float, place: Place) -> Constant | None:
+def rounded(value: float, place: Location) -> Constant | None:
     """A float32 constant, if it is finite."""
     with np.errstate(over="ignore"):
         nearest = float(np.float32(value))

@@ -15,7 +15,7 @@ from sw.workloads.loops.nest import (
     Select,
     Unary,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
 
@@ -37,7 +37,7 @@ def require_expression_types(expression: Expression) -> None:
                 _refuse(place, f"{operand.type} to {type}: must be from number to number")
 
 
-def _unary(operator: str, type: ScalarType, place: Place) -> None:
+def _unary(operator: str, type: ScalarType, place: Location) -> None:
     if operator == "not":
         if type != BOOL:
             _refuse(place, f"not {type}: must be bool")
@@ -48,7 +48,7 @@ def _unary(operator: str, type: ScalarType, place: Place) -> None:
         _refuse(place, f"{operator} of {type}: must be a number")
 
 
-def _binary(operator: str, left: ScalarType, right: ScalarType, place: Place) -> None:
+def _binary(operator: str, left: ScalarType, right: ScalarType, place: Location) -> None:
     given = f"{left} {operator} {right}"
     if operator in SHIFTS:
         if not (left.is_integer and right.is_integer):
@@ -69,5 +69,5 @@ def _binary(operator: str, left: ScalarType, right: ScalarType, place: Place) ->
         _refuse(place, f"{given}: must be numbers")
 
 
-def _refuse(place: Place, text: str) -> NoReturn:
+def _refuse(place: Location, text: str) -> NoReturn:
     raise WorkloadError(f"{place}: {text}")

@@ -21,7 +21,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes, with_parts
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.printer import print_expression
 from sw.workloads.loops.scalar_type import INT32, ScalarType
 
@@ -41,7 +41,7 @@ class Inliner:
         self._taken = set(taken)
 
     def statements(
-        self, called: Nest, arguments: Mapping[str, Argument], place: Place
+        self, called: Nest, arguments: Mapping[str, Argument], place: Location
     ) -> tuple[Statement, ...]:
         """What a call at ``place`` does.
 
@@ -79,7 +79,9 @@ class Inliner:
         return found
 
 
-def size_arguments(called: Nest, arrays: Mapping[str, Array], place: Place) -> dict[str, Argument]:
+def size_arguments(
+    called: Nest, arrays: Mapping[str, Array], place: Location
+) -> dict[str, Argument]:
     """The sizes of a function that is given ``arrays``, by the names of its parameters: each is
     what they have in its place. Raises ``WorkloadError`` for one that is no dimension by itself."""
     found: dict[str, Argument] = {}
@@ -97,7 +99,7 @@ def size_arguments(called: Nest, arrays: Mapping[str, Array], place: Place) -> d
 
 
 def _require_alike(
-    called: Nest, array: Array, given: Array, names: Mapping[str, Any], place: Place
+    called: Nest, array: Array, given: Array, names: Mapping[str, Any], place: Location
 ) -> None:
     wanted = tuple(_inlined(size, names, place) for size in array.shape)
     is_alike = len(wanted) == len(given.shape) and all(
@@ -154,10 +156,10 @@ def _own_names(body: tuple[Statement, ...]) -> Iterator[str]:
                 yield from (each.coordinate, *each.positions, *each.present)
 
 
-def _inlined(node: Any, names: Mapping[str, Any], caller: Place) -> Any:
+def _inlined(node: Any, names: Mapping[str, Any], caller: Location) -> Any:
     """With names and arguments in place of a function's own."""
     match node:
-        case Place():
+        case Location():
             return node.called_at(caller)
         case Variable(name) if not isinstance(names.get(name, name), str):
             return names[name]

@@ -22,7 +22,7 @@ from sw.workloads.loops.nest import (
     statements,
 )
 from sw.workloads.loops.parts import with_parts
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 
@@ -164,7 +164,7 @@ def _sums(body: tuple[Statement, ...]) -> list[str]:
     return found
 
 
-def _sum(name: str, other: str, place: Place) -> Assign:
+def _sum(name: str, other: str, place: Location) -> Assign:
     left, right = Variable(name, FLOAT32, place), Variable(other, FLOAT32, place)
     return Assign(name, Binary(BinaryOperator.ADD, left, right, place), place)
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, INT32, ScalarType
 
 
@@ -90,7 +90,7 @@ class Constant:
 
     value: int | float
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Variable:
 
     name: str
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ class Load:
     array: str
     indices: tuple[Expression, ...]
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Unary:
     operator: UnaryOperator
     operand: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -130,7 +130,7 @@ class Binary:
     operator: BinaryOperator
     left: Expression
     right: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -144,7 +144,7 @@ class Select:
     condition: Expression
     chosen: Expression
     other: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -157,7 +157,7 @@ class Cast:
 
     type: ScalarType
     operand: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 Expression: TypeAlias = Constant | Variable | Load | Unary | Binary | Select | Cast
@@ -172,7 +172,7 @@ class For:
     upper: Expression
     step: int
     body: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Fiber:
     array: str
     lower: Expression
     upper: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 class MergeKind(StrEnum):
@@ -212,7 +212,7 @@ class Merge:
     present: tuple[str, ...]
     fibers: tuple[Fiber, Fiber]
     body: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Store:
     array: str
     indices: tuple[Expression, ...]
     value: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class AugmentedStore:
     array: str
     indices: tuple[Expression, ...]
     value: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class Assign:
 
     name: str
     value: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class If:
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 Statement: TypeAlias = For | Merge | Store | AugmentedStore | Assign | If
@@ -263,14 +263,14 @@ class Array:
     name: str
     type: ScalarType
     shape: tuple[Expression, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Scalar:
     name: str
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class Size:
     """A whole number from 0 to 2^31 - 1, int32 in expressions."""
 
     name: str
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -291,7 +291,7 @@ class Nest:
     sizes: tuple[Size, ...]
     parameters: tuple[Array | Scalar, ...]
     body: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def arrays(self) -> dict[str, Array]:

@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """``line`` and ``column`` are counted from 1, columns in characters; ``caller``: where the
     function that it is in is called, if that is not the nest's own."""
 
     file: str
     line: int
     column: int
-    caller: Place | None = None
+    caller: Location | None = None
 
     def __str__(self) -> str:
         own = f"{self.file}:{self.line}:{self.column}"
         return own if self.caller is None else f"{own}, called at {self.caller}"
 
-    def called_at(self, caller: Place) -> Place:
+    def called_at(self, caller: Location) -> Location:
         """In a function that is called there."""
         outer = caller if self.caller is None else self.caller.called_at(caller)
         return replace(self, caller=outer)

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.places import Place, place_of
+from sw.compiler.nests.coupled.places import AccessedWords, accessed_words
 from sw.compiler.nests.dependences.accesses import access_of, may_meet
 from sw.compiler.nests.dependences.orders import touch_apart
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
@@ -66,9 +66,9 @@ def _kept_before(module: ModuleOp) -> int:
     return sum(each.startswith(_KEPT) for each in names)
 
 
-def _kept(loop: scf.ForOp) -> list[Place]:
+def _kept(loop: scf.ForOp) -> list[AccessedWords]:
     """Places of arrays that the body writes, all of which can be kept."""
-    by_array: dict[SSAValue, list[Place] | None] = {}
+    by_array: dict[SSAValue, list[AccessedWords] | None] = {}
     written = []
     for operation in loop.body.walk():
         if not isinstance(operation, (*LOADS, *STORES)):
@@ -82,12 +82,12 @@ def _kept(loop: scf.ForOp) -> list[Place]:
         places = by_array.setdefault(array, [])
         if places is None:
             continue
-        place = place_of(operation)
+        place = accessed_words(operation)
         found = next((each for each in places if each.is_same(place)), None)
         if found is None:
             places.append(found := place)
         found.accesses.append(operation)
-    kept: list[Place] = []
+    kept: list[AccessedWords] = []
     for array, places in by_array.items():
         if places is None or array not in written:
             continue
@@ -103,7 +103,9 @@ def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
     return not any(is_defined_inside(source_of(value), loop) for value in affine_of(index).terms)
 
 
-def _keep(loop: scf.ForOp, kept: list[Place], start: int, at_zero: Collection[SSAValue]) -> None:
+def _keep(
+    loop: scf.ForOp, kept: list[AccessedWords], start: int, at_zero: Collection[SSAValue]
+) -> None:
     block = loop.parent_block()
     assert block is not None
     before: list[Operation] = []
@@ -140,7 +142,7 @@ def _keep(loop: scf.ForOp, kept: list[Place], start: int, at_zero: Collection[SS
     inside.add_ops([*before, loop, *behind, scf.YieldOp()])
 
 
-def _is_first(loop: scf.ForOp, place: Place) -> bool:
+def _is_first(loop: scf.ForOp, place: AccessedWords) -> bool:
     """Whether nothing has written the place before: stores that may touch it are in the loop or
     stand behind it, and those of other iterations of the loops around touch others."""
     loops = []

@@ -27,8 +27,8 @@ def loop_dependences(steps: Sequence[Step]) -> list[Dependence]:
     found += _in_order(takers)
     arrays: dict[str, list[int]] = {}
     for number, step in enumerate(steps):
-        if step.place is not None and step.opcode != Opcode.PREFETCH:
-            arrays.setdefault(step.place.array, []).append(number)
+        if step.words is not None and step.opcode != Opcode.PREFETCH:
+            arrays.setdefault(step.words.array, []).append(number)
     for accesses in arrays.values():
         if any(steps[number].opcode == Opcode.STORE for number in accesses):
             found += _in_order(accesses)

@@ -38,7 +38,7 @@ def late_takes(steps: Sequence[Step], live: Collection[Register]) -> list[Step]:
     pairs = list(zip(found, moves, strict=True))
     for number in reversed(range(len(pairs))):
         step, is_moved = pairs[number]
-        if is_moved and step.dst is not None and step.place is None:
+        if is_moved and step.dst is not None and step.words is None:
             place = next(
                 (at for at in range(number + 1, len(pairs)) if _holds(step, pairs[at][0])),
                 len(pairs),

@@ -59,7 +59,7 @@ def _user(steps: Sequence[Step], number: int, register: Register) -> int | None:
 
 def _is_movable(user: Step, between: Sequence[Step], taken: Register) -> bool:
     """Whether a step can be done before those ``between`` what it takes and itself."""
-    if user.takes or user.place is not None or user.opcode in CONTROL:
+    if user.takes or user.words is not None or user.opcode in CONTROL:
         return False
     reads, dst = set(user.reads) - {taken}, user.dst
     return not any(each.dst in reads or dst in (each.dst, *each.reads) for each in between)

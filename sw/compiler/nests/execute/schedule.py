@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.nests.execute.latency import latency
-from sw.compiler.nests.execute.machine import Place, Register, Step
+from sw.compiler.nests.execute.machine import Register, Step, WordRange
 from sw.compiler.nests.execute.result_bus import bus_cycles, first_free
 
 
@@ -99,8 +99,8 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
             if last_take is not None:
                 ahead.add(last_take)
             last_take = number
-        if step.place is not None and step.opcode != Opcode.PREFETCH:
-            touched = accesses.setdefault(step.place.array, [])
+        if step.words is not None and step.opcode != Opcode.PREFETCH:
+            touched = accesses.setdefault(step.words.array, [])
             for other in touched:
                 both_read = step.opcode == steps[other].opcode == Opcode.LOAD
                 if not both_read and _may_meet(steps[other], step, last_change, other):
@@ -115,8 +115,8 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
 
 def _may_meet(one: Step, other: Step, last_change: dict[Register, int], number: int) -> bool:
     """Whether an access and a later one may touch the same word."""
-    left, right = one.place, other.place
-    assert isinstance(left, Place) and isinstance(right, Place)
+    left, right = one.words, other.words
+    assert isinstance(left, WordRange) and isinstance(right, WordRange)
     if left.base != right.base:
         return True
     if left.base is not None and last_change.get(left.base, -1) >= number:

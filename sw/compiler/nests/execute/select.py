@@ -14,7 +14,7 @@ from sw.compiler.nests.dialects import flat
 from sw.compiler.nests.dialects.slc import GetOp, PopOp, SetOp
 from sw.compiler.nests.execute.computing import Computing
 from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.machine import Block, Place, Register, Step, Taken, Value
+from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value, WordRange
 from sw.compiler.nests.execute.words import kind_of, refuse, word_of
 from sw.compiler.nests.scf import place_of
 from sw.compiler.nests.values import constant_of
@@ -90,9 +90,9 @@ class Selection(Computing):
             case flat.StoreOp():
                 self._store(operation)
             case flat.PrefetchOp():
-                address, place = self._where(operation, 1)
+                address, words = self._where(operation, 1)
                 self.emit(
-                    Step(Opcode.PREFETCH, a=address, immediate=self._word(operation), place=place)
+                    Step(Opcode.PREFETCH, a=address, immediate=self._word(operation), words=words)
                 )
             case scf.ForOp():
                 self._for(operation)
@@ -126,13 +126,13 @@ class Selection(Computing):
 
     def _where(
         self, access: flat.LoadOp | flat.StoreOp | flat.PrefetchOp, width: int
-    ) -> tuple[Value, Place]:
+    ) -> tuple[Value, WordRange]:
         array, offset = access.place
         address = self.values[access.address] if access.address is not None else 0
         if isinstance(address, int) and address:
             address = self.register_of(address, "s")
         base = address if isinstance(address, Register) else None
-        return address, Place(array, base, offset, width)
+        return address, WordRange(array, base, offset, width)
 
     def _mask(self, mask: SSAValue | None) -> Register | None:
         if mask is None:
@@ -143,7 +143,7 @@ class Selection(Computing):
 
     def _load(self, load: flat.LoadOp) -> None:
         is_vector = isinstance(load.value.type, VectorType)
-        address, place = self._where(load, self._lanes if is_vector else 1)
+        address, words = self._where(load, self._lanes if is_vector else 1)
         made = self.new("v" if is_vector else "s")
         self.emit(
             Step(
@@ -153,14 +153,14 @@ class Selection(Computing):
                 address,
                 mask=self._mask(load.mask),
                 immediate=self._word(load),
-                place=place,
+                words=words,
             )
         )
         self.values[load.value] = made
 
     def _store(self, store: flat.StoreOp) -> None:
         is_vector = isinstance(store.value.type, VectorType)
-        address, place = self._where(store, self._lanes if is_vector else 1)
+        address, words = self._where(store, self._lanes if is_vector else 1)
         value = self.values[store.value]
         if isinstance(value, int) and value:
             value = self.register_of(value, "s")
@@ -173,7 +173,7 @@ class Selection(Computing):
                 c=value,
                 mask=self._mask(store.mask),
                 immediate=self._word(store),
-                place=place,
+                words=words,
             )
         )
 

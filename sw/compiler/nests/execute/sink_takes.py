@@ -41,7 +41,7 @@ def _sunk(steps: Sequence[Step]) -> list[bool]:
         step = steps[number]
         found[number] &= (
             step.dst is not None
-            and step.place is None
+            and step.words is None
             and step.dst not in needed | written
             and written.isdisjoint(step.reads)
             and not (step.takes and has_taken)

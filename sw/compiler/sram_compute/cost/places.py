@@ -1,4 +1,4 @@
-"""What each statement of a nest costs in each place, and where it runs therefore.
+"""What each statement of a nest costs on each engine, and where it runs therefore.
 
 Costs are of lowered programs: of the commands, which tell about when each is over, of the stream
 engines' steps, and of the core's instructions, one by one. Equation 2 of Infinity Stream (section
@@ -45,7 +45,7 @@ _MOST_WHOLE = 32
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found out about statements ``first`` to ``end``, without, in a place."""
+    """What was found out about statements ``first`` to ``end``, without, on an engine."""
 
     first: int
     end: int
@@ -53,7 +53,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class EngineChoice:
     """parts
         with their commands, which one on the core does not have.
     runs
@@ -70,19 +70,19 @@ class Chosen:
     by_data: bool
 
     def listing(self, nest: Nest) -> Iterator[str]:
-        """A line for each part that was looked at, with cycles in each place, and one for each that
-        was chosen."""
+        """A line for each part that was looked at, with cycles on each engine, and one for each
+        that was chosen."""
         looked: dict[tuple[int, int], list[str]] = {}
         for seen in self.seen:
             looked.setdefault((seen.first, seen.end), []).append(seen.text)
         for (first, end), texts in sorted(looked.items()):
             yield f"{_named(nest, first, end)}: {', '.join(texts)}"
         for run in self.runs:
-            yield f"chosen: {_named(nest, run.first, run.end)}: {run.place}"
+            yield f"chosen: {_named(nest, run.first, run.end)}: {run.engine}"
 
 
 @dataclass(frozen=True)
-class PlacementJob:
+class EngineJob:
     """A nest on a configuration at some sizes; ``given``: the arrays that it writes and that do not
     begin as 0."""
 
@@ -92,14 +92,14 @@ class PlacementJob:
     given: Collection[str]
 
 
-def chosen_places(
-    job: PlacementJob,
+def choose_engines(
+    job: EngineJob,
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
     in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
     codes: CoreCodes,
-) -> Chosen | None:
-    """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
+) -> EngineChoice | None:
+    """The engines of a nest's statements of the fewest cycles; ``None`` where there is no choice,
     since memory takes no statement and there is but the core, or since some statement runs nowhere.
 
     ``placed``: parts of statements from one up to another, without; ``parts``: of all;
@@ -111,24 +111,24 @@ def chosen_places(
         return None
     segments = list(_segments(nest, parts))
     costs = _Costs(job, placed, in_memory, codes, is_divisible=(0, 1) in segments)
-    open_places: dict[str, Cost] = {"memory": costs.memory}
+    engines: dict[str, Cost] = {"memory": costs.memory}
     if config.near_lanes:
-        open_places["near"] = costs.near
+        engines["near"] = costs.near
     if config.core_lanes:
-        open_places["core"] = costs.core
-    runs = cheapest(len(nest.body), segments, open_places)
+        engines["core"] = costs.core
+    runs = cheapest(len(nest.body), segments, engines)
     if runs is None:
         return None
     runs = _joined(runs)
     made = tuple(costs.part(run) for run in runs)
-    return Chosen(made, runs, tuple(costs.seen), costs.by_data)
+    return EngineChoice(made, runs, tuple(costs.seen), costs.by_data)
 
 
 def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """Neighbours on the core as one, which finds its cache filled."""
     found: list[Run] = []
     for run in runs:
-        if found and found[-1].place == run.place == "core":
+        if found and found[-1].engine == run.engine == "core":
             last = found.pop()
             run = Run("core", last.first, run.end, last.cycles + run.cycles)
         found.append(run)
@@ -168,7 +168,7 @@ class _Costs:
 
     def __init__(
         self,
-        job: PlacementJob,
+        job: EngineJob,
         placed: Callable[[int, int], tuple[Part, ...]],
         in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
         codes: CoreCodes,
@@ -198,7 +198,7 @@ class _Costs:
         return self._found("memory", first, end, None, lowered.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
-        """As far as the places before take no fewer cycles."""
+        """As far as the engines before take no fewer cycles."""
         fat, config = self._job.fat, self._job.config
         nest, binding = self._nest(first, end), self._job.binding
         try:
@@ -220,7 +220,7 @@ class _Costs:
         return self._found("near", first, end, limit, cycles)
 
     def core(self, first: int, end: int) -> int | None:
-        """As far as the places before take no fewer cycles."""
+        """As far as the engines before take no fewer cycles."""
         fat, config, binding = self._job.fat, self._job.config, self._job.binding
         nest, arrays = self._nest(first, end), binding.arrays
         types = [fat.nest.arrays[name].type for name in arrays]
@@ -244,11 +244,11 @@ class _Costs:
         return min(MOST_CYCLES, self._least.get((first, end), MOST_CYCLES))
 
     def _found(
-        self, place: str, first: int, end: int, limit: int | None, cycles: int
+        self, engine: str, first: int, end: int, limit: int | None, cycles: int
     ) -> int | None:
         """``None`` for more than ``limit``, unless nothing else is known of a single statement."""
         is_more = limit is not None and cycles > limit
-        text = f"{place} over {limit} cycles" if is_more else f"{place} {cycles} cycles"
+        text = f"{engine} over {limit} cycles" if is_more else f"{engine} {cycles} cycles"
         self.seen.append(Seen(first, end, text))
         is_whole = self._is_divisible and end > first + 1
         if is_more and (is_whole or (first, end) in self._least):
@@ -258,9 +258,9 @@ class _Costs:
 
     def part(self, run: Run) -> Made:
         """With its commands."""
-        if run.place == "memory":
+        if run.engine == "memory":
             return self._made(run.first, run.end)
-        code = self._near[run.first, run.end] if run.place == "near" else None
+        code = self._near[run.first, run.end] if run.engine == "near" else None
         return elsewhere(self._nest(run.first, run.end), self._refusal(run.first, run.end)), code
 
     def _refusal(self, first: int, end: int) -> str:

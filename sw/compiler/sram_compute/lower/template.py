@@ -48,7 +48,7 @@ from sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
 from sw.compiler.sram_compute.tdfg.plan import Step as Planned
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, ScalarType
 
 
@@ -134,7 +134,7 @@ class Prepared:
 
     template: Template
     names: tuple[str, ...]
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
     scalars: tuple[tuple[int, str, ScalarType], ...]
     finishes: tuple[Finish, ...]
 
@@ -160,7 +160,7 @@ class _Builder:
         self._nodes: list[tuple[int, ...]] = []
         self._outputs: list[tuple[int, ...]] = []
         self._accesses: list[tuple[int, ...]] = []
-        self._places: list[Place] = []
+        self._places: list[Location] = []
         self._extents: list[tuple[int, ...]] = []
         self._sizes: list[int] = []
         self._calculations: list[tuple[int, ...]] = []

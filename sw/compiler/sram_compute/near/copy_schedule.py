@@ -16,7 +16,7 @@ from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.isa import WORD_BITS, Opcode
 from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.streams import Placed
+from sw.compiler.sram_compute.near.streams import BankArray
 
 _LEAST_LINES = 16
 """Of a copy, where there are as many."""
@@ -42,7 +42,7 @@ class _Part:
 
 def with_copies(
     computing: Sequence[Command],
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
     loads: Mapping[str, Sequence[range]],
     results: Sequence[str],
     lines: Mapping[str, int],
@@ -71,7 +71,7 @@ def with_copies(
     return found
 
 
-def unwritten_lines(placed: Placed, box: Sequence[range] | None) -> list[range]:
+def unwritten_lines(placed: BankArray, box: Sequence[range] | None) -> list[range]:
     """Lines of an array that have words besides a box of its elements, or besides the gaps between
     its rows; a line alone between two of these counts, too."""
     if box is None:
@@ -90,7 +90,7 @@ class _Copies:
 
     def __init__(
         self,
-        arrays: Mapping[str, Placed],
+        arrays: Mapping[str, BankArray],
         loads: Mapping[str, Sequence[range]],
         lines: Mapping[str, int],
     ) -> None:
@@ -132,7 +132,7 @@ class _Copies:
 
 
 def _parts(
-    computing: Sequence[Command], arrays: Mapping[str, Placed], results: frozenset[str]
+    computing: Sequence[Command], arrays: Mapping[str, BankArray], results: frozenset[str]
 ) -> Iterator[_Part]:
     """Each ``NEAR``, or several z of it, which write ``_LEAST_LINES`` of results or more."""
     most = _MOST_PARTS // max(1, sum(each.opcode == Opcode.NEAR for each in computing))
@@ -165,7 +165,7 @@ def _accessed(
     near: Command,
     operations: Sequence[Mapping[str, int]],
     streams: Mapping[int, Command],
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
 ) -> tuple[dict[str, int], dict[str, int]]:
     """``reach`` and ``lowest`` of a part."""
     reach: dict[str, int] = {}
@@ -200,7 +200,7 @@ def _lines(near: Command, stream: Command) -> tuple[int, int]:
     return (low + turn) // LINE_WORDS, (high + turn) // LINE_WORDS
 
 
-def _lowest_behind(parts: Sequence[_Part], arrays: Mapping[str, Placed]) -> list[dict[str, int]]:
+def _lowest_behind(parts: Sequence[_Part], arrays: Mapping[str, BankArray]) -> list[dict[str, int]]:
     """For each part, the first lines of arrays that parts behind it write."""
     found: list[dict[str, int]] = []
     lowest: dict[str, int] = {}

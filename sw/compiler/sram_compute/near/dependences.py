@@ -17,7 +17,7 @@ from sw.compiler.sram_compute.tdfg.dependences import used_behind
 from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
 from sw.workloads.loops.nest import Expression, For
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 
 def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:
@@ -40,7 +40,7 @@ class _Access:
 
     array: str
     words: Words
-    place: Place
+    place: Location
     behind: int = 0
 
 

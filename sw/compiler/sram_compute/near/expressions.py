@@ -21,7 +21,7 @@ from sw.compiler.sram_compute.near.strips import (
 )
 from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
 from sw.workloads.loops.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 _FLOATS = {
@@ -58,7 +58,7 @@ _MAGNITUDE = Immediate((1 << 31) - 1)
 """Bits of a float32."""
 
 
-def require_word(type: ScalarType, place: Place) -> None:
+def require_word(type: ScalarType, place: Location) -> None:
     """Raises ``NotTensor``."""
     if type not in (FLOAT32, INT32, BOOL):
         reject(place, f"{type}: not supported by stream engines: must be float32 or int32")
@@ -167,7 +167,7 @@ class Expressions:
         self.locals[self._y.variable] = found
         return found
 
-    def _unary(self, operator: str, operand: Any, place: Place) -> Operand:
+    def _unary(self, operator: str, operand: Any, place: Location) -> Operand:
         program, value = self._program, self.value(operand)
         is_float = operand.type == FLOAT32
         if operator == "-" and is_float:
@@ -200,7 +200,7 @@ class Expressions:
         return self._plain(operator, left, right, type, node.place)
 
     def _plain(
-        self, operator: str, left: Any, right: Any, type: ScalarType, place: Place
+        self, operator: str, left: Any, right: Any, type: ScalarType, place: Location
     ) -> Operand:
         program = self._program
         if operator == "==" and type != FLOAT32:
@@ -227,7 +227,7 @@ class Expressions:
         stream, _ = self._streams.find(node.array, node.indices, node.place)
         return stream in self._held_elements
 
-    def _cast(self, type: ScalarType, operand: Any, place: Place) -> Operand:
+    def _cast(self, type: ScalarType, operand: Any, place: Location) -> Operand:
         source = operand.type
         require_word(type, place)
         if type == FLOAT32 and source in (INT32, BOOL):

@@ -11,7 +11,7 @@ from hw.sram_compute.isa import DIMENSIONS, STREAMS, STRIP, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.expressions import Expressions
 from sw.compiler.sram_compute.near.recurrences import Recurrence
-from sw.compiler.sram_compute.near.streams import Loop, Placed, Stream, Streams
+from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams
 from sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
 from sw.compiler.sram_compute.near.sums import add, sum_operation
 from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
@@ -59,7 +59,7 @@ def can_sum_by_lanes(stored: Stored, banks: int) -> bool:
 def sum_lanes(
     stored: Stored,
     loop: Loop,
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
     names: Mapping[str, int],
     numbers: Mapping[str, float],
     room: Room,

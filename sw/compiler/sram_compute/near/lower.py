@@ -14,7 +14,7 @@ from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_co
 from sw.compiler.sram_compute.near.expressions import require_word
 from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
-from sw.compiler.sram_compute.near.streams import Placed
+from sw.compiler.sram_compute.near.streams import BankArray
 from sw.compiler.sram_compute.tdfg.statements import NotTensor
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
@@ -38,7 +38,7 @@ class NearCode:
         the nest with the additions in the program's order.
     """
 
-    arrays: Mapping[str, Placed]
+    arrays: Mapping[str, BankArray]
     computing: Sequence[Command]
     results: Sequence[str]
     loads: Mapping[str, Sequence[range]]
@@ -96,7 +96,7 @@ def _groups(nest: Nest) -> list[tuple[Statement, ...]]:
     return [(each,) for each in nest.body]
 
 
-def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, Placed], Room]:
+def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, BankArray], Room]:
     """Each array of the body begins with the first bank, and so does room for a strip of each bank
     behind them. Raises ``CapacityError``."""
     accesses = (
@@ -108,7 +108,7 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
     for name in nest.arrays:
         if name not in used:
             continue
-        found[name] = Placed(binding.arrays[name].shape, line)
+        found[name] = BankArray(binding.arrays[name].shape, line)
         line += -(-found[name].lines // step) * step
     room = Room(config.banks, line * LINE_WORDS)
     words = room.word + room.lanes

@@ -10,7 +10,7 @@ from sw.compiler.sram_compute.near.dependences import require_apart
 from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
 from sw.compiler.sram_compute.near.loops import loop_commands
 from sw.compiler.sram_compute.near.recurrences import carry
-from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams
+from sw.compiler.sram_compute.near.streams import BankArray, Loop, Streams
 from sw.compiler.sram_compute.near.sums import (
     continued,
     from_zero,
@@ -57,7 +57,7 @@ class Statements:
 
     def __init__(
         self,
-        arrays: Mapping[str, Placed],
+        arrays: Mapping[str, BankArray],
         numbers: Mapping[str, float],
         room: Room | None,
         banks: int,

@@ -12,13 +12,13 @@ from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.statements import reject
 from sw.workloads.loops.nest import Expression
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 _MOST_SCALE = (1 << STREAM["scale"].width) - 1
 
 
 @dataclass(frozen=True)
-class Placed:
+class BankArray:
     """An array in banks, each row of which begins with a line.
 
     line, lines
@@ -89,14 +89,14 @@ class Streams:
     """
 
     def __init__(
-        self, arrays: Mapping[str, Placed], loops: Sequence[Loop], names: Mapping[str, int]
+        self, arrays: Mapping[str, BankArray], loops: Sequence[Loop], names: Mapping[str, int]
     ) -> None:
         self._arrays = arrays
         self._loops = loops
         self._names = names
 
     def find(
-        self, array: str, indices: Sequence[Expression], place: Place
+        self, array: str, indices: Sequence[Expression], place: Location
     ) -> tuple[Stream, Expression | None]:
         """The stream of ``array[indices]``, and the index that is no affine number, if there is
         one. Raises ``NotTensor``."""
@@ -121,7 +121,7 @@ class Streams:
             )
         return Stream(base, tuple(strides), length, scale), found[0] if found else None
 
-    def _numbers(self, affine: Affine, place: Place) -> tuple[int, list[int]]:
+    def _numbers(self, affine: Affine, place: Location) -> tuple[int, list[int]]:
         """At the first iteration, and from one to the next, of each loop."""
         first, steps = affine.constant, []
         for loop in self._loops:
@@ -136,7 +136,7 @@ class Streams:
         return first, steps
 
     def _check(
-        self, array: str, dimension: int, first: int, steps: Sequence[int], place: Place
+        self, array: str, dimension: int, first: int, steps: Sequence[int], place: Location
     ) -> None:
         ends = [step * (loop.count - 1) for step, loop in zip(steps, self._loops, strict=True)]
         low, high = first + sum(min(end, 0) for end in ends), first + sum(max(e, 0) for e in ends)

@@ -13,7 +13,7 @@ from hw.sram_compute.isa import REGISTERS, SLOTS, STREAMS, Second, When
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.streams import Stream
 from sw.compiler.sram_compute.tdfg.statements import reject
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 _COMMUTES = frozenset(
     {
@@ -71,7 +71,7 @@ def immediate(value: Any, dtype: np.dtype) -> Immediate:
 class StripProgram:
     """Makes operations one behind the other. ``place``: of the statement."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         self._place = place
         self._free = list(range(REGISTERS))
         self._used: set[int] = set()

@@ -11,9 +11,9 @@ from itertools import product
 from typing import NoReturn
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.statements import LoopPlace, reject
+from sw.compiler.sram_compute.tdfg.statements import LoopLocation, reject
 from sw.workloads.loops.nest import BinaryOperator
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Element:
     array: str
     indices: tuple[Affine | None, ...]
     box: Box | None
-    loops: tuple[LoopPlace, ...]
+    loops: tuple[LoopLocation, ...]
     statement: int
-    place: Place
+    place: Location
     behind: int = 0
     sums: BinaryOperator | None = None
 
@@ -69,7 +69,7 @@ def _check_read(write: Element, read: Element) -> None:
         _reject_carried(read, "read", write)
 
 
-def used_behind(array: str, written: Place) -> str:
+def used_behind(array: str, written: Location) -> str:
     """Why what was read may not be used."""
     return (
         f"what {array} is here is used behind {written}, where it is written: must be used before"

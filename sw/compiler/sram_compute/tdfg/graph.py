@@ -22,7 +22,7 @@ from sw.compiler.sram_compute.tdfg.affine import (
     meet,
     named,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import ScalarType
 
 
@@ -151,7 +151,7 @@ class Output:
     array: str
     node: int
     box: Box
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Access:
     array: str
     box: Box
     cells: Box
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)

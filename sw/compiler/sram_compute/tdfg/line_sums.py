@@ -27,7 +27,7 @@ from sw.workloads.loops.nest import (
     Statement,
     Store,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 _ROUNDS = 31
@@ -77,7 +77,7 @@ class Line:
     variable: str
     lower: Expression
     upper: Expression
-    place: Place
+    place: Location
 
     def by_halves(self) -> tuple[Statement, ...]:
         """In any order of bounds; ``line_count`` and ``line_half`` are locals."""

@@ -29,7 +29,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import INT32, ScalarType
 
 MOST_UNROLLED = 64
@@ -42,7 +42,7 @@ class NotTensor(Exception):
     """Why a statement is no tensor computation: "file:line:column: …"."""
 
 
-def reject(place: Place, text: str) -> NoReturn:
+def reject(place: Location, text: str) -> NoReturn:
     raise NotTensor(f"{place}: {text}")
 
 
@@ -54,7 +54,7 @@ class Reduction:
     initial: Value
     term: Value
     loops: tuple[For, ...]
-    place: Place
+    place: Location
 
     @property
     def type(self) -> ScalarType:
@@ -64,7 +64,7 @@ class Reduction:
 Value: TypeAlias = Expression | Reduction
 """Expressions whose operands may be reductions."""
 
-LoopPlace: TypeAlias = tuple[str, Place]
+LoopLocation: TypeAlias = tuple[str, Location]
 """A loop's variable, and where it is: loops one after the other may share a variable."""
 
 
@@ -79,7 +79,7 @@ class Read(Load):
     """
 
     behind: int = field(compare=False)
-    around: tuple[LoopPlace, ...] = field(compare=False)
+    around: tuple[LoopLocation, ...] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Stored:
     indices: tuple[Expression, ...]
     value: Any
     loops: tuple[For, ...]
-    place: Place
-    around: tuple[LoopPlace, ...]
+    place: Location
+    around: tuple[LoopLocation, ...]
 
     @property
     def sums(self) -> BinaryOperator | None:
@@ -170,7 +170,7 @@ class _Reader:
         indices: tuple[Any, ...],
         value: Any,
         loops: tuple[For, ...],
-        place: Place,
+        place: Location,
     ) -> None:
         used = {each.name for index in indices for each in nodes(index) if _is_variable(each)}
         around = _places(loops)
@@ -276,7 +276,7 @@ class _Reader:
         return _mapped(expression, replaced)
 
 
-def _places(loops: tuple[For, ...]) -> tuple[LoopPlace, ...]:
+def _places(loops: tuple[For, ...]) -> tuple[LoopLocation, ...]:
     return tuple((loop.variable, loop.place) for loop in loops)
 
 

@@ -56,7 +56,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32
 
 MOST_DIMENSIONS = 3
@@ -244,7 +244,7 @@ class _Unroller:
                 return add(Compute("select", parts, value.type))
         raise TypeError(value)
 
-    def _require_total(self, operator: str, right: Any, place: Place) -> None:
+    def _require_total(self, operator: str, right: Any, place: Location) -> None:
         """Operations that may be errors have operands for which they are none."""
         if operator in ("//", "%") and not (isinstance(right, Constant) and right.value != 0):
             reject(

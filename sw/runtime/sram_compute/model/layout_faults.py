@@ -12,8 +12,8 @@ from hw.sram_compute.memory_map import ErrorCause
 
 
 class LayoutFault(NamedTuple):
-    """``place``: of the line, in the order of ``transfer.places``, counted with those that the last
-    chunk does not have."""
+    """``place``: of the line, in the order of ``transfer.line_mapping``, counted with those that
+    the last chunk does not have."""
 
     cause: ErrorCause
     place: int

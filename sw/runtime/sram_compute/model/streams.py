@@ -84,7 +84,7 @@ class Streaming:
             idle = begun + 1
         return max(idle, times.through)
 
-    def _places(self, near: Fields) -> Iterator[tuple[_Place, bool]]:
+    def _places(self, near: Fields) -> Iterator[tuple[_LoopOperation, bool]]:
         """All operations in order, and whether they are the first of a z."""
         _, height, depth = near["counts"]
         groups = groups_of(self._config, near)
@@ -93,10 +93,10 @@ class Streaming:
                 for y in range(height):
                     for slot in range(near["last"] + 1):
                         is_met = (x == 0, x == groups - 1, y == 0, y == height - 1)
-                        yield _Place(slot, x, y, z, is_met), not (x or y or slot)
+                        yield _LoopOperation(slot, x, y, z, is_met), not (x or y or slot)
 
     def _strip(
-        self, near: Fields, place: _Place, operation: Fields, stores: bool
+        self, near: Fields, place: _LoopOperation, operation: Fields, stores: bool
     ) -> tuple[np.ndarray, Accesses | None]:
         """Does an operation; the cycles of each step's access, and what is accessed."""
         engines = self._engines
@@ -179,7 +179,7 @@ class Streaming:
         else:
             turned[:] = self._rotated(operation)
 
-    def _own(self, near: Fields, place: _Place) -> tuple[np.ndarray, int]:
+    def _own(self, near: Fields, place: _LoopOperation) -> tuple[np.ndarray, int]:
         """Strips from the first one of all banks to each bank's, [banks, 1]; its number."""
         banks = self._config.banks
         if near["span"]:
@@ -195,7 +195,7 @@ class Streaming:
 
     def _access(
         self,
-        place: _Place,
+        place: _LoopOperation,
         operation: Fields,
         own: np.ndarray,
         first_strip: int,
@@ -305,7 +305,7 @@ class Streaming:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LoopOperation:
     """An operation of the loop: its slot, group of strips, y and z; which of ``When`` holds."""
 
     slot: int

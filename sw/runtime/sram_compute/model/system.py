@@ -312,7 +312,7 @@ class Run:
         # A line takes a cycle at least; and at least half of those before a place are there.
         least = prod(entry["sizes"]) if fault is None else fault.place // 2
         require_cycles(start + least, self._max_cycles)
-        where = transfer.places(entry, None if fault is None else fault.place)
+        where = transfer.line_mapping(entry, None if fault is None else fault.place)
         row, n = fields["row"], fields["n"]
         cycles = n * transfer.pieces(entry)
         lines = transfer.Transposers(where, config.arrays, config.banks)

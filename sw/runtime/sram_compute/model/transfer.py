@@ -16,7 +16,7 @@ from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
 
 
 @dataclass(frozen=True)
-class Places:
+class LineMapping:
     """Where an array is.
 
     lines
@@ -34,7 +34,7 @@ class Places:
     numbers: np.ndarray
 
 
-def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
+def line_mapping(entry: Mapping[str, Any], most: int | None = None) -> LineMapping:
     """Places of the lines of an entry of the layout override table that makes sense, or of the
     first ``most``, including lines that the last chunk does not have."""
     elements = LINE_BYTES >> entry["element"]
@@ -63,10 +63,12 @@ def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
         bit += extent
     in_array = np.stack([x, y, z], axis=1)
     in_array[:, chunked] += chunk * number
-    return Places(lines, tiles, bitlines, in_array)
+    return LineMapping(lines, tiles, bitlines, in_array)
 
 
-def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, Any]) -> np.ndarray:
+def stored_words(
+    entry: Mapping[str, Any], where: LineMapping, fields: Mapping[str, Any]
+) -> np.ndarray:
     """The words that a ``STORE`` writes: bool [lines, words of a line]."""
     numbers = where.numbers.copy()
     numbers[:, 0] *= LINE_WORDS
@@ -77,7 +79,7 @@ def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, A
 
 
 def load(
-    banks: Sequence[Bank], bitlines: int, memory: np.ndarray, where: Places, row: int, n: int
+    banks: Sequence[Bank], bitlines: int, memory: np.ndarray, where: LineMapping, row: int, n: int
 ) -> None:
     """``memory``: uint32 [lines, words of a line]."""
     bits = rows_of(banks, row, n, bitlines)
@@ -91,7 +93,7 @@ def store(
     banks: Sequence[Bank],
     bitlines: int,
     memory: np.ndarray,
-    where: Places,
+    where: LineMapping,
     row: int,
     n: int,
     is_signed: bool,
@@ -106,8 +108,8 @@ def store(
         top = np.uint32(1 << n - 1)
         values = (values ^ top) - top
     size = LINE_BYTES // where.tiles.shape[1]
-    lines, places = words.nonzero()
-    memory[where.lines[lines], places] = values.astype(f"<u{size}").view("<u4")[words]
+    lines, columns = words.nonzero()
+    memory[where.lines[lines], columns] = values.astype(f"<u{size}").view("<u4")[words]
 
 
 def pieces(entry: Mapping[str, Any]) -> int:
@@ -122,7 +124,7 @@ class Transposers:
     Parameters: ``where`` lines of an array are; ``arrays`` of a bank, ``banks``.
     """
 
-    def __init__(self, where: Places, arrays: int, banks: int) -> None:
+    def __init__(self, where: LineMapping, arrays: int, banks: int) -> None:
         self._owners = (where.tiles[:, [0, -1]] // arrays).tolist()
         self._idle = [0] * banks
 
@@ -175,7 +177,7 @@ def store_times(
     return begun, max(begun, end)
 
 
-def _values(lines: np.ndarray, where: Places) -> np.ndarray:
+def _values(lines: np.ndarray, where: LineMapping) -> np.ndarray:
     """Elements of lines, as whole numbers without sign."""
     size = LINE_BYTES // where.tiles.shape[1]
     return np.ascontiguousarray(lines, "<u4").view(f"<u{size}").reshape(where.tiles.shape)

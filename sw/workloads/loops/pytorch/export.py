@@ -12,7 +12,7 @@ from typing import Any
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line
 from hw.lib.text_lines import text_lines
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.archive import read_archive
 from sw.workloads.loops.pytorch.results import result_names
 from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
@@ -42,9 +42,9 @@ class Exported:
     results: list[str]
 
     @property
-    def start(self) -> Place:
+    def start(self) -> Location:
         """Where no operator is."""
-        return Place(self.name, 1, 1)
+        return Location(self.name, 1, 1)
 
 
 def export(module: Any, inputs: Any) -> Exported:
@@ -85,14 +85,14 @@ def is_module(value: Any) -> bool:
     )
 
 
-def place_of(node: Any, start: Place) -> Place:
+def place_of(node: Any, start: Location) -> Location:
     """The line of the user's that made the node, or ``start``."""
     library = str(Path(require_torch().__file__).parent)
     for line in reversed(text_lines(node.meta.get("stack_trace") or "")):
         file, _, rest = line.strip().removeprefix('File "').partition('", line ')
         number = rest.partition(",")[0]
         if number.isdecimal() and not file.startswith(library):
-            return Place(Path(file).name, int(number), 1)
+            return Location(Path(file).name, int(number), 1)
     return start
 
 

@@ -18,7 +18,7 @@ from sw.workloads.loops.nest import (
     Expression,
     Statement,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 Indices: TypeAlias = Sequence[Expression]
@@ -79,7 +79,7 @@ class Pooled:
     shape: tuple[int, ...]
     outer: int
     body: Callable[[Destination, Indices], tuple[Statement, ...]]
-    place: Place
+    place: Location
     finish: Change | None = None
     start: View | None = None
 
@@ -125,11 +125,11 @@ Stepwise: TypeAlias = Pooled | Parts
 Value: TypeAlias = View | Stepwise
 
 
-def integer(value: int, place: Place) -> Constant:
+def integer(value: int, place: Location) -> Constant:
     return Constant(value, INT32, place)
 
 
-def number(value: float, type: ScalarType, place: Place) -> Constant:
+def number(value: float, type: ScalarType, place: Location) -> Constant:
     """Rounded to float32, if it is not of an integer type."""
     if type.is_integer:
         return Constant(int(value), type, place)
@@ -137,11 +137,11 @@ def number(value: float, type: ScalarType, place: Place) -> Constant:
         return Constant(float(np.float32(value)), FLOAT32, place)
 
 
-def binary(operator: str, left: Expression, right: Expression, place: Place) -> Expression:
+def binary(operator: str, left: Expression, right: Expression, place: Location) -> Expression:
     return Binary(BinaryOperator(operator), left, right, place)
 
 
-def shifted(index: Expression, by: Expression, place: Place) -> Expression:
+def shifted(index: Expression, by: Expression, place: Location) -> Expression:
     """Their sum; of constants a constant."""
     if isinstance(by, Constant) and isinstance(index, Constant):
         return integer(int(index.value + by.value), place)
@@ -150,7 +150,7 @@ def shifted(index: Expression, by: Expression, place: Place) -> Expression:
     return by if index == integer(0, place) else binary("+", index, by, place)
 
 
-def scaled(index: Expression, by: int, place: Place) -> Expression:
+def scaled(index: Expression, by: int, place: Location) -> Expression:
     """Their product; of constants a constant."""
     if isinstance(index, Constant):
         return integer(int(index.value) * by, place)
@@ -162,11 +162,11 @@ def counted(dimension: int, order: int) -> int:
     return dimension % max(order, 1)
 
 
-def cast(value: Expression, type: ScalarType, place: Place) -> Expression:
+def cast(value: Expression, type: ScalarType, place: Location) -> Expression:
     return value if value.type == type else Cast(type, value, place)
 
 
-def broadcast(view: View, shape: tuple[int, ...], place: Place) -> View:
+def broadcast(view: View, shape: tuple[int, ...], place: Location) -> View:
     """``shape`` has the view's dimensions at its end, where the view's may be 1."""
     if view.shape == shape:
         return view
@@ -184,13 +184,13 @@ def rearranged(view: View, shape: tuple[int, ...], dimensions: Sequence[int | No
     """Dimension d of ``view`` is ``dimensions[d]`` of the new one, or its index is 0."""
 
     def at(indices: Indices) -> Expression:
-        place = indices[0].place if indices else Place("", 1, 1)
+        place = indices[0].place if indices else Location("", 1, 1)
         return view.at([integer(0, place) if d is None else indices[d] for d in dimensions])
 
     return View(shape, view.type, at, zeros=view.zeros)
 
 
-def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
+def reshaped(view: View, shape: tuple[int, ...], place: Location) -> View | None:
     """A view of as many elements: dimensions of 1 come or go, one becomes several, or all become
     one; else none."""
     if shape == view.shape:
@@ -222,7 +222,7 @@ def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
     return View(shape, view.type, at, flattens=view, zeros=view.zeros)
 
 
-def merged(value: Value, shape: tuple[int, ...], place: Place) -> Parts | None:
+def merged(value: Value, shape: tuple[int, ...], place: Location) -> Parts | None:
     """A value of as many elements: dimensions of 1 come or go, and several become one; else
     none."""
     groups = _groups(shape, value.shape)
@@ -262,7 +262,7 @@ def _groups(shape: Sequence[int], parts: Sequence[int]) -> list[list[int]] | Non
 
 
 def _linear(
-    indices: Indices, sizes: Sequence[int], groups: Sequence[Sequence[int]], place: Place
+    indices: Indices, sizes: Sequence[int], groups: Sequence[Sequence[int]], place: Location
 ) -> Indices:
     """One index for each of ``groups``, which are dimensions of ``sizes``."""
     found: list[Expression] = []
@@ -277,5 +277,5 @@ def _linear(
     return found
 
 
-def refuse(place: Place, text: str) -> NoReturn:
+def refuse(place: Location, text: str) -> NoReturn:
     raise WorkloadError(f"{place}: {text}")

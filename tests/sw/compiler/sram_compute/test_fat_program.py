@@ -53,7 +53,7 @@ def test_what_was_written_is_read(name: str):
     again = fat_program_of(found.encoded().copy())
     assert repr(again.nest) == repr(nest)  # with its places
     assert [vars(part) for part in again.parts] == [vars(part) for part in found.parts]
-    assert (again.place, again.reassociate) == ("auto", True)
+    assert (again.engine, again.reassociate) == ("auto", True)
     assert again.encoded().tobytes() == found.encoded().tobytes()
 
 
@@ -102,7 +102,7 @@ def test_statements_keep_their_refusals_and_options():
     )
     found = fat_program_of(fat_of(nest, optimise=False, reassociate=False).encoded())
     assert [part.refusal is None for part in found.parts] == [True, False]
-    assert (found.reassociate, found.place) == (False, "auto")
+    assert (found.reassociate, found.engine) == (False, "auto")
     whole = fat_program_of(fat_of(nest, place="core").encoded())
     assert [(part.steps, part.refusal) for part in whole.parts] == [((), "")] * 2
     with pytest.raises(WorkloadError, match=r"^f\.py:3:\d+: a is read here"):
