@@ -19,7 +19,7 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.workloads import PAPER_CHANGES, TABLE_3, sizes_text, workload
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
 from sw.compiler.sram_compute.tdfg.run import iterations
@@ -87,16 +87,16 @@ def measure(job: Job) -> dict[str, float | int]:
     given = workload(job.workload, job.sizes, job.seed)
     steps = optimise_plan(plan(given.nest, streams=False), reassociate=True)
     steps = shortened(steps, ITERATIONS)
-    lowerer = Lowerer(given.nest, steps, config)
-    commands = lowerer.lower(given.binding).commands
+    generator = CodeGenerator(given.nest, steps, config)
+    commands = generator.generate(given.binding).commands
     fresh: list[float] = []
     remembered: list[float] = []
     for _ in range(RUNS):
-        lowerer.forget()
+        generator.forget()
         for times, calls in ((fresh, 1), (remembered, CALLS)):
             begin = time.process_time()
             for _ in range(calls):
-                lowerer.lower(given.binding)
+                generator.generate(given.binding)
             times.append((time.process_time() - begin) / calls)
     regions = regions_run(steps, given.binding, given.binding.sizes)
     return {

@@ -21,7 +21,7 @@ from bench.sram_compute_parts.in_places import warm_cycles
 from bench.sram_compute_parts.workloads import nest, sizes_text, workload
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.tdfg.graph import Move, Reduce
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
 from sw.compiler.sram_compute.tiles import Tiling
@@ -119,7 +119,7 @@ def _chosen(
     assert isinstance(config, SramConfig)
     rank = rank_of(name)
     steps = plan(given.nest, streams=False)
-    tilings = Lowerer(given.nest, steps, config).tilings(given.binding)
+    tilings = CodeGenerator(given.nest, steps, config).tilings(given.binding)
     none = (1,) * (rank - 1) + (config.bitlines,)
     return {
         RULE: lowered_in_memory(given, config, None).tiling.tile[:rank][::-1],
@@ -161,11 +161,11 @@ def jobs(request: Request) -> list[Job]:
     for name, several in given.items():
         for sizes in several:
             made = workload(name, sizes, request.seed)
-            lowerer = Lowerer(made.nest, plan(made.nest, streams=False), config)
+            generator = CodeGenerator(made.nest, plan(made.nest, streams=False), config)
             rank = rank_of(name)
             found += [
                 Job(name, sizes, each.tile[:rank][::-1], request.seed)
-                for each in lowerer.tilings(made.binding)
+                for each in generator.tilings(made.binding)
             ]
     return found
 

@@ -19,7 +19,7 @@ from bench.sram_compute_parts.tiles import NONE, PAPER, RULE
 from bench.sram_compute_parts.workloads import TABLE_3, sizes_text, workload
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import Step, plan
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -67,35 +67,37 @@ class Job:
 
 def measure(job: Job) -> dict[str, int | bool | None]:
     """Values of ``METRICS``."""
-    given, steps, lowerer = _lowerer(job.workload, tuple(job.sizes.items()), job.seed, job.changes)
+    given, steps, generator = _generator(
+        job.workload, tuple(job.sizes.items()), job.seed, job.changes
+    )
     config = job.named().config
     assert isinstance(config, SramConfig)
     rank = len(job.tile)
     padded = (*job.tile[::-1], *(1,) * (3 - rank))
     try:
-        cycles = lowerer.lower(given.binding, padded).estimate
+        cycles = generator.generate(given.binding, padded).estimate
     except CapacityError:
         cycles = None
-    rule = lowerer.lower(given.binding).tiling.tile
+    rule = generator.generate(given.binding).tiling.tile
     return {
         "cycles": cycles,
         RULE: rule == padded,
-        PAPER: tiles.paper_tile(steps, lowerer.tilings(given.binding)) == padded,
+        PAPER: tiles.paper_tile(steps, generator.tilings(given.binding)) == padded,
         NONE: job.tile == (1,) * (rank - 1) + (config.bitlines,),
     }
 
 
 @cache
-def _lowerer(
+def _generator(
     name: str, sizes: tuple[tuple[str, int], ...], seed: int, changes: tuple[str, ...]
-) -> tuple[LoopWorkload, tuple[Step, ...], Lowerer]:
+) -> tuple[LoopWorkload, tuple[Step, ...], CodeGenerator]:
     """A workload, its plan, and what lowers that as the optimiser leaves it."""
     given = workload(name, dict(sizes), seed)
     config = load_configuration(CONFIG, changes).config
     assert isinstance(config, SramConfig)
     steps = plan(given.nest, streams=False)
-    lowerer = Lowerer(given.nest, optimise_plan(steps, reassociate=True), config)
-    return given, steps, lowerer
+    generator = CodeGenerator(given.nest, optimise_plan(steps, reassociate=True), config)
+    return given, steps, generator
 
 
 def jobs(request: Request) -> list[Job]:
@@ -106,9 +108,9 @@ def jobs(request: Request) -> list[Job]:
         sizes, changes = {"stencil2d_int32": {"rows": 16, "columns": 32}}, ()
     found = []
     for name, each in sizes.items():
-        given, _, lowerer = _lowerer(name, tuple(each.items()), request.seed, changes)
+        given, _, generator = _generator(name, tuple(each.items()), request.seed, changes)
         rank = tiles.rank_of(name)
-        for tiling in lowerer.tilings(given.binding):
+        for tiling in generator.tilings(given.binding):
             tile = tiling.tile[:rank][::-1]
             found.append(Job(name, each, tile, request.seed, changes))
     return found

@@ -11,7 +11,7 @@ from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import CommandWorkload
 from sw.compiler.sram_compute.fat_program import FatProgram
-from sw.compiler.sram_compute.lowering import Lowering, require_places
+from sw.compiler.sram_compute.lowering import Specialiser, require_places
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.placement import Part, elsewhere, planned
 from sw.compiler.sram_compute.places import ENGINES
@@ -78,7 +78,7 @@ def compile(
     fat = FatProgram(workload.nest, (), place or ENGINES[0], reassociate, tile)
     fat = _with_graphs(fat, config, trace, optimise)
     if any(trace.wants(each.name) for each in LOWERING):
-        Lowering(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
+        Specialiser(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
     return fat_file(fat, workload.name)
 
 

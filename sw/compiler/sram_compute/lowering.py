@@ -25,13 +25,13 @@ from sw.compiler.sram_compute.cost.places import EngineJob, choose_engines
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
-from sw.compiler.sram_compute.meaning import EngineStatements, LoweredProgram, Meaning
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
+from sw.compiler.sram_compute.meaning import EngineStatements, Meaning, SpecialisedProgram
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
 from sw.compiler.sram_compute.sections import core_listing, hexadecimal, line_count, program_of
-from sw.compiler.sram_compute.slabs import Slab, SlabLowerer, Slabs
+from sw.compiler.sram_compute.slabs import Slab, SlabCodeGenerator, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
@@ -80,7 +80,7 @@ def copied(a: int8[n], b: int8[n]):
 def prepare() -> None:
     """Loads compiled functions by lowering a small nest: once in a process."""
     nest = read_source(_SMALL, "copied.py")
-    Lowerer(nest, plan(nest), SramConfig()).lower(bind(nest, {"a": np.zeros(1, np.int8)}))
+    CodeGenerator(nest, plan(nest), SramConfig()).generate(bind(nest, {"a": np.zeros(1, np.int8)}))
 
 
 def require_places(fat: FatProgram, config: SramConfig) -> None:
@@ -105,12 +105,12 @@ def _is_else_open(fat: FatProgram, config: SramConfig) -> bool:
 
 
 @lru_cache(maxsize=_CONFIGURATIONS)
-def lowering(fat: FatProgram, name: str, config: SramConfig) -> Lowering:
+def specialiser(fat: FatProgram, name: str, config: SramConfig) -> Specialiser:
     """The one of this process, which remembers."""
-    return Lowering(fat, name, config)
+    return Specialiser(fat, name, config)
 
 
-class Lowering:
+class Specialiser:
     """Makes programs of one fat program for one configuration, and remembers them by shapes, sizes,
     scalars, and elements where these decide. ``name``: of the programs. Raises ``WorkloadError`` as
     ``require_places`` does."""
@@ -121,14 +121,14 @@ class Lowering:
         self._tile = tile_choice(fat.tile, fat.nest, config)
         self._placed = cache(self._new_placed)
         self._parts = self._placed(0, len(fat.parts))
-        self._lowerer = cache(self._new_lowerer)
-        self._slab_lowerer = cache(self._new_slab_lowerer)
-        self._remembered: dict[_Key, LoweredProgram] = {}
+        self._generator = cache(self._new_generator)
+        self._slab_generator = cache(self._new_slab_generator)
+        self._remembered: dict[_Key, SpecialisedProgram] = {}
         self._by_data: set[_Key] = set()
 
     def program(
         self, binding: Binding, given: Collection[str], trace: Trace | None = None
-    ) -> LoweredProgram:
+    ) -> SpecialisedProgram:
         """The program for a binding's shapes, sizes and scalars, and, where these decide where a
         part takes the fewest cycles, for its arrays' elements.
 
@@ -171,8 +171,8 @@ class Lowering:
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
             return MadeParts([(elsewhere(fat.nest, ""), code)])
-        lowerers = self._lowerer, self._slab_lowerer
-        memory = InMemory(binding, *lowerers, self._tile, _is_else_open(fat, config))
+        generators = self._generator, self._slab_generator
+        memory = InMemory(binding, *generators, self._tile, _is_else_open(fat, config))
         if fat.engine == "auto" and memory.is_else_open:
             job = EngineJob(fat, config, binding, given)
             chosen = choose_engines(job, self._parts, self._placed, memory.made, codes)
@@ -193,12 +193,12 @@ class Lowering:
         nest = replace(self._fat.nest, body=self._fat.nest.body[first:end])
         return placed(nest, self._fat.parts[first:end])
 
-    def _new_lowerer(self, part: Part, at: int) -> Lowerer:
-        """A lowerer for one of the part's plans, on the arrays that it uses."""
-        return Lowerer(with_used_arrays(part.nest), part.plans[at], self._config)
+    def _new_generator(self, part: Part, at: int) -> CodeGenerator:
+        """A generator for one of the part's plans, on the arrays that it uses."""
+        return CodeGenerator(with_used_arrays(part.nest), part.plans[at], self._config)
 
-    def _new_slab_lowerer(self, part: Part, at: int) -> SlabLowerer:
-        return SlabLowerer(with_used_arrays(part.nest), part.plans[at], self._config)
+    def _new_slab_generator(self, part: Part, at: int) -> SlabCodeGenerator:
+        return SlabCodeGenerator(with_used_arrays(part.nest), part.plans[at], self._config)
 
     def _program(
         self,
@@ -207,26 +207,26 @@ class Lowering:
         codes: CoreCodes,
         trace: Trace,
         found: Sequence[Made],
-    ) -> LoweredProgram:
+    ) -> SpecialisedProgram:
         nest, config = self._fat.nest, self._config
         specs = {
             each: TensorSpec(each, array.shape, nest.arrays[each].type.name)
             for each, array in binding.arrays.items()
         }
-        pieces = [lowered for _, lowered in found]
+        pieces = [code for _, code in found]
         lines, end = _layout(list(specs.values()), pieces)
         zeros = {*nest.results} - {*given}
         parameters, body = nest.parameters, list[Statement]()
-        instructions, commands = list[Instruction](), list[Lowered | Slab | np.ndarray]()
-        for part, lowered in found:
-            if isinstance(lowered, Lowered | Slabs):
-                commands += lowered.slabs if isinstance(lowered, Slabs) else [lowered]
+        instructions, commands = list[Instruction](), list[MemoryCode | Slab | np.ndarray]()
+        for part, code in found:
+            if isinstance(code, MemoryCode | Slabs):
+                commands += code.slabs if isinstance(code, Slabs) else [code]
                 own = replace(part.nest, parameters=parameters)
-                order, _ = compiled_order(own, part.steps, lowered.orders)
+                order, _ = compiled_order(own, part.steps, code.orders)
                 parameters = order.parameters
-            elif isinstance(lowered, NearCode):
-                commands.append(assemble(lowered.commands(lines)))
-                order = lowered.order
+            elif isinstance(code, NearCode):
+                commands.append(assemble(code.commands(lines)))
+                order = code.order
             else:
                 commands.append(assemble([command(Opcode.CORE, first=len(instructions))]))
                 try:
@@ -262,10 +262,10 @@ class Lowering:
             replace(nest, parameters=parameters, body=tuple(body)),
             binding.sizes,
             {each: value.item() for each, value in binding.scalars.items()},
-            tuple(step for part, lowered in found if lowered is not None for step in part.steps),
-            tuple(_where(part, lowered) for part, lowered in found if part.nest.body),
+            tuple(step for part, code in found if code is not None for step in part.steps),
+            tuple(_where(part, code) for part, code in found if part.nest.body),
         )
-        return LoweredProgram(**vars(program), meaning=meaning)
+        return SpecialisedProgram(**vars(program), meaning=meaning)
 
 
 def _digest(binding: Binding) -> bytes:
@@ -276,18 +276,18 @@ def _digest(binding: Binding) -> bytes:
     return digest.digest()
 
 
-def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> EngineStatements:
+def _where(part: Part, piece: MemoryCode | Slabs | NearCode | None) -> EngineStatements:
     engine = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
     body = part.nest.body
     return EngineStatements(body[0].place, len(body), engine, part.refusal or "")
 
 
 def _layout(
-    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | Slabs | NearCode | None]
+    specs: Sequence[TensorSpec], pieces: Sequence[MemoryCode | Slabs | NearCode | None]
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
     that there is, if that is in memory and has all of them."""
-    if len(pieces) == 1 and isinstance(pieces[0], Lowered):
+    if len(pieces) == 1 and isinstance(pieces[0], MemoryCode):
         arrays = pieces[0].arrays
         if all(spec.name in arrays for spec in specs):
             lines = {name: array.first_line for name, array in arrays.items()}

@@ -65,7 +65,7 @@ class Meaning:
 
 
 @dataclass(frozen=True)
-class LoweredProgram(Program):
+class SpecialisedProgram(Program):
     """A program of commands that knows what it means; its file does not."""
 
     meaning: Meaning = field(kw_only=True, repr=False, compare=False)
@@ -73,4 +73,4 @@ class LoweredProgram(Program):
 
 def meaning(program: Program) -> Meaning | None:
     """``None`` for commands that were written by hand."""
-    return program.meaning if isinstance(program, LoweredProgram) else None
+    return program.meaning if isinstance(program, SpecialisedProgram) else None

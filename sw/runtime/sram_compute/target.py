@@ -15,7 +15,7 @@ from hw.sram_compute.top import build
 from sw.compiler.passes import Trace, text_of
 from sw.compiler.sram_compute.command_program import CommandWorkload, read
 from sw.compiler.sram_compute.compile import PASSES, compile
-from sw.compiler.sram_compute.lowering import lowering, prepare
+from sw.compiler.sram_compute.lowering import prepare, specialiser
 from sw.compiler.sram_compute.meaning import meaning
 from sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program, listing
 from sw.compiler.sram_compute.tdfg.text import dot
@@ -214,7 +214,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         with stages("prepare compiler"):
             prepare()
         with stages("lower"):
-            return lowering(fat, program.workload, config).program(fat.binding(inputs), given)
+            return specialiser(fat, program.workload, config).program(fat.binding(inputs), given)
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """Arrays by name. Raises ``WorkloadError``."""

@@ -22,7 +22,7 @@ from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
 from sw.compiler.sram_compute.lower.lattice import padded, stored
-from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.lower.lower import MemoryCode
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
@@ -96,7 +96,7 @@ def choose_engines(
     job: EngineJob,
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
-    in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
+    in_memory: Callable[[Part], tuple[Part, MemoryCode | Slabs | None]],
     codes: CoreCodes,
 ) -> EngineChoice | None:
     """The engines of a nest's statements of the fewest cycles; ``None`` where there is no choice,
@@ -170,7 +170,7 @@ class _Costs:
         self,
         job: EngineJob,
         placed: Callable[[int, int], tuple[Part, ...]],
-        in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
+        in_memory: Callable[[Part], tuple[Part, MemoryCode | Slabs | None]],
         codes: CoreCodes,
         *,
         is_divisible: bool,
@@ -188,14 +188,14 @@ class _Costs:
         self.by_data = False
 
     def memory(self, first: int, end: int) -> int | None:
-        part, lowered = self._made(first, end)
-        if lowered is None:
+        part, code = self._made(first, end)
+        if code is None:
             self._refused[first, end] = str(part.refusal)
             self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
             return None
         nodes = sum(len(region.graph.nodes) for region in regions(part.steps))
         lowering = self._job.config.lowering_cycles * nodes
-        return self._found("memory", first, end, None, lowered.estimate + lowering)
+        return self._found("memory", first, end, None, code.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
         """As far as the engines before take no fewer cycles."""
@@ -281,7 +281,7 @@ class _Costs:
         nest = self._job.fat.nest
         return frozenset({*nest.results} - {*self._job.given} - {*self._nest(0, first).results})
 
-    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | Slabs | None]:
+    def _new_made(self, first: int, end: int) -> tuple[Part, MemoryCode | Slabs | None]:
         """In memory; without commands, and with the reason, where it does not run there."""
         parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)

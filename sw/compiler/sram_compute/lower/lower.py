@@ -14,7 +14,7 @@ from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
-from sw.compiler.sram_compute.lower import unroll as unrolling
+from sw.compiler.sram_compute.lower import unroll as ends
 from sw.compiler.sram_compute.lower.allocate import allocate
 from sw.compiler.sram_compute.lower.columns import COLUMNS
 from sw.compiler.sram_compute.lower.commands import (
@@ -39,7 +39,7 @@ from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
-from sw.compiler.sram_compute.lower.unroll import Ended, unroll
+from sw.compiler.sram_compute.lower.unroll import Ended, program_steps
 from sw.compiler.sram_compute.tdfg.graph import Broadcast, Move, Reduce
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
@@ -55,7 +55,7 @@ _ROOM = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
-class Lowered:
+class MemoryCode:
     """A program, which lies from line 0 of memory on.
 
     units
@@ -79,15 +79,15 @@ class Lowered:
     orders: Mapping[int, TileOrder]
 
 
-def lower(
+def generate(
     nest: Nest,
     plan: tuple[Step, ...],
     binding: Binding,
     config: SramConfig,
     tile: Tile | None = None,
-) -> Lowered:
-    """As ``Lowerer``, once."""
-    return Lowerer(nest, plan, config).lower(binding, tile)
+) -> MemoryCode:
+    """As ``CodeGenerator``, once."""
+    return CodeGenerator(nest, plan, config).generate(binding, tile)
 
 
 class _Sizes(NamedTuple):
@@ -126,7 +126,7 @@ class _Given(NamedTuple):
 
 class _Found(NamedTuple):
     """Commands, int64 [n, columns]; about how many cycles they take; lines of memory of all
-    arrays; how often a value is loaded that had been in rows before; as ``Lowered.orders``."""
+    arrays; how often a value is loaded that had been in rows before; as ``MemoryCode.orders``."""
 
     rows: np.ndarray
     cycles: int
@@ -161,7 +161,7 @@ class OutsideError(WorkloadError):
     """Iterations leave an array, wherever they run."""
 
 
-class Lowerer:
+class CodeGenerator:
     """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2.
 
     All arrays of ``nest`` lie in the same tiles; bindings may have others.
@@ -174,13 +174,13 @@ class Lowerer:
         self._types = [array.type for array in nest.arrays.values()]
         self._moves = _moves(plan)
         self._prepared = cache(self._prepare)
-        self._remembered = lru_cache(_REMEMBERED)(self._lower)
+        self._remembered = lru_cache(_REMEMBERED)(self._generate)
         self._tally = tally(config)
         self._steps = self._commands = _ROOM
 
-    def lower(
+    def generate(
         self, binding: Binding, tile: Tile | None = None, whole: Binding | None = None
-    ) -> Lowered:
+    ) -> MemoryCode:
         """``tile``: as ``tiling_of`` has it; ``whole``: where ``binding`` has parts of arrays, all
         of them, which accesses must keep to. Raises ``WorkloadError`` for what banks do not compute
         and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
@@ -214,7 +214,7 @@ class Lowerer:
     def _prepare(self, schedule: Schedule) -> Prepared:
         return prepare(self._nest, self._plan, self._config, schedule)
 
-    def _lower(self, sizes: _Sizes) -> Lowered:
+    def _generate(self, sizes: _Sizes) -> MemoryCode:
         shapes = [padded(shape[::-1]) for shape in sizes.shapes]
         for name, shape in zip(self._nest.arrays, shapes, strict=True):
             if min(shape) == 0:
@@ -246,7 +246,7 @@ class Lowerer:
                 "lines of arrays"
             )
         moved = stored(self._types, shapes, offset)
-        return Lowered(
+        return MemoryCode(
             encode(best.rows, ENCODING, count, offset),
             len(best.rows),
             dict(zip(self._nest.arrays, moved, strict=True)),
@@ -257,21 +257,21 @@ class Lowerer:
         )
 
     @cached_property
-    def _sample(self) -> tuple[Sample, Lowerer]:
+    def _sample(self) -> tuple[Sample, CodeGenerator]:
         found = sampled(self._plan)
-        return found, Lowerer(self._nest, found.steps, self._config)
+        return found, CodeGenerator(self._nest, found.steps, self._config)
 
     def _sampled_tile(self, sizes: _Sizes, shapes: list[Shape]) -> Tile | None:
         """Where loops in order have many iterations."""
         if not any(isinstance(step, Repeat) for step in self._plan):
             return None
-        sample, lowerer = self._sample
+        sample, generator = self._sample
         rank = max(len(shape) for shape in sizes.shapes)
         found = tilings_of(self._types, shapes, self._config)
         tiles = [each.tile for each in found if set(each.tile[rank:]) <= {1}]
 
         def estimate(names: Mapping[str, int], tile: Tile) -> int:
-            return lowerer._lower(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
+            return generator._generate(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
 
         scalars = self._scalars(sizes).items()
         whole = {name: value for name, value in scalars if isinstance(value, int)}
@@ -311,7 +311,7 @@ class Lowerer:
     ) -> _Found:
         config = self._config
         made = finishes(prepared.finishes, orders, given.tiling, config)
-        steps = self._unrolled(prepared, given, made)
+        steps = self._program_steps(prepared, given, made)
         moved = self._moved(steps, given.tiles)
         while True:
             rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
@@ -349,7 +349,7 @@ class Lowerer:
                 raise _beyond(steps.moved[-2 - count], tiles[0])
             self._commands *= 2
 
-    def _unrolled(self, prepared: Prepared, given: _Given, made: Finishes) -> Steps:
+    def _program_steps(self, prepared: Prepared, given: _Given, made: Finishes) -> Steps:
         template, shapes = prepared.template, given.shapes
         bits = template.constants["bits"].copy()
         for number, name, type in prepared.scalars:
@@ -359,15 +359,15 @@ class Lowerer:
         while True:
             count = self._steps
             found = room(count + len(shapes) + len(bits), count)
-            ended = unroll(template, made, names, shapes, given.limits, bits, found)
-            if ended.how == unrolling.DONE:
+            ended = program_steps(template, made, names, shapes, given.limits, bits, found)
+            if ended.how == ends.DONE:
                 return found
-            if ended.how != unrolling.FULL:
+            if ended.how != ends.FULL:
                 raise self._problem(prepared, ended, given.sizes)
             self._steps *= 2
 
     def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> WorkloadError:
-        if ended.how == unrolling.SEVERAL:
+        if ended.how == ends.SEVERAL:
             return WorkloadError(f"copies of {ended.place} cells are not supported")
         array = prepared.template.accesses[ended.number]["array"]
         dimension = len(sizes.limits[array]) - 1 - ended.dimension

@@ -322,6 +322,6 @@ def _costs(operation: Operation, n: int, skips: bool) -> tuple[int, int]:
 
 
 def _places(count: Node) -> int:
-    """The number of places that a shift goes by: a constant, as ``unroll`` demands."""
+    """The number of places that a shift goes by: a constant, as ``program_steps`` demands."""
     assert isinstance(count, Const) and isinstance(count.value, int)
     return count.value

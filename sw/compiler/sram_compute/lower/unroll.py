@@ -80,7 +80,7 @@ class _Region(NamedTuple):
 
 
 @compiled
-def unroll(
+def program_steps(
     template: Template,
     finishes: Finishes,
     names: np.ndarray,

@@ -74,17 +74,17 @@ def near_code(
     arrays, room = _placed(nest, binding, config)
     numbers: dict[str, float] = dict(binding.sizes)
     numbers |= {name: value.item() for name, value in binding.scalars.items()}
-    lowering = Statements(
+    statements = Statements(
         arrays, numbers, room if reassociate else None, config.banks, most_loops, zeros
     )
     try:
         for name in arrays:
             require_word(nest.arrays[name].type, nest.arrays[name].place)
-        computing = [each for group in _groups(nest) for each in lowering.commands(group)]
+        computing = [each for group in _groups(nest) for each in statements.commands(group)]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
-    order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
-    written = lowering.written_first
+    order = order_by_lanes(nest, binding.sizes, room.lanes, statements.by_lanes)
+    written = statements.written_first
     loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
     return NearCode(arrays, computing, nest.results, loads, order)
 

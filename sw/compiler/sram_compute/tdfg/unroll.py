@@ -77,7 +77,7 @@ class Options:
     streams: bool = True
 
 
-def unroll(
+def tensor_graphs(
     nest: Nest, body: tuple[Statement, ...], around: Sequence[For], options: Options
 ) -> list[Graph]:
     """The tDFGs of some of a nest's statements, to run one after the other.
@@ -92,10 +92,10 @@ def unroll(
             *(loop.variable for loop in around),
         )
     )
-    return _Unroller(nest, flatten(body, known), around, options).graphs()
+    return _GraphBuilder(nest, flatten(body, known), around, options).graphs()
 
 
-class _Unroller:
+class _GraphBuilder:
     def __init__(
         self, nest: Nest, stored: list[Stored], around: Sequence[For], options: Options
     ) -> None:
@@ -324,4 +324,4 @@ class _Unroller:
         return self._builder.add(Compute(value.operator, (initial, found), value.type))
 
 
-__all__ = ["NotTensor", "Options", "unroll"]
+__all__ = ["NotTensor", "Options", "tensor_graphs"]

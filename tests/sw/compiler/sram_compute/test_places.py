@@ -24,7 +24,7 @@ from sw.compiler.sram_compute.cost import places
 from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.cost.core_memory import core_memory
 from sw.compiler.sram_compute.cost.near import near_cycles
-from sw.compiler.sram_compute.lowering import Lowering
+from sw.compiler.sram_compute.lowering import Specialiser
 from sw.compiler.sram_compute.near.lower import near_code
 from sw.compiler.sram_compute.sections import fat_program, first_lines
 from sw.compiler.sram_compute.tdfg.plan import regions
@@ -395,9 +395,9 @@ def test_programs_are_remembered_by_elements_where_these_decide():
     seldom, often = (conditional("threshold", 128, each) for each in (0.0, 1.0))
     fat = fat_program(compile(seldom, B4.config, trace=Trace()))
     assert fat is not None
-    lowering = Lowering(fat, "f", B4.config)
+    specialiser = Specialiser(fat, "f", B4.config)
     first, second, third = (
-        lowering.program(each.binding, each.inputs) for each in (seldom, often, seldom)
+        specialiser.program(each.binding, each.inputs) for each in (seldom, often, seldom)
     )
     assert (is_on_core(first), is_on_core(second)) == (True, False)
     assert third is first
