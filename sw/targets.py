@@ -79,7 +79,7 @@ def all_options() -> dict[str, Sequence[TargetOption]]:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """Where each target is."""
+    """The entry point of each target."""
     own = {name: EntryPoint(name, value, GROUP) for name, value in _OWN.items()}
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**own, **{name: found[name] for name in sorted(found) if name not in own}}

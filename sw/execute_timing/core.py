@@ -37,7 +37,7 @@ class CoreTime:
 
     @property
     def issued(self) -> int:
-        """From this cycle on the next instruction may issue."""
+        """The cycle from which on the next instruction may issue."""
         return int(self._core.at[NEXT])
 
     @property

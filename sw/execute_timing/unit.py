@@ -90,7 +90,7 @@ class Core(NamedTuple):
 
 
 def new_core(lines: Lines, loads: int, first: int) -> Core:
-    """As a program finds it whose first instruction may issue in cycle ``first``."""
+    """The core as a program finds it whose first instruction may issue in cycle ``first``."""
     at = np.zeros(RELEASED + 1, np.int64)
     at[NOW] = at[NEXT] = first
     at[STEERED] = at[DIVIDER_FREE] = first - BUS

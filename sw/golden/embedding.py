@@ -59,7 +59,7 @@ def pool(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) ->
 
 
 def pool_float64(table: Table, inputs: FeatureInputs, pooling: str) -> np.ndarray:
-    """As ``pool``, but in float64 to the end: [batch, dim]."""
+    """Pools as ``pool`` does, but in float64 to the end: [batch, dim]."""
     if pooling == "max":
         return _maxima(table, inputs)
     sums = _sums(table, inputs)

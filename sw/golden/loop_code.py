@@ -53,7 +53,7 @@ class Trap:
 
 @dataclass(frozen=True)
 class MemoryLayout:
-    """Where arrays lie in a memory of lines: the first word of each, elements being a word."""
+    """The layout of arrays in a memory of lines: the first word of each, elements being a word."""
 
     bases: Mapping[str, int]
     line_words: int

@@ -64,11 +64,11 @@ class GoldenLoops:
         return self.counted(binding).results
 
     def counted(self, binding: Binding) -> Counted:
-        """As ``run``, and how much there was to do."""
+        """Results as those of ``run``, and how much there was to do."""
         return self._counted(self._exact, binding)
 
     def reference(self, binding: Binding) -> dict[str, np.ndarray]:
-        """As ``run``, with float64 in place of float32."""
+        """Results as those of ``run``, with float64 in place of float32."""
         return self._counted(self._wide, binding).results
 
     @cached_property
@@ -136,7 +136,7 @@ class _Function:
         return as_float64(array)
 
     def scalar(self, value: np.ndarray) -> object:
-        """As the function takes it: a float, or any integer as int64."""
+        """A scalar as the function takes it: a float, or any integer as int64."""
         return self.real(value)[()] if value.dtype == np.float32 else np.int64(value)
 
     def run(self, *arguments: object, more: tuple[object, ...] = ()) -> list[int]:

@@ -42,33 +42,36 @@ _IMPORT = re.compile(
 
 
 def compiled(function: Function) -> Function:
-    """For functions that create arrays."""
+    """Compiles a function that creates arrays."""
     return _kept(function, _nrt=True)
 
 
 def in_place(function: Function) -> Function:
-    """For functions that create none: without numba's reference counts, which cost more than the
-    work of small functions."""
+    """Compiles a function that creates no arrays: without numba's reference counts, which cost more
+    than the work of small functions."""
     return _kept(function, _nrt=False)
 
 
 def compiled_inner(function: Function) -> Function:
-    """As ``compiled``, for functions that only compiled ones call: quicker to compile."""
+    """Compiles as ``compiled`` does, for functions that only compiled ones call: quicker to
+    compile."""
     return _inner(function, _nrt=True)
 
 
 def inner(function: Function) -> Function:
-    """As ``in_place``, for functions that only compiled ones call: quicker to compile."""
+    """Compiles as ``in_place`` does, for functions that only compiled ones call: quicker to
+    compile."""
     return _inner(function, _nrt=False)
 
 
 def inner_floats(function: Function) -> Function:
-    """As ``inner``, with division by zero as in IEEE 754 instead of ``ZeroDivisionError``."""
+    """Compiles as ``inner`` does, with division by zero as in IEEE 754 instead of
+    ``ZeroDivisionError``."""
     return _inner(function, _nrt=False, error_model="numpy")
 
 
 def stage(function: Function) -> Function:
-    """For parts of one compiled function: numba reads them as if they were written there."""
+    """Marks a part of one compiled function: numba reads them as if they were written there."""
     return _kept(function, inline="always")
 
 

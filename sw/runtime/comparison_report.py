@@ -53,7 +53,7 @@ _ROW = 0.4
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """For ``--json``."""
+    """The JSON object of ``--json``."""
     first = comparison.reports[0]
     return {
         "version": VERSION,

@@ -231,7 +231,7 @@ class Device:
 
 
 def _address(backend: str, port: str | None, baud: int | None) -> SerialAddress | None:
-    """Where the board is. Raises ``ConfigError`` where one is needed or given in vain."""
+    """The address of the board. Raises ``ConfigError`` where one is needed or given in vain."""
     if backend == "fpga":
         if port is None:
             raise ConfigError(

@@ -71,7 +71,7 @@ def outputs_to_json(outputs: Sequence[OutputSummary]) -> dict[str, Any]:
 
 
 def outputs_text(outputs: Sequence[OutputSummary]) -> str:
-    """For people."""
+    """The outputs as people read them."""
     scalars = [output for output in outputs if output.scalars]
     parts = [_listed(scalars)] if scalars else []
     parts += [

@@ -178,7 +178,7 @@ class Report:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For ``--json``. Times are 0.0 for stages that this run left out.
+        """The JSON object of ``--json``. Times are 0.0 for stages that this run left out.
 
         Of numbers that JSON lacks, see ``sw.runtime.output_summary.json_number``.
         """
@@ -304,7 +304,7 @@ def _count(found: Counted | None) -> int:
 
 
 def duration(seconds: float) -> str:
-    """For people: in seconds or milliseconds."""
+    """A duration as people read it: in seconds or milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
 
 

@@ -152,7 +152,7 @@ class Session:
     def report(
         self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
     ) -> Report:
-        """On the last run. ``seconds``: of stages, by name."""
+        """A report on the last run. ``seconds``: of stages, by name."""
         device, program = self._device, result.program
         target, configuration = device.target, device.configuration
         return Report(

@@ -112,7 +112,7 @@ def compare_closely(
 
 
 def verification(bit_exact: bool, difference: str, tally: Tally) -> Verification:
-    """With what ``tally`` has counted."""
+    """A verification with what ``tally`` has counted."""
     return Verification(bit_exact, difference, tally.max_rel_error, tally.not_finite, tally.lost)
 
 

@@ -71,7 +71,8 @@ def group_features(
     batch: int = 256,
     candidates_of: CandidatesOf = feature_candidates,
 ) -> list[FeatureGroup]:
-    """In the order of their first features. Without statistics: what the features' factors say."""
+    """Groups features, in the order of their first ones. Without statistics: what the features'
+    factors say."""
     if statistics is None:
         expected = {
             factors: from_factors(factors) for factors in {f.factors for f in model.features}
@@ -162,7 +163,7 @@ def schedule_set(
     blocks_per_sm: int,
     origin: str,
 ) -> ScheduleSet:
-    """For the whole model, from a schedule for each group."""
+    """The schedules of the whole model, from a schedule for each group."""
     of_feature = {
         number: schedule
         for group, schedule in zip(size.groups, of_group, strict=True)

@@ -1,4 +1,5 @@
-"""From CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through cuda-bindings.
+"""Compiles CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through
+cuda-bindings.
 
 What was compiled lies in the cache of ``sw.program.cache``, by the digest of source, headers,
 options and compiler.

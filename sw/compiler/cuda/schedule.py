@@ -78,7 +78,7 @@ class ScheduleSet:
         blocks_per_sm: int,
         origin: str,
     ) -> ScheduleSet:
-        """From a schedule for each feature."""
+        """The set with a schedule for each feature."""
         used = {schedule: index for index, schedule in enumerate(dict.fromkeys(schedules))}
         of_feature = tuple(used[schedule] for schedule in schedules)
         return cls(model, arch, block_threads, blocks_per_sm, tuple(used), of_feature, origin)

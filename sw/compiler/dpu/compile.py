@@ -1,4 +1,4 @@
-"""From a workload to a program: all passes, under several policies, and the best result."""
+"""Compiles a workload to a program: all passes, under several policies, and the best result."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def totals(sums: Collection[LaneSum], lanes: int) -> list[Operation]:
 
 
 def _only_sets(callback: CallbackOp, names: Collection[str]) -> bool:
-    """To constants."""
+    """Whether a callback only sets variables ``names`` to constants."""
     return not callback.streams and all(
         isinstance(each, arith.ConstantOp)
         or (

@@ -1,4 +1,4 @@
-"""From loop nests to func, scf, arith, math and memref, and ``dialects.fiber``; static shapes."""
+"""Lowers loop nests to func, scf, arith, math and memref, and ``dialects.fiber``; static shapes."""
 
 from __future__ import annotations
 
@@ -321,6 +321,6 @@ class _Lowering:
 
 
 def place_of(operation: Operation) -> str:
-    """Where in the source an operation comes from; empty if unknown."""
+    """The location in the source that an operation comes from; empty if unknown."""
     place = operation.attributes.get(PLACE)
     return place.data if isinstance(place, StringAttr) else ""

@@ -168,7 +168,7 @@ class _Body:
     _place: Attribute | None = None
 
     def _once(self, operation: Operation) -> None:
-        """For all lanes."""
+        """Does an operation once for all lanes."""
         kinds = self._kinds
         if isinstance(operation, scf.YieldOp):
             return

@@ -57,7 +57,8 @@ class Node:
 
 @dataclass(frozen=True)
 class _Link:
-    """From node to node, broadcasts left out: the edges that leave the one and enter the other."""
+    """A link from node to node, broadcasts left out: the edges that leave the one and enter the
+    other."""
 
     source: str
     target: str

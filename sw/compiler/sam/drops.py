@@ -53,7 +53,7 @@ def is_dropped(graph: Graph, writer: Block) -> bool:
 
 
 def remove_other_drops(graph: Graph) -> Graph:
-    """Without drops by another stream than what is written a level further in.
+    """Removes drops by another stream than what is written a level further in.
 
     Tools drop the coordinates of a level by those of the next one before these have been dropped
     themselves, or not at all; what is recorded tells empty fibers then. O(drops · blocks).

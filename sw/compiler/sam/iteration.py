@@ -95,7 +95,8 @@ def indices_of(formula: Formula) -> set[str]:
 
 
 def coordinates(formula: Formula, index: str, present: Presence) -> Coordinates | None:
-    """Where ``formula`` may differ from 0 along ``index``; None if it does not depend on it."""
+    """The coordinates at which ``formula`` may differ from 0 along ``index``; None if it does not
+    depend on it."""
     found = _coordinates(formula, index)
     return None if found is None else simplify(found, present)
 

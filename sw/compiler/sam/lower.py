@@ -1,4 +1,4 @@
-"""From statements to graphs.
+"""Lowers statements to graphs.
 
 The expression is a sum of terms; an index that the result does not have is summed over the whole
 term that it is part of. Loops over the result's indices are shared by all terms as long as no term

@@ -101,8 +101,8 @@ def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bo
 
 
 def _optimised(parts: Sequence[Part], reassociate: bool) -> tuple[Part, ...]:
-    """With the graphs of memory's parts optimised; where floats are in another order then, also
-    without that, which may need fewer values at once."""
+    """Optimises the graphs of memory's parts; where floats are in another order then, also without
+    that, which may need fewer values at once."""
     steps = tuple(step for part in parts if part.refusal is None for step in part.steps)
     plans = [optimise_plan(steps, reassociate=reassociate)]
     if reassociate and any(region.is_reordered for region in regions(plans[0])):

@@ -38,9 +38,9 @@ class InMemory:
     is_else_open: bool
 
     def made(self, part: Part) -> tuple[Part, MemoryCode | Slabs | None]:
-        """Without commands, and with the reason, for what banks turn out not to do, or have no room
-        for, where another place takes it. Raises ``OutsideError``, else ``WorkloadError`` and
-        ``CapacityError``."""
+        """The part with its commands; without them, and with the reason, for what banks turn out
+        not to do, or have no room for, where another engine takes it. Raises ``OutsideError``, else
+        ``WorkloadError`` and ``CapacityError``."""
         if part.refusal is not None:
             return part, None
         try:

@@ -158,7 +158,7 @@ class Specialiser:
         return program
 
     def codes(self, binding: Binding) -> CoreCodes:
-        """For parts on the core."""
+        """The codes of parts on the core."""
         return CoreCodes(binding, self._config, reassociate=self._fat.reassociate)
 
     def made(

@@ -86,7 +86,7 @@ def core_code(
     before: int,
     reassociate: bool,
 ) -> CoreCode:
-    """As ``CoreCodes.made``."""
+    """Compiles a part, see ``CoreCodes.made``."""
     core = _Core(
         config.core_lanes,
         max(0, config.core_instructions - before),

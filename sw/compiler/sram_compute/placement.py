@@ -51,7 +51,7 @@ def elsewhere(nest: Nest, refusal: str) -> Part:
 
 
 def with_used_arrays(nest: Nest) -> Nest:
-    """Without arrays that its body does not mention."""
+    """Removes arrays that the body does not mention."""
     used = {
         each.array for each in nodes(nest.body) if isinstance(each, Load | Store | AugmentedStore)
     }

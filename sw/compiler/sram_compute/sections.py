@@ -137,7 +137,7 @@ def core_listing(instructions: np.ndarray) -> Iterator[str]:
 
 
 def first_lines(launch: Launch) -> dict[str, int]:
-    """Where each array begins in memory."""
+    """The line at which each array begins in memory."""
     specs = [*launch.inputs, *launch.outputs]
     return {
         spec.name: line for spec, line in zip(specs, launch.sections["lines"].tolist(), strict=True)

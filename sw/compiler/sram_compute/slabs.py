@@ -102,8 +102,8 @@ class SlabCodeGenerator:
 def _apart(
     steps: tuple[Step, ...], names: Mapping[str, int]
 ) -> Iterator[tuple[tuple[Step, ...], dict[str, int]]]:
-    """In order what can be done for itself, and values of loop variables. Raises what is being
-    handled where that is one region."""
+    """Splits steps, in order, into what can be done for itself, with values of loop variables.
+    Raises what is being handled where that is one region."""
     if len(steps) > 1:
         for each in steps:
             yield (each,), {}

@@ -1,4 +1,4 @@
-"""Where the elements of an array are: tiles of bitlines. Source: Infinity Stream, section 4.1."""
+"""Maps the elements of an array to tiles of bitlines. Source: Infinity Stream, section 4.1."""
 
 from __future__ import annotations
 

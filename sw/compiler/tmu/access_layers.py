@@ -334,8 +334,8 @@ class AccessLayers:
     # The whole.
 
     def divide_queues(self) -> None:
-        """Among the streams that somebody reads. A stream's queue is at the same row in all units
-        of a layer. Raises ``CapacityError``."""
+        """Divides queues among the streams that somebody reads. A stream's queue is at the same row
+        in all units of a layer. Raises ``CapacityError``."""
         words = self._config.stream_words
         numbers = [_numbers(layer) for layer in self.layers]
         trips = [_trips(layer) for layer in self.layers]

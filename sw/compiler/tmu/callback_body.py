@@ -35,8 +35,8 @@ class CallbackBody:
         self._streams = streams
 
     def copy(self, operation: Operation) -> None:
-        """With what it needs from outside. Raises ``WorkloadError`` for what may have changed since
-        it was read."""
+        """Copies an operation, with what it needs from outside. Raises ``WorkloadError`` for what
+        may have changed since it was read."""
         for each in _from_outside(operation):
             self._need(each)
         self._block.add_op(operation.clone(self._values))

@@ -206,7 +206,7 @@ def _of_launches(
 
 
 def _first_of(output: str, given: Sequence[str]) -> int:
-    """Where inputs of a feature begin; other outputs keep their order."""
+    """The index at which inputs of a feature begin; other outputs keep their order."""
     table = f"{output}.table"
     return given.index(table) if table in given else 0
 

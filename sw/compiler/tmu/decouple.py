@@ -286,8 +286,8 @@ class _Decoupling:
         self._levels[-1].block.add_op(made)
 
     def _load(self, load: memref.LoadOp) -> None:
-        """In the outermost loop that has its indices, from loops around it if they are loaded, and
-        is sure to need it."""
+        """Loads in the outermost loop that has its indices, from loops around it if they are
+        loaded, and is sure to need it."""
         place = max((self._depth(index) for index in load.indices), default=0) or 1
         place = max([place, *(self._loaded(index) + 1 for index in load.indices)])
         while not all(level.runs for level in self._levels[place + 1 :]):

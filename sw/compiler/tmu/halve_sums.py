@@ -112,7 +112,7 @@ def _halve(loop: ForOp, callback: CallbackOp) -> None:
 
 
 def _both(callback: CallbackOp, seconds: dict[SSAValue, SSAValue]) -> None:
-    """In the callback's place, one that does each operation for both halves."""
+    """Replaces the callback by one that does each operation for both halves."""
     streams: list[SSAValue] = []
     region = body_of([])
     values: tuple[dict[SSAValue, SSAValue], ...] = ({}, {})
@@ -138,7 +138,7 @@ def _both(callback: CallbackOp, seconds: dict[SSAValue, SSAValue]) -> None:
 
 
 def _add_second(behind: CallbackOp, name: str) -> None:
-    """To what is added up of the first half; and sets it to what that is set to."""
+    """Adds the second half's sum to that of the first; and sets it to what that is set to."""
     total = _total(behind, name)
     assert total is not None
     block = behind.body.block

@@ -44,8 +44,8 @@ TEMPORARIES = 8
 
 
 def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) -> ModuleOp:
-    """Where the innermost loop queues a row that is the same in all iterations of the loop around
-    it, the execute unit loads the row before that loop, and keeps it in variables.
+    """Keeps a row that the innermost loop queues, and that is the same in all iterations of the
+    loop around it: the execute unit loads it before that loop, into variables.
 
     Its other indices are numbers, or count loops further out, and are inside of the array. Where
     kept vectors leave fewer than ``TEMPORARIES`` registers to what the callback computes, the first
@@ -143,7 +143,7 @@ class _Row:
             self._variables.append((name, index))
 
     def _index(self, stream: SSAValue, begin: CallbackOp) -> SSAValue:
-        """In the callback: a number, a counter, or a word that is queued for it."""
+        """The index in the callback: a number, a counter, or a word that is queued for it."""
         if (number := constant_of(stream)) is not None:
             return _add(self._block, integer(number))
         loop = stream.owner.parent_op() if isinstance(stream.owner, Block) else None

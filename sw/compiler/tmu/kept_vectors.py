@@ -46,7 +46,7 @@ class KeptVector:
         return self.start + (size if self.lanes is None else self.lanes)
 
     def load(self, block: Block, array: SSAValue, rows: Sequence[SSAValue]) -> None:
-        """From the array, at ``rows``, into the variable."""
+        """Loads from the array, at ``rows``, into the variable."""
         at = self._place(block, rows)
         made: Operation
         if self.lanes is None:
@@ -241,7 +241,7 @@ def _key(value: SSAValue) -> object:
 
 
 def _has_one_mask(load: Load, store: Store) -> bool:
-    """Or none."""
+    """Whether both have one mask, or none."""
     if not isinstance(load, vector.MaskedLoadOp) or not isinstance(store, vector.MaskedStoreOp):
         return isinstance(load, vector.LoadOp) and isinstance(store, vector.StoreOp)
     lanes = lanes_of(load.mask)

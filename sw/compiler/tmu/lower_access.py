@@ -1,4 +1,4 @@
-"""From SLC or SLCV to DLC: layers, streams and events of the access unit; cases of the other."""
+"""Lowers SLC or SLCV to DLC: layers, streams and events of the access unit; cases of the other."""
 
 from __future__ import annotations
 

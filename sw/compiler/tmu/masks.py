@@ -23,7 +23,7 @@ def lanes_of(mask: SSAValue) -> int | None:
 
 
 def first_lanes(block: Block, lanes: int, used: int) -> SSAValue:
-    """At the end of a block, the mask of ``used`` of a vector's ``lanes``."""
+    """Adds at the end of a block the mask of ``used`` of a vector's ``lanes``."""
     count = arith.ConstantOp(IntegerAttr(used, IndexType()))
     mask = vector.CreateMaskOp.build(
         operands=[[count.result]], result_types=[VectorType(i1, [lanes])]

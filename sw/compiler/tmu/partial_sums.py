@@ -97,7 +97,7 @@ class _Chain:
     end: SetOp
 
     def split(self, block: Block, count: int) -> None:
-        """Into ``count`` values, instead of the variable."""
+        """Splits the sum into ``count`` values, instead of the variable."""
         zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self._type, [0.0]))
         assert block.first_op is not None
         block.insert_op_before(zero, block.first_op)

@@ -180,7 +180,7 @@ class _Presence:
         return found
 
     def _meant_beside(self, condition: SSAValue, sides: Mapping[bool, SSAValue]) -> Masks:
-        """Where the condition is meant, and each side that it may choose."""
+        """The masks for which the condition is meant, and each side that it may choose."""
         found = self.meant(condition)
         for truth, side in sides.items():
             found &= self.meant(side) | (self.every - self.may_be(condition, truth))

@@ -36,10 +36,10 @@ _Load = vector.LoadOp | vector.MaskedLoadOp
 def repeat_fibers(
     module: ModuleOp, config: TmuConfig, fits: Callable[[ModuleOp], bool]
 ) -> ModuleOp:
-    """Where a callback loads the vectors that the innermost loop has queued, in their order, once
-    or several times, these are queued again instead: a loop of so many iterations more than one
-    stands around the innermost, and the two callbacks become one, behind it. What else is queued
-    for them comes first.
+    """Queues vectors again instead of loading them, where a callback loads those that the innermost
+    loop has queued, in their order, once or several times: a loop of so many iterations more than
+    one stands around the innermost, and the two callbacks become one, behind it. What else is
+    queued for them comes first.
 
     The innermost loop must queue one stream, and the data queue hold all that one callback then
     takes. Where a module does not ``fits`` what the hardware has, all stays as it is.
@@ -169,7 +169,7 @@ def _is_of(load: _Load, first: int, found: QueuedFiber) -> bool:
 
 
 def _take(loads: Sequence[_Load]) -> None:
-    """From the queue instead, once; what a mask leaves out is as it was."""
+    """Takes vectors from the queue instead, once; what a mask leaves out is as it was."""
     first = loads[0]
     block = first.parent_block()
     assert block is not None

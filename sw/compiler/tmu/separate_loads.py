@@ -15,9 +15,10 @@ from sw.compiler.nests.values import integer, source_of
 
 
 def separate_loads(module: ModuleOp) -> ModuleOp:
-    """Where an iteration computes an index or, other than by the load alone, a bound from what it
-    has loaded, as x[column[p]], the rest of it becomes the body of a loop of one iteration; all of
-    a function does where the bounds of an outermost loop are loaded. O(loads x operations)."""
+    """Separates loads: where an iteration computes an index or, other than by the load alone, a
+    bound from what it has loaded, as x[column[p]], the rest of it becomes the body of a loop of one
+    iteration; all of a function does where the bounds of an outermost loop are loaded. O(loads x
+    operations)."""
     module = module.clone()
     written = written_arrays(module)
     function = function_of(module)

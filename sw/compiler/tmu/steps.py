@@ -152,7 +152,7 @@ def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
 
 
 def launch_of(last: Step, config: TmuConfig) -> Launch:
-    """From the last pass's module. Raises ``CapacityError`` and ``WorkloadError``."""
+    """The launch of the last pass's module. Raises ``CapacityError`` and ``WorkloadError``."""
     meaning, module = last.meaning, last.module
     bases = layout(meaning.specs.values(), config)
     access = AccessProgram(())

@@ -112,7 +112,7 @@ def _is_short(loop: ForOp) -> bool:
 
 
 def _clean(callback: CallbackOp) -> None:
-    """Without what nothing uses any more; if nothing is left, without the callback."""
+    """Removes what nothing uses any more; if nothing is left, the callback."""
     drop_unused(callback.body.block)
     if callback.body.block.first_op is None:
         callback.detach()

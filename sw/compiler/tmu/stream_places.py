@@ -1,4 +1,4 @@
-"""Where results go, computed by the access unit."""
+"""Computes in the access unit where results go."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Component:
 
     @cached_property
     def memory_bits(self) -> int:
-        """In one copy."""
+        """Bits of memories in one copy."""
         own = self.memory.bits if self.memory else 0
         return own + sum(part.memory_bits * part.copies for part in self.parts)
 

@@ -1,4 +1,4 @@
-"""From a configuration to what its hardware costs."""
+"""Measures what a configuration's hardware costs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def measure_verilog(
     activity: Activity | None = None,
     stages: Stages = quiet,
 ) -> Measured:
-    """As ``measure``, of module ``top``; paths and power where there are cells and OpenSTA."""
+    """Measures module ``top``, see ``measure``; paths and power where there are cells and
+    OpenSTA."""
     with stages("synthesise"):
         netlist = synthesise(verilog, top, library)
     modules = parse_netlist(netlist)
@@ -135,7 +136,7 @@ def _needed(sizes: Sequence[MemorySize]) -> str:
 
 
 def _named(path: LongestPath | None, names: Mapping[str, str]) -> LongestPath | None:
-    """With components called as designers called them."""
+    """The path with components called as designers called them."""
     if path is None:
         return None
     return replace(path, start=names.get(path.start, path.start), end=names.get(path.end, path.end))

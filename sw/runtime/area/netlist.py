@@ -99,5 +99,5 @@ def identifier(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Without Verilog's escape."""
+    """The name without Verilog's escape."""
     return name.removeprefix("\\")

@@ -233,7 +233,8 @@ class AreaReport:
         return notes
 
     def tile(self) -> Tile:
-        """For a treemap: gates; by area and with the memories, where areas of all are known."""
+        """A tile for a treemap: gates; by area and with the memories, where areas of all are
+        known."""
         if self.library is None or not self.memory_area:
             return _tile(self.root, lambda cost: cost.gates)
         gates = _tile(self.root, lambda cost: cost.area)

@@ -96,7 +96,7 @@ def cost_of(kind: str, library: CellLibrary | None) -> Cost:
 
 
 def yosys_version() -> str:
-    """As Yosys says it."""
+    """The version as Yosys says it."""
     return _run("yosys", "-V", folder=Path.cwd()).split(" (")[0].strip()
 
 

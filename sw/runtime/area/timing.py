@@ -69,7 +69,8 @@ class TimingError(GnarlError):
 
 @dataclass(frozen=True)
 class LongestPath:
-    """From a register, memory or port to another, with the time before a clock edge that it needs.
+    """A path from a register, memory or port to another, with the time before a clock edge that it
+    needs.
 
     start, end
         the component's path where it is a register of one (``core/fetch``, empty for the whole),

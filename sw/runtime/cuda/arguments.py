@@ -55,11 +55,11 @@ class LaunchArguments:
         return bits - (bits >> 31 << 32)
 
     def of_kernel(self) -> tuple[int, ...]:
-        """In the order of ``PARAMETERS``."""
+        """Arguments in the order of ``PARAMETERS``."""
         return self._listed(PARAMETERS)
 
     def of_map_kernel(self) -> tuple[int, ...]:
-        """In the order of ``MAP_PARAMETERS``."""
+        """Arguments in the order of ``MAP_PARAMETERS``."""
         return self._listed(MAP_PARAMETERS)
 
     def _listed(self, names: Iterable[str]) -> tuple[int, ...]:

@@ -62,7 +62,8 @@ class PackedBatch:
         return len(self.values) * self.batch.size + 1
 
     def pack_indices(self, target: np.ndarray) -> None:
-        """To int32 [indices]. Raises ``WorkloadError`` for an index beyond 32 bits."""
+        """Packs indices into int32 [indices]. Raises ``WorkloadError`` for an index beyond 32
+        bits."""
         found = np.concatenate([inputs.indices for inputs in self.batch.features])
         if found.itemsize > INDEX.itemsize and ((found >> 31) != 0).any():
             at = int(np.argmax((found >> 31) != 0))
@@ -75,13 +76,14 @@ class PackedBatch:
         target[:] = found
 
     def pack_offsets(self, target: np.ndarray) -> None:
-        """To int32 [offsets]."""
+        """Packs offsets into int32 [offsets]."""
         own = np.concatenate([inputs.offsets[:-1] for inputs in self.batch.features])
         target[:-1] = own + np.repeat(self.begins, self.batch.size)
         target[-1] = self.indices
 
     def pack_weights(self, target: np.ndarray) -> None:
-        """To float32 [indices]; those of features without weights are left as they are."""
+        """Packs weights into float32 [indices]; those of features without weights are left as they
+        are."""
         for number, inputs in enumerate(self.batch.features):
             if inputs.weights is not None:
                 begin = int(self.begins[number])

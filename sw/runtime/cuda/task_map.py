@@ -42,7 +42,7 @@ def map_tasks(
     values: np.ndarray,
     order: str = "contiguous",
 ) -> TaskMap:
-    """As many blocks for each feature as its schedule wants for a batch.
+    """Maps tasks: as many blocks for each feature as its schedule wants for a batch.
 
     counts
         ``BLOCK_COUNT`` [features].

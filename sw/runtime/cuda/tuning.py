@@ -1,4 +1,4 @@
-"""From a model's file to a file of schedules: ``gnarl tune`` of the CUDA target."""
+"""Tunes a model's file to a file of schedules: ``gnarl tune`` of the CUDA target."""
 
 from __future__ import annotations
 

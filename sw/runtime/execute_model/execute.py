@@ -158,7 +158,7 @@ def traced(
     lanes: int,
     limit: int = MOST_INSTRUCTIONS,
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """As ``run`` of a program without an access unit: what was done, part by part, as
+    """Runs as ``run`` does, without an access unit, and yields what was done, part by part, as
     ``sw.execute_timing.trace`` has it. Each part is good until the next is asked for; what ``run``
     raises comes behind the last."""
     table = decode(fields_of_words(instructions), lanes)

@@ -119,7 +119,8 @@ class State(NamedTuple):
 
 
 def begin(lanes: int) -> State:
-    """Before the first instruction: all registers are 0, and have no lanes but ``ALL_LANES``."""
+    """The state before the first instruction: all registers are 0, and have no lanes but
+    ``ALL_LANES``."""
     rows = np.zeros((ROWS, lanes), np.uint32)
     masks = np.zeros(MASK_REGISTERS, np.int64)
     masks[ALL_LANES] = (1 << lanes) - 1

@@ -1,4 +1,4 @@
-"""From a configuration and a board to a bitstream, or to a project for the vendor's tool."""
+"""Builds a bitstream for a configuration and a board, or a project for the vendor's tool."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class BuildReport:
         return None if self.clock_met_hz is None else self.clock_met_hz >= self.clock_hz
 
     def to_json(self) -> dict[str, Any]:
-        """For ``--json`` and ``report.json``."""
+        """The JSON object of ``--json`` and ``report.json``."""
         own = {
             "version": VERSION,
             "meets_clock": self.meets_clock,
@@ -162,7 +162,7 @@ class BuildReport:
 
 
 def _columns(*sides: Any) -> Table:
-    """Without frames; the first folds where a terminal is too narrow."""
+    """A table without frames; the first folds where a terminal is too narrow."""
     table = Table.grid(padding=(0, 2))
     for at, side in enumerate(sides):
         table.add_column(justify=side, no_wrap=at > 0, overflow="fold")
@@ -170,7 +170,7 @@ def _columns(*sides: Any) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it."""
+    """The value as JSON has it."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, tuple | list) else value

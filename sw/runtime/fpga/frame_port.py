@@ -236,7 +236,7 @@ class FramePort:
             self._tries = 0
 
     def _wait_for_silence(self) -> None:
-        """Until the board must have seen the line pause, and has nothing more to say."""
+        """Waits until the board must have seen the line pause, and has nothing more to say."""
         self._received.clear()
         stray = 0
         silence = self._line.latency + 2 * pause(self._line.baud) + self._seconds(0)

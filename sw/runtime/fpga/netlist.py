@@ -78,7 +78,7 @@ class Netlist:
 
     @classmethod
     def read(cls, path: Path, top: str, registers: frozenset[str]) -> Netlist:
-        """From a file that ``write_json`` wrote."""
+        """Reads a file that ``write_json`` wrote."""
         module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
         return cls(module, registers)
 

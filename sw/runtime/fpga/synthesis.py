@@ -127,7 +127,7 @@ RECIPES = {
 
 
 class MemoryResource(enum.Enum):
-    """Where a memory is."""
+    """The resource that a memory is mapped to."""
 
     BLOCK_RAM = "block RAM"
     LUTS = "look-up tables"

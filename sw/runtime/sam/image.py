@@ -1,4 +1,4 @@
-"""From operands to the contents of memories, and back to the result."""
+"""Converts operands to the contents of memories, and these back to the result."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
         return machine_run(config, graph, run, wanted)
 
     def cycle_limit(self, job: HostJob[Operands]) -> int:
-        """As if all tokens of the model's run moved one after the other, each after a search in
-        memory for what skips to it."""
+        """Limits cycles as if all tokens of the model's run moved one after the other, each after a
+        search in memory for what skips to it."""
         config = SamConfig.from_dict(job.launch.config)
         graph, run = job.operands.model
         tokens = sum(len(stream) for stream in run.streams.values())

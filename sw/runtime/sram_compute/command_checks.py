@@ -69,7 +69,7 @@ def _check_compute(config: SramConfig, place: int, compute: Command) -> None:
 
 @lru_cache(maxsize=4)
 def _widths(config: SramConfig) -> dict[int, frozenset[int]]:
-    """For which programs are, by entry; any where the width is no parameter."""
+    """The widths that programs have, by entry; any where the width is no parameter."""
     found: dict[int, frozenset[int]] = {}
     for name, operation in config.operations.items():
         starts = sorted(operation.programs())

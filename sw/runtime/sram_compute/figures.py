@@ -1,4 +1,4 @@
-"""Where a run's cycles and bytes go. Source: Infinity Stream, figures 12 to 14."""
+"""Counts where a run's cycles and bytes go. Source: Infinity Stream, figures 12 to 14."""
 
 from __future__ import annotations
 

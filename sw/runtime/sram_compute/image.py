@@ -1,4 +1,4 @@
-"""From a program of commands and values to main memory, and back to values."""
+"""Converts a program of commands and values to main memory, and this back to values."""
 
 from __future__ import annotations
 

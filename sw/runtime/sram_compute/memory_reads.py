@@ -58,7 +58,7 @@ def _reads(config: SramConfig, commands: np.ndarray) -> Iterator[tuple[int, int]
 
 
 def _lines(entry: Mapping[str, Any]) -> tuple[int, int]:
-    """From the first line of a layout up to behind its last one."""
+    """The lines of a layout, from the first one up to behind the last."""
     steps = (1, *entry["line_strides"])
     sizes, chunk = entry["sizes"], entry["chunk"]
     last = entry["base"] + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))

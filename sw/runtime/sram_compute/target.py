@@ -108,9 +108,9 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         return super().sized_source(source, sizes)
 
     def workload(self, source: Any, seed: int = 0) -> LoopWorkload | CommandWorkload:
-        """From a path, in a tuple with paths of ``.npy`` files by the names of arrays and, perhaps,
-        with sizes by name. A nest lacks no values: those that are not given are synthesised. Raises
-        ``WorkloadError``."""
+        """Reads a workload from a path, in a tuple with paths of ``.npy`` files by the names of
+        arrays and, perhaps, with sizes by name. A nest lacks no values: those that are not given
+        are synthesised. Raises ``WorkloadError``."""
         if isinstance(source, LoopWorkload | CommandWorkload):
             return source
         text, tensors, *sizes = source if isinstance(source, tuple) else (source, {})

@@ -1,4 +1,4 @@
-"""Where a run's cycles go, and the least that they can be."""
+"""Counts where a run's cycles go, and the least that they can be."""
 
 from __future__ import annotations
 

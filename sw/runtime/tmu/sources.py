@@ -119,7 +119,7 @@ def _dump(path: str | Path, tensors: Mapping[str, str]) -> DumpedWorkload:
 
 
 def _with(workload: LoopWorkload, tensors: Mapping[str, str]) -> LoopWorkload:
-    """With arrays of files in place of its own."""
+    """The workload with arrays of files in place of its own."""
     given = load_arrays(tensors)
     if not given:
         return workload

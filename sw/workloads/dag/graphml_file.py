@@ -115,7 +115,7 @@ def _graph(root: Element, source: str) -> nx.MultiDiGraph:
 
 
 def _tag(element: Element) -> str:
-    """Without its name space."""
+    """The tag without its name space."""
     return element.tag.rpartition("}")[2]
 
 

@@ -177,7 +177,8 @@ def _table(feature: Feature, array: np.ndarray) -> np.ndarray:
 
 
 def _rounded(name: str, array: np.ndarray, type: np.dtype) -> np.ndarray:
-    """To nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's largest."""
+    """Rounds to nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's
+    largest."""
     if array.dtype == type:
         return np.ascontiguousarray(array)
     if not np.can_cast(array.dtype, np.float64):

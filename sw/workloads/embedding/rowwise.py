@@ -154,7 +154,7 @@ def _round_up(number: int, multiple: int) -> int:
 
 
 def _rounded_up(numbers: np.ndarray) -> np.ndarray:
-    """To float32, never down, so that no code is beyond the greatest."""
+    """Rounds to float32, never down, so that no code is beyond the greatest."""
     rounded = numbers.astype(np.float32)
     return np.where(rounded < numbers, np.nextafter(rounded, np.float32(np.inf)), rounded)
 

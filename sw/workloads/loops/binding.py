@@ -174,7 +174,7 @@ class _Sizes:
         self.sizes[name], self._origins[name] = size, origin
 
     def _solve(self, array: Array, size: Expression, length: int) -> None:
-        """Where ``size`` = ``length`` has one unknown in it, linearly."""
+        """Solves ``size`` = ``length`` if it has one unknown in it, linearly."""
         unknown = sorted(_names(size) - self.sizes.keys())
         if len(unknown) != 1:
             return

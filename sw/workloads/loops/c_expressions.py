@@ -96,7 +96,7 @@ class CExpressionReader:
         )
 
     def read_as(self, node: Any, type: ScalarType) -> Expression:
-        """As C converts it to a type; doubles may be numbers alone."""
+        """Reads an expression as C converts it to a type; doubles may be numbers alone."""
         number = self._literal(node)
         if isinstance(number, float) and type == FLOAT32:
             found = rounded(number, self._text.place(node))

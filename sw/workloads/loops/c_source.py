@@ -58,7 +58,7 @@ def read_file(path: str | Path, name: str | None = None) -> Nest:
 
 
 def read_source(source: str, file: str, name: str | None = None) -> Nest:
-    """As ``read_file``, from text; ``file`` is its name in places."""
+    """Reads text as ``read_file`` does; ``file`` is its name in places."""
     text = CText(source, file)
     function = _only_function(text, file, name)
     return _nest(text, function, ())

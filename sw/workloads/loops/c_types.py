@@ -103,8 +103,8 @@ def rounded(value: float, place: Location) -> Constant | None:
 
 
 def convert(value: Expression, type: ScalarType) -> Expression:
-    """As C converts in an assignment. An integer beyond its type wraps; a float beyond it, which C
-    leaves undefined, is an error when the nest runs."""
+    """Converts as C does in an assignment. An integer beyond its type wraps; a float beyond it,
+    which C leaves undefined, is an error when the nest runs."""
     if value.type == type:
         return value
     if value.type == BOOL:

@@ -32,7 +32,7 @@ class CompressedResult:
         self._last = len(levels) - 1
 
     def before(self) -> list[ir.Statement]:
-        """Before all loops."""
+        """Statements before all loops."""
         levels = self._levels
         ends = [each + 1 for each in levels.appended if levels.drops(each) and each < self._last]
         names = [*map(self._count, levels.appended), *map(self._end, ends)]
@@ -68,7 +68,7 @@ class CompressedResult:
         return [*head, *inside, *behind]
 
     def behind(self) -> list[ir.Statement]:
-        """Behind all loops."""
+        """Statements behind all loops."""
         if self._levels.is_dense(0):
             return []
         return [self._store_end(0, integer(1, self._place))]
@@ -79,7 +79,7 @@ class CompressedResult:
         return f"{self._levels.name}_count{number}"
 
     def _end(self, number: int) -> str:
-        """Where the last fiber that was kept ends."""
+        """The variable that says where the last fiber that was kept ends."""
         return f"{self._levels.name}_end{number}"
 
     @property

@@ -1,4 +1,4 @@
-"""From the parts of an expression to a loop nest."""
+"""Lowers the parts of an expression to a loop nest."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _own_names(body: tuple[Statement, ...]) -> Iterator[str]:
 
 
 def _inlined(node: Any, names: Mapping[str, Any], caller: Location) -> Any:
-    """With names and arguments in place of a function's own."""
+    """The node with names and arguments in place of a function's own."""
     match node:
         case Location():
             return node.called_at(caller)

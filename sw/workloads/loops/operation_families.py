@@ -263,5 +263,5 @@ def _with_vectors(matrix: scipy.sparse.csr_array, dim: int, seed: int) -> Inputs
 
 
 def _offsets(counts: np.ndarray) -> np.ndarray:
-    """Where each of so many begins and the last ends, int32."""
+    """Offsets at which each of so many begins and the last ends, int32."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Where in a source file a part of a loop nest stands."""
+"""Locations of a loop nest's parts in source files."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class Location:
         return own if self.caller is None else f"{own}, called at {self.caller}"
 
     def called_at(self, caller: Location) -> Location:
-        """In a function that is called there."""
+        """The location in a function that is called there."""
         outer = caller if self.caller is None else self.caller.called_at(caller)
         return replace(self, caller=outer)

@@ -116,8 +116,8 @@ class ExpressionReader:
         )
 
     def read_as(self, node: ast.expr, wanted: ScalarType, what: str) -> Expression:
-        """As ``read``, converted to the type ``wanted`` if that holds every value; ``what`` says
-        what must be of this type."""
+        """Reads as ``read`` does, and converts to the type ``wanted`` if that holds every value;
+        ``what`` says what must be of this type."""
         found = self._converted(node, self._unless_literal(node), wanted)
         if found is None:
             self._text.refuse(
@@ -243,7 +243,7 @@ class ExpressionReader:
         return None if self.literal(node) is not None else self.read(node)
 
     def _literal_type(self, node: ast.expr) -> ScalarType:
-        """Where nothing else says it."""
+        """The type of a literal where nothing else says it."""
         return INT32 if isinstance(self.literal(node), int) else FLOAT32
 
     def _converted(

@@ -155,7 +155,7 @@ class ResultLevels:
         return found
 
     def arrays(self) -> list[ir.Array]:
-        """As parameters of the nest."""
+        """Arrays as parameters of the nest."""
         place = self.parts.place
         sizes: list[tuple[str, ir.Expression]] = []
         positions: ir.Expression | None = None  # one

@@ -60,7 +60,7 @@ def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
 
 
 def _cut(body: Body, may_part: Callable[[Body, Body], bool]) -> list[Body]:
-    """At most one candidate in each part, if all may part."""
+    """Cuts a body into parts with at most one candidate each, if all may part."""
     candidates = [number for number, each in enumerate(body) if _is_candidate(each)]
     cuts = [0]
     for one, other in zip(candidates, candidates[1:], strict=False):

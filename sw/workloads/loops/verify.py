@@ -86,7 +86,7 @@ class _Verifier:
         self._roles[name], self._types[name] = role, type
 
     def _define(self, name: str, role: str, type: ScalarType, place: Location) -> None:
-        """As ``_declare``, but the same thing may be defined more than once."""
+        """Declares as ``_declare`` does, but the same thing may be defined more than once."""
         if self._roles.get(name) != role:
             self._declare(name, role, type, place)
         if self._types[name] != type:

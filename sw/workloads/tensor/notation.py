@@ -66,6 +66,6 @@ def text_of(written: Written) -> str:
 
 
 def _text(written: Written, least: Binding) -> str:
-    """In parentheses, if it binds less tightly."""
+    """The text, in parentheses if it binds less tightly."""
     text = text_of(written)
     return text if binding(written) >= least else f"({text})"

@@ -150,7 +150,8 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
 
 
 def as_scipy(tensor: SparseArray) -> scipy.sparse.coo_array:
-    """With values in their own type, or float64 where SciPy's arrays lack it, as for float16."""
+    """The tensor for SciPy, with values in their own type, or float64 where SciPy's arrays lack it,
+    as for float16."""
     values = tensor.values
     if values.dtype.isbuiltin == 2 or values.dtype == np.float16:
         values = values.astype(np.float64)

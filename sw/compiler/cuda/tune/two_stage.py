@@ -111,7 +111,7 @@ def _local_stage(tuning: Tuning, points: Sequence[_Point]) -> list[ScheduleSet]:
 
 
 def _choices(point: _Point, costs: Sequence[Costs]) -> list[list[Schedule]]:
-    """Up to ``_KERNELS`` different ones, with a schedule for each group.
+    """Chooses up to ``_KERNELS`` different kernels, with a schedule for each group.
 
     Those with the least sum of block times, eq. (3) and (5). Those with the least sum among
     schedules whose blocks are short enough: a sum says nothing of a grid that does not fill the

@@ -79,8 +79,8 @@ def _adding(loop: scf.ForOp) -> scf.ForOp | None:
 
 
 def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
-    """From ``loop`` to the one around ``inner``, the outermost first; none if ``inner`` is in a
-    branch of the loop."""
+    """Loops from ``loop`` to the one around ``inner``, the outermost first; none if ``inner`` is in
+    a branch of the loop."""
     found: list[scf.ForOp] = []
     around = inner.parent_op()
     while isinstance(around, scf.ForOp):

@@ -1,4 +1,4 @@
-"""Where loads are, in which loops, and the same indices some iterations later."""
+"""Finds loads and their loops, and the same indices some iterations later."""
 
 from __future__ import annotations
 

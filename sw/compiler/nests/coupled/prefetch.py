@@ -35,8 +35,9 @@ MOST_AHEAD = 32
 
 
 def prefetch(module: ModuleOp, config: Unit, room: Mapping[str, int]) -> ModuleOp:
-    """Before a load whose place follows from a loop's induction variable, or from a word that was
-    loaded by it, the line of that many iterations later is fetched as memory's latency takes.
+    """Fetches lines ahead: before a load whose place follows from a loop's induction variable, or
+    from a word that was loaded by it, the line of as many iterations later as memory's latency
+    takes.
 
     ``room``: words of memory behind the end of each array. Words that tell places are read ahead
     of the loop's end, which must stay inside memory; what they then are does not matter, since
@@ -175,7 +176,7 @@ class _Prefetching:
 
 
 def _cycles(block: Block) -> int:
-    """About how many an iteration takes where nothing waits for memory."""
+    """Estimates the cycles of an iteration where nothing waits for memory."""
     found = 0
     for operation in block.ops:
         for region in operation.regions:

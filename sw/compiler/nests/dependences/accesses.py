@@ -108,8 +108,8 @@ def counter_of(loop: Operation) -> Counter | None:
 
 
 def linear_of(value: SSAValue) -> Linear:
-    """Through sums, products with numbers and casts, and from what callbacks are given to streams.
-    O(depth of the value)."""
+    """The linear form of a value, through sums, products with numbers and casts, and from what
+    callbacks are given to streams. O(depth of the value)."""
     found = Linear()
     affine = affine_of(value)
     for term, factor in affine.terms.items():
@@ -164,6 +164,6 @@ def range_of(value: Hashable) -> Range:
 
 
 def _width(value: SSAValue) -> int:
-    """In words, of what is loaded or stored."""
+    """The width of what is loaded or stored, in words."""
     type = value.type.element if isinstance(value.type, slc.StreamType) else value.type
     return int(type.get_shape()[0]) if isinstance(type, VectorType) else 1

@@ -118,7 +118,7 @@ class _Pair:
         self._known: dict[Hashable, Range] = {}
 
     def gone(self, counter: Hashable) -> Linear:
-        """From the first access's value of a counter to the other's."""
+        """The distance from the first access's value of a counter to the other's."""
         return Linear.of(_Own(1, counter)).plus(Linear.of(_Own(0, counter)), -1)
 
     def range(self, variable: Hashable) -> Range:

@@ -256,7 +256,7 @@ class ToggleOp(IRDLOperation):
 
     @property
     def streams(self) -> Sequence[SSAValue]:
-        """As callbacks have them."""
+        """The streams, as callbacks have them."""
         return (self.stream,)
 
     @property

@@ -26,7 +26,8 @@ class Affine:
 
 
 def affine_of(value: SSAValue) -> Affine:
-    """Through sums, products with numbers, shifts to the left and casts. O(depth of the value)."""
+    """The affine form of a value, through sums, products with numbers, shifts to the left and
+    casts. O(depth of the value)."""
     value = source_of(value)
     if (number := constant_of(value)) is not None:
         return Affine(number)

@@ -46,8 +46,8 @@ def allocate(blocks: Sequence[Block]) -> Mapping[Register, int]:
 
 
 def _spans(blocks: Sequence[Block]) -> dict[Register, tuple[int, int]]:
-    """From the first place where a register has a value to the last where that is read. A step
-    reads at an even place and writes at the odd one behind it."""
+    """The span of each register, from the first place where a register has a value to the last
+    where that is read. A step reads at an even place and writes at the odd one behind it."""
     spans: dict[Register, tuple[int, int]] = {}
 
     def covers(register: Register, place: int) -> None:

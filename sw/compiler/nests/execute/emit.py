@@ -1,4 +1,4 @@
-"""From blocks of virtual registers to instructions."""
+"""Emits instructions for blocks of virtual registers."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _reads_addend(reader: Step, register: Register | None) -> bool:
 
 
 def _reads_only(reader: Step, register: Register | None, operand: str) -> bool:
-    """As this operand of a vector instruction."""
+    """Whether a step reads a register only as this operand of a vector instruction."""
     if register is None or register.kind != "v":
         return False
     names = [name for name in ("a", "b", "c") if getattr(reader, name) == register]

@@ -194,7 +194,7 @@ class Selection(Computing):
     def _count(
         self, loop: scf.ForOp, index: Register, lower: Value, upper: Value, step: int
     ) -> None:
-        """In hardware."""
+        """Emits a loop that hardware counts."""
         left = self._iterations(lower, upper, step)
         if left == 0:
             return
@@ -290,7 +290,8 @@ class Selection(Computing):
             self.emit(copy(register, value))
 
     def _branch_unless(self, condition: SSAValue) -> int:
-        """Where the target of a branch is missing that is taken if the condition is false."""
+        """Emits a branch, taken if the condition is false, and returns its block, for the target to
+        be filled in."""
         opcode, a, b = self.opposite(condition)
         self.emit(Step(opcode, a=a, b=b))
         return len(self.blocks) - 1

@@ -10,9 +10,8 @@ from sw.compiler.nests.execute.machine import BRANCHES, Block, Register, Step
 
 
 def sink_takes(blocks: Sequence[Block]) -> None:
-    """Before a branch, what it does not need is not taken from the data queue, nor what needs that
-    computed, but behind it, in either way: into the instruction that uses it, which may be another
-    one in each.
+    """Sinks takes from the data queue, and what needs them, behind a branch that does not need
+    them: in either way, into the instruction that uses them, which may be another one in each.
 
     In place. Left alone: ways that are reached from elsewhere, too. O(steps^2).
     """

@@ -37,7 +37,7 @@ _INTEGERS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp, arith.SubiOp)
 
 
 def cost(operations: Iterable[Operation]) -> int:
-    """About how many instructions, loops written out once."""
+    """Estimates how many instructions operations take, loops written out once."""
     found = 0
     for operation in operations:
         for region in operation.regions:
@@ -174,7 +174,7 @@ def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
 
 
 def _iteration(loop: scf.ForOp, body: Block, number: int) -> None:
-    """At the end of ``body``, that of its induction variable + ``number``."""
+    """Adds at the end of ``body`` the iteration of its induction variable + ``number``."""
     offset = integer(number)
     induction = arith.AddiOp(body.args[0], offset.result)
     body.add_ops([offset, induction])

@@ -94,7 +94,7 @@ class Scalars(NamedTuple):
 
 
 def begin(lanes: int, memory: CoreMemory) -> Scalars:
-    """Before the first instruction. Stores change ``memory``."""
+    """The scalars before the first instruction. Stores change ``memory``."""
     return Scalars(
         np.zeros(SCALAR_REGISTERS, np.int64),
         np.full(SCALAR_REGISTERS, NUMBER, np.uint8),

@@ -198,7 +198,7 @@ class _Costs:
         return self._found("memory", first, end, None, code.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
-        """As far as the engines before take no fewer cycles."""
+        """Cycles near memory, as far as the engines before take no fewer."""
         fat, config = self._job.fat, self._job.config
         nest, binding = self._nest(first, end), self._job.binding
         try:
@@ -220,7 +220,7 @@ class _Costs:
         return self._found("near", first, end, limit, cycles)
 
     def core(self, first: int, end: int) -> int | None:
-        """As far as the engines before take no fewer cycles."""
+        """Cycles on the core, as far as the engines before take no fewer."""
         fat, config, binding = self._job.fat, self._job.config, self._job.binding
         nest, arrays = self._nest(first, end), binding.arrays
         types = [fat.nest.arrays[name].type for name in arrays]
@@ -257,7 +257,7 @@ class _Costs:
         return cycles
 
     def part(self, run: Run) -> Made:
-        """With its commands."""
+        """The part of a run, with its commands."""
         if run.engine == "memory":
             return self._made(run.first, run.end)
         code = self._near[run.first, run.end] if run.engine == "near" else None
@@ -282,7 +282,8 @@ class _Costs:
         return frozenset({*nest.results} - {*self._job.given} - {*self._nest(0, first).results})
 
     def _new_made(self, first: int, end: int) -> tuple[Part, MemoryCode | Slabs | None]:
-        """In memory; without commands, and with the reason, where it does not run there."""
+        """The part in memory; without commands, and with the reason, where it does not run
+        there."""
         parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)
         if refusal is not None:

@@ -55,7 +55,7 @@ class BoundsBuilder:
         return self._affines.setdefault(affine, len(self._affines))
 
     def box(self, box: Box) -> int:
-        """With all dimensions that a command has."""
+        """Adds a box, with all dimensions that a command has."""
         whole = (*box, *(at(number(0)),) * (DIMENSIONS - len(box)))
         for interval in whole:
             assert interval.lower and interval.upper, "a box of no end"

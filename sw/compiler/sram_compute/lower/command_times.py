@@ -1,4 +1,4 @@
-"""About how many cycles commands take, as compiled functions know them.
+"""Estimates the cycles that commands take, in compiled functions.
 
 Source: docs/sram_compute.md, "The order of events". Skips save what they save at best;
 banks expand patterns while they do the command before.

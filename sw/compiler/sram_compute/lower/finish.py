@@ -286,7 +286,7 @@ def _stream(loop: _Loop, last: int, apart: int, config: SramConfig) -> Command:
 
 
 def _cycles(program: _Program, lines: int, steps: int, reading: int) -> int:
-    """About how long a loop takes; ``reading``: cycles in which a strip is read."""
+    """Estimates the cycles of a loop; ``reading``: cycles in which a strip is read."""
     once = program.rare * STRIP + _DRAIN
     every = STRIP * (program.last - program.rare) + reading
     return _BEGIN + lines * (once + steps * every)

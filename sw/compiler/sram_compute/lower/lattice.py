@@ -1,4 +1,4 @@
-"""Where a lattice lies in tiles, and its arrays in memory. Source: Infinity Stream, section 4.1."""
+"""Maps a lattice to tiles, and its arrays to memory. Source: Infinity Stream, section 4.1."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Stored:
 
 
 def padded(shape: Shape) -> Shape:
-    """With three dimensions."""
+    """The shape with three dimensions."""
     return (*shape, *(1,) * (DIMENSIONS - len(shape)))
 
 

@@ -86,7 +86,7 @@ def generate(
     config: SramConfig,
     tile: Tile | None = None,
 ) -> MemoryCode:
-    """As ``CodeGenerator``, once."""
+    """Generates code once, see ``CodeGenerator``."""
     return CodeGenerator(nest, plan, config).generate(binding, tile)
 
 
@@ -262,7 +262,7 @@ class CodeGenerator:
         return found, CodeGenerator(self._nest, found.steps, self._config)
 
     def _sampled_tile(self, sizes: _Sizes, shapes: list[Shape]) -> Tile | None:
-        """Where loops in order have many iterations."""
+        """The tile by a sample, where loops in order have many iterations."""
         if not any(isinstance(step, Repeat) for step in self._plan):
             return None
         sample, generator = self._sample
@@ -278,7 +278,7 @@ class CodeGenerator:
         return sample.tile({**dict(sizes.sizes), **whole}, tiles, estimate)
 
     def _orders(self, tiling: Tiling) -> list[dict[int, TileOrder]]:
-        """In which sums may be added up, by dimension; at first, in memory alone."""
+        """Orders in which sums may be added up, by dimension; at first, in memory alone."""
         kinds = self._prepared(SCHEDULES[0]).finishes
         found: list[dict[int, TileOrder]] = [{}]
         if kinds and self._config.near_lanes:

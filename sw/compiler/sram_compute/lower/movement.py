@@ -76,7 +76,7 @@ def _is_beyond(moved: Record, tiles: Record) -> bool:
 
 @compiled_inner
 def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
-    """As algorithms 1 and 2 have it."""
+    """Adds the commands of a move, by algorithms 1 and 2."""
     dimension = moved.dimension
     first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
     for at in range(DIMENSIONS):

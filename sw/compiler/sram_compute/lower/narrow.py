@@ -38,7 +38,7 @@ _MODULAR = ("+", "-", "*", "neg", "<<", "select")
 
 @dataclass(frozen=True)
 class Range:
-    """From ``least`` to ``most``."""
+    """The numbers from ``least`` to ``most``."""
 
     least: int
     most: int
@@ -194,7 +194,7 @@ class _Narrower:
         return self._exactly(number, type)
 
     def _exactly(self, number: int, type: ScalarType) -> int:
-        """In as many rows, and of that type."""
+        """The node in as many rows, and of that type."""
         made = self._made[number]
         node = self._builder.nodes[made]
         if isinstance(node, Const):
@@ -204,7 +204,7 @@ class _Narrower:
         return self._builder.add(Compute("cast", (made,), type))
 
     def _as_wide(self, number: int, type: ScalarType) -> int:
-        """In as many rows; what they are taken for does not matter."""
+        """The node in as many rows; what they are taken for does not matter."""
         made = self._made[number]
         is_as_wide = self._builder.nodes[made].type.bits == type.bits
         return made if is_as_wide else self._exactly(number, type)

@@ -118,7 +118,7 @@ def release(state: State, number: int) -> None:
 
 @compiled_inner
 def give_rows(state: State, number: int) -> bool:
-    """To a value; gives whether there are some."""
+    """Gives rows to a value; returns whether there are some."""
     rows = state.values[number].rows
     row = take(state, rows, rows == 1)
     if row >= 0:
@@ -207,7 +207,7 @@ def forget_copy(state: State, value: Record) -> None:
 
 @compiled_inner
 def bring(state: State, value: Record) -> None:
-    """To the rows that it has been given."""
+    """Brings a value to the rows that it has been given."""
     if value.constant >= 0:
         fill(state, value, value.constant, False)
         return

@@ -36,7 +36,7 @@ def late(graph: Graph) -> Graph:
 
 
 def remade(graph: Graph) -> Graph:
-    """As ``late``, but moves and broadcasts are made for each use. O(uses)."""
+    """Schedules as ``late`` does, but makes moves and broadcasts for each use. O(uses)."""
     return _scheduled(graph, remakes=True)
 
 

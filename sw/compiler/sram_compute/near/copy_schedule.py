@@ -1,4 +1,4 @@
-"""When lines are copied between memory and banks, beside what stream engines compute.
+"""Schedules copies of lines between memory and banks, beside what stream engines compute.
 
 Copies go on while engines compute (docs/sram_compute.md, "Stream engines"), and what a program does
 is as if its commands were done one after the other. So lines are right where each is loaded before

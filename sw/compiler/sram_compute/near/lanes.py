@@ -36,8 +36,7 @@ ONCE = Loop("", 0, 1, 1)
 
 @dataclass(frozen=True)
 class Room:
-    """Where strips of all ``banks`` can be put: words from ``word`` on, the first one the first
-    bank's."""
+    """Room for strips of all ``banks``: words from ``word`` on, the first one the first bank's."""
 
     banks: int
     word: int

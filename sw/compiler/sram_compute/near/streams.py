@@ -122,7 +122,8 @@ class Streams:
         return Stream(base, tuple(strides), length, scale), found[0] if found else None
 
     def _numbers(self, affine: Affine, place: Location) -> tuple[int, list[int]]:
-        """At the first iteration, and from one to the next, of each loop."""
+        """The number at the first iteration, and its steps from one iteration to the next, of each
+        loop."""
         first, steps = affine.constant, []
         for loop in self._loops:
             first += affine.factor(loop.variable) * loop.first

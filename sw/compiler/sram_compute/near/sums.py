@@ -32,7 +32,7 @@ class SumAlongY:
         self._totals: list[Register] = []
 
     def value(self, node: Reduction | Recurrence) -> Operand:
-        """In the source's order. All behind it is done for the last y alone."""
+        """Sums up in the source's order. All behind it is done for the last y alone."""
         if isinstance(node, Recurrence):
             if not self._totals:
                 self._carry(node.carried)
@@ -121,7 +121,7 @@ def continued(stored: Stored) -> Stored:
 
 
 def without_sum(stored: Stored) -> Stored:
-    """Where there is nothing to add up."""
+    """The statement where there is nothing to add up."""
     found = stored.value
     if not isinstance(found, Reduction):
         reject(stored.place, "a sum of nothing within a value: must be the value")

@@ -53,7 +53,7 @@ class Chosen:
 
 
 def read_egraph(text: str) -> EGraph:
-    """From egglog's JSON."""
+    """Reads an e-graph from egglog's JSON."""
     nodes = json.loads(text)["nodes"]
 
     def literal(node: Any) -> str | None:

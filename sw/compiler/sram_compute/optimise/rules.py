@@ -78,7 +78,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """For egglog."""
+        """The rule as egglog reads it."""
         word = "birewrite" if self.both else "rewrite"
         when = f" :when ({self.when})" if self.when else ""
         return f"({word} {self.left} {self.right}{when} :ruleset {self.ruleset})"

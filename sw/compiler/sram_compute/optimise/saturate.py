@@ -169,7 +169,7 @@ class Saturation:
         return sum(count for _, count in found.sizes)
 
     def egraph_text(self) -> str:
-        """As JSON."""
+        """The e-graph as JSON."""
         found: str = self._egraph.serialize([]).to_json()
         return found
 

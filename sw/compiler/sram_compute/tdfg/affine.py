@@ -111,8 +111,8 @@ def affine_of(expression: Expression) -> Affine | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """From the largest of ``lower`` up to, without, the least of ``upper``; where there are none,
-    it has no end. Ends that others imply are left out."""
+    """The numbers from the largest of ``lower`` up to, without, the least of ``upper``; where there
+    are none, it has no end. Ends that others imply are left out."""
 
     lower: tuple[Affine, ...]
     upper: tuple[Affine, ...]

@@ -244,7 +244,7 @@ class _RegionWriter:
         return Load(node.array, tuple(indices), node.type, self._place)
 
     def _sum(self, number: int, node: Reduce) -> list[Statement]:
-        """In an array whose first cell of each line then has the sum."""
+        """Sums up in an array whose first cell of each line then has the sum."""
         name = self._kept[number] = self._writer.array(node.type, self._graph)
         domain, dimension = self._graph.domains[node.operand], node.dimension
         interval = domain[dimension]

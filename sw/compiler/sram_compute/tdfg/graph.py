@@ -241,7 +241,7 @@ class Builder:
 
 
 def only_used(graph: Graph) -> Graph:
-    """Without nodes that no output needs. O(nodes)."""
+    """Removes nodes that no output needs. O(nodes)."""
     used = {output.node for output in graph.outputs}
     for number in reversed(range(len(graph.nodes))):
         if number in used:
@@ -305,7 +305,7 @@ def _domain(node: Node, found: Sequence[Box], graph: Graph) -> Box:
 
 
 def spread_of(copied: Interval, distance: Affine, count: Affine) -> Interval:
-    """Where ``count`` copies are. ``ValueError`` where a length is not affine."""
+    """The interval of ``count`` copies. ``ValueError`` where a length is not affine."""
     lower, upper = ends_of(copied)
     extent = upper - lower
     if extent.terms and count.terms:

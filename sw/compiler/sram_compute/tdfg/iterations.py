@@ -24,7 +24,7 @@ from sw.workloads.loops.parts import nodes
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the iterations of a statement are.
+    """The cells of a statement's iterations.
 
     variables
         of each dimension of the lattice that has a loop: its variable, and by how much its cell

@@ -221,7 +221,7 @@ def _offsets(
 def _graphs(
     plan: tuple[Step, ...], ranges: Mapping[str, _Range]
 ) -> Iterator[tuple[Graph, Mapping[str, _Range]]]:
-    """With the values that names have there."""
+    """Graphs of a plan, with the values that names have there."""
     for step in plan:
         if isinstance(step, Region):
             yield step.graph, ranges

@@ -260,7 +260,7 @@ class _Reader:
         return Read(load.array, load.indices, load.type, load.place, behind, _places(loops))
 
     def _value(self, expression: Expression, loops: tuple[For, ...], locals: Any) -> Any:
-        """Without locals."""
+        """The expression without locals."""
         variables = {loop.variable for loop in loops}
 
         def replaced(node: Any) -> Any:
@@ -327,7 +327,7 @@ def _is_variable(node: Any) -> bool:
 
 
 def _mapped(node: Any, function: Any) -> Any:
-    """With the function's result for each part, innermost first."""
+    """Replaces each part by the function's result, innermost first."""
     match node:
         case Load(indices=indices):
             node = replace(node, indices=tuple(_mapped(each, function) for each in indices))

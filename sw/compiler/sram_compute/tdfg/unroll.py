@@ -1,4 +1,4 @@
-"""From streams to tensors: the tDFG of a region. Source: Infinity Stream, section 3.2."""
+"""Builds the tDFG of a region: streams become tensors. Source: Infinity Stream, section 3.2."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ ROWS_AHEAD = 2
 
 
 def spmm_csr(site: Site, layers: Layers) -> str:
-    """As bags of weighted rows."""
+    """A product as bags of weighted rows."""
     return weighted(site, layers, "rows", "indices", "values", "dense")
 
 

@@ -29,7 +29,7 @@ _ALL = 3
 
 
 def products(site: Site, layers: Layers) -> str:
-    """Into a dense result."""
+    """Products into a dense result."""
     if not site.arrays["out"].words:
         return "    halt"
     fibers = _Fibers(site, layers, Mode.CONJUNCTIVE)
@@ -43,7 +43,7 @@ both:{_TAKE}
 
 
 def sums(site: Site, layers: Layers) -> str:
-    """Into a dense result."""
+    """Sums into a dense result."""
     if not site.arrays["out"].words:
         return "    halt"
     fibers = _Fibers(site, layers, Mode.DISJUNCTIVE)
@@ -161,7 +161,7 @@ class _Fibers:
         return "rows" in self._site.sizes
 
     def place(self, unit: int) -> Value:
-        """In the dense result."""
+        """The place in the dense result."""
         out, coordinate = self._site.arrays["out"], self.coordinates[unit]
         if not self.has_rows:
             return self.merged.address(out, coordinate)

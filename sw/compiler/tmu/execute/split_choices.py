@@ -24,8 +24,8 @@ def share_reads(module: ModuleOp) -> ModuleOp:
 
 
 def split_choices(module: ModuleOp) -> ModuleOp:
-    """Where all choices of vectors in a case are by one scalar, what follows that is done in two
-    ways, neither of which chooses. O(operations)."""
+    """Splits a case whose choices of vectors are all by one scalar: what follows that is done in
+    two ways, neither of which chooses. O(operations)."""
     module = module.clone()
     for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
         block = case.body.block
@@ -70,7 +70,8 @@ def _split(block: Block, condition: SSAValue) -> None:
 
 
 def _move_up(block: Block, made: Operation) -> None:
-    """To the front, if it needs constants and variables alone that nothing has set before."""
+    """Moves an operation to the front, if it needs constants and variables alone that nothing has
+    set before."""
     needed = [each.owner for each in made.operands]
     before = list(block.ops)[: list(block.ops).index(made)]
     changed = {each.variable.data for each in before if isinstance(each, SetOp)}

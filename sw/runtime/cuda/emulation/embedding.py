@@ -206,5 +206,5 @@ def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -
 
 
 def _aligned(table: np.ndarray) -> np.ndarray:
-    """As an upload would have it; NumPy's own memory is."""
+    """The table aligned as an upload would have it; NumPy's own memory is."""
     return table.copy() if table.ctypes.data % TABLE_ALIGNMENT else table

@@ -36,7 +36,7 @@ class GpuInfo:
 
 
 def gpus() -> list[GpuInfo]:
-    """In the driver's order; none where there is no GPU, no driver, or no ``gnarl[cuda]``."""
+    """GPUs in the driver's order; none where there is no GPU, no driver, or no ``gnarl[cuda]``."""
     try:
         return _gpus()
     except GpuError:

@@ -163,8 +163,8 @@ def _compiled(program: Program) -> ExpressionProgram:
 
 
 def _operands(compiled: ExpressionProgram, tensors: Mapping[str, Array]) -> dict[str, Tensor]:
-    """With values of the expression's format, as float64. Raises ``WorkloadError`` naming the first
-    entry that it does not hold."""
+    """Operands with values of the expression's format, as float64. Raises ``WorkloadError`` naming
+    the first entry that it does not hold."""
     format = compiled.expression.format
     return {name: _of_format(name, Tensor.from_any(tensors[name]), format) for name in tensors}
 

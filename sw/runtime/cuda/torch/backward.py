@@ -155,7 +155,7 @@ def _launch_on_bags(
     inputs: BackwardInputs,
     arguments: Arguments,
 ) -> None:
-    """With so many lanes for each bag."""
+    """Launches a kernel with so many lanes for each bag."""
     blocks = _blocks((len(inputs.offsets) - 1) * lanes)
     launch(kernel, blocks, _of_lookups(inputs) | arguments)
 

@@ -45,7 +45,7 @@ def by_kernels(lookup: Lookup) -> bool:
 def kernel_gradients(
     lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
 ) -> list[torch.Tensor]:
-    """As ``gnarl::fused_embedding_bags_backward``, by kernels."""
+    """Computes ``gnarl::fused_embedding_bags_backward`` by kernels."""
     program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
     found = {
         number: torch.zeros_like(table)
@@ -69,7 +69,7 @@ def take_step_by_kernels(
     states: Tensors,
     learning_rate: torch.Tensor,
 ) -> None:
-    """As ``gnarl::step_embedding_bags``, by kernels."""
+    """Computes ``gnarl::step_embedding_bags`` by kernels."""
     program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
     launch = _launch(lookup, program, [*lookup.tables, *states])
     device = lookup.values.device
@@ -84,7 +84,7 @@ def take_step_by_kernels(
 def pytorch_gradients(
     lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
 ) -> list[torch.Tensor]:
-    """As ``gnarl::fused_embedding_bags_backward``, by PyTorch's operators; all are float32."""
+    """Computes ``gnarl::fused_embedding_bags_backward`` by PyTorch's operators; all are float32."""
     totals = [
         torch.zeros(table.shape, dtype=torch.float32) if want else None
         for table, want in zip(lookup.tables, wanted, strict=True)

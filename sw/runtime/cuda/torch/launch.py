@@ -96,7 +96,7 @@ def _zeroed(device: int, stream: int, size: int) -> tuple[int, object]:
 
 @lru_cache(maxsize=64)
 def _loaded(program: str, index_bits: int, device: int) -> tuple[LoadedKernel, int]:
-    """With the device's multiprocessors: as many queues have its tasks."""
+    """The loaded kernel with the device's multiprocessors: as many queues have its tasks."""
     compiled = operator_program(program).program
     require_gpu(compiled.schedules.arch, device)
     cubin = compile_program(compiled, index_bits=index_bits)

@@ -170,7 +170,7 @@ def _fused_embedding_bags_at(
     weights: torch.Tensor | None,
     program: str,
 ) -> list[torch.Tensor]:
-    """As ``fused_embedding_bags`` on a GPU, not differentiable; inputs are contiguous.
+    """Does what ``fused_embedding_bags`` does on a GPU, not differentiable; inputs are contiguous.
 
     addresses
         int64 [features], ``table_addresses`` of tables that somebody keeps.

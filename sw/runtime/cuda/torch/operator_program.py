@@ -98,7 +98,7 @@ _KNOWN: dict[str, OperatorProgram] = {}
 
 @lru_cache(maxsize=256)
 def operator_program(text: str) -> OperatorProgram:
-    """From its text or handle; equal ones give the same object.
+    """The program of a text or handle; equal ones give the same object.
 
     Raises ``ProgramError`` for any other.
     """

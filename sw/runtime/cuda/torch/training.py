@@ -43,8 +43,8 @@ def trained_embedding_bags(
     learning_rate: torch.Tensor,
     program: str,
 ) -> list[torch.Tensor]:
-    """As ``gnarl::fused_embedding_bags``, but tables that require gradients are given none: the
-    backward pass takes the optimizer's step of them.
+    """Does what ``gnarl::fused_embedding_bags`` does, but tables that require gradients are given
+    none: the backward pass takes the optimizer's step of them.
 
     states
         of each table, as ``new_state`` makes them; empty for optimizers without.

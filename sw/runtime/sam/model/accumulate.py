@@ -89,7 +89,8 @@ def _check(site: Site, columns: list[np.ndarray], sizes: list[int]) -> None:
 
 
 def _filled(site: Site, sums: _Table, depth: int, size: int, tables: int) -> _Table:
-    """With every coordinate below ``size`` in column ``depth`` + 1; absent ones have value 0.
+    """The table with every coordinate below ``size`` in column ``depth`` + 1; absent ones have
+    value 0.
 
     In an outer column, what is new has no coordinate further in: -1.
     """

@@ -1,4 +1,4 @@
-"""From the memories of a SAM machine to what its graph does, and what a host reads of it."""
+"""Interprets the memories of a SAM machine: what its graph does, and what a host reads of it."""
 
 from __future__ import annotations
 

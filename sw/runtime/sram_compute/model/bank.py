@@ -27,7 +27,7 @@ class Pattern:
 
     @property
     def cycles(self) -> int:
-        """In which it is expanded."""
+        """The cycles in which it is expanded."""
         return 1 + sum((count - 1).bit_length() for _, count in self.levels)
 
 
@@ -100,7 +100,7 @@ class Bank:
         self.bits_moved = 0
 
     def compute_elsewhere(self, offered: int, spent: Spent) -> int:
-        """As ``execute`` of a program which is run for all banks together."""
+        """Does what ``execute`` does, for a program which is run for all banks together."""
         accepted = max(offered, self.times.taken)
         self.times.compute(accepted + 1, spent.cycles, spent.last)
         return accepted

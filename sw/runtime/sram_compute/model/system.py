@@ -170,7 +170,7 @@ class Run:
         self._place += count
 
     def _stop(self, cause: ErrorCause, cycle: int) -> NoReturn:
-        """Because of this command, in a cycle."""
+        """Stops because of this command, in a cycle."""
         require_cycles(cycle, self._max_cycles)
         raise StoppedError(cause, self._place)
 

@@ -17,7 +17,7 @@ from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
 
 @dataclass(frozen=True)
 class LineMapping:
-    """Where an array is.
+    """The mapping of an array's lines to tiles.
 
     lines
         int64 [n]: its lines, in the order in which they are transferred: those at the same place
@@ -119,7 +119,8 @@ def pieces(entry: Mapping[str, Any]) -> int:
 
 
 class Transposers:
-    """When those of the banks are idle: a line has that of its bank, or all if it has several.
+    """Tracks when transposers of banks are idle: a line has that of its bank, or all if it has
+    several.
 
     Parameters: ``where`` lines of an array are; ``arrays`` of a bank, ``banks``.
     """
@@ -133,7 +134,7 @@ class Transposers:
         return max(ready, *(self._idle[bank] for bank in self._banks(line)))
 
     def release(self, line: int, cycle: int) -> None:
-        """They are idle from a cycle on."""
+        """Releases a line's transposers, which are idle from a cycle on."""
         for bank in self._banks(line):
             self._idle[bank] = cycle
 

@@ -43,7 +43,7 @@ class Exported:
 
     @property
     def start(self) -> Location:
-        """Where no operator is."""
+        """The location where there is no operator."""
         return Location(self.name, 1, 1)
 
 
@@ -60,7 +60,7 @@ def export(module: Any, inputs: Any) -> Exported:
 
 
 def load(path: str | Path) -> Exported:
-    """From a file that ``torch.export.save`` wrote; its inputs are those of its export. Nothing of
+    """Reads a file that ``torch.export.save`` wrote; its inputs are those of its export. Nothing of
     it is executed, see ``archive`` and ``saved_graph``.
 
     Raises ``WorkloadError`` naming the file.

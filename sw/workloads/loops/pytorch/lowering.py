@@ -35,7 +35,7 @@ def module_workload(module: Any, inputs: Any) -> LoopWorkload:
 
 
 def file_workload(path: str | Path) -> LoopWorkload:
-    """From a file of ``torch.export.save``. Raises ``WorkloadError``."""
+    """The workload of a file of ``torch.export.save``. Raises ``WorkloadError``."""
     return _workload(load(path))
 
 
@@ -66,7 +66,8 @@ class _Lowering:
         self._places: dict[Any, Location] = {}
 
     def run(self) -> tuple[Location, list[str]]:
-        """Where the last operator stands, and the arrays of results in their order."""
+        """Lowers all operators; returns the location of the last, and the arrays of results in
+        order."""
         place = self._graph.start
         stored: dict[str, str] = {}
         for node in self._nodes:

@@ -196,8 +196,8 @@ class Parameters:
         refuse(place, "takes a sparse matrix: only the first operand of a product may be one")
 
     def store(self, value: Value, name: str, place: Location, begun: bool = False) -> None:
-        """Into the array ``name``, which is made if there is none; if ``begun``, a sum begins with
-        what it has. What is stored already is copied."""
+        """Stores into the array ``name``, which is made if there is none; if ``begun``, a sum
+        begins with what it has. What is stored already is copied."""
         if id(value) in self._stored:
             value = self._stored[id(value)][1]
         if name not in self.arrays:

@@ -184,7 +184,7 @@ def sum_(
     keepdim: bool = False,
     dtype: Any = None,
 ) -> Pooled:
-    """In the order of indices, the last the fastest."""
+    """Sums up in the order of indices, the last the fastest."""
     view = parameters.plain(value, place)
     if view.type != FLOAT32 or (dtype is not None and type_of(dtype) != FLOAT32):
         refuse(place, f"of {dtype or view.type}: must be of float32")

@@ -38,7 +38,7 @@ def saved_structure(text: str) -> Any:
 
 
 def _containers(tree: Mapping[str, Any]) -> Any:
-    """With a number in place of each result."""
+    """The containers with a number in place of each result."""
     kind, children = tree["type"], tree["children_spec"]
     match kind:
         case None:

@@ -248,7 +248,7 @@ class _Builder:
         return argument_value(argument, self._tensor)
 
     def _program(self, signature: Any, values: Sequence[Any]) -> Any:
-        """With the shapes and types that the operators give."""
+        """Builds the program with the shapes and types that the operators give."""
         import torch
         from torch._export.verifier import TrainingIRVerifier
         from torch._subclasses.fake_tensor import FakeTensorMode

@@ -53,7 +53,7 @@ Change: TypeAlias = Callable[[Indices, Expression], Expression]
 
 @dataclass(frozen=True, eq=False)
 class Destination:
-    """Where elements of a tensor go, by their indices: elements of ``array``."""
+    """The destination of a tensor's elements, by their indices: elements of ``array``."""
 
     array: str
     at: Callable[[Indices], tuple[Expression, ...]]

@@ -119,7 +119,7 @@ class _Scores:
         yield f"min s6, s6, {self._last}"
 
     def _places(self, first: int) -> Iterator[str]:
-        """Where the rows are, into the registers from ``first`` on."""
+        """Computes where the rows are, into the registers from ``first`` on."""
         yield from (f"mul s{first + n}, s{n + 11}, {self._site.sizes['dim']}" for n in range(3))
 
     def _step(self, behind: Iterable[str] = ()) -> Iterator[str]:

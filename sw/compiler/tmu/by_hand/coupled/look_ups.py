@@ -151,7 +151,7 @@ class LookUps:
         return self._site.arrays[name]
 
     def _begin(self) -> Iterator[str]:
-        """Behind a group, of which there is none, a bag begins."""
+        """Begins a bag, as behind a group, of which there is none."""
         bags, group = self._bags, self._group
         yield from [self._row.mask] * bool(self._row.mask)
         if group < self._indices.lanes:
@@ -187,7 +187,7 @@ class LookUps:
         yield f"add s18, {first + 1}, zero"
 
     def _load_indices(self, ahead: int, step: str = "") -> Iterator[str]:
-        """So many from s15 on; behind the last one, what lies behind the array: the table."""
+        """Loads indices from s15 on; behind the last one, what lies behind the array: the table."""
         yield from self._load_group(self._bags.indices, self._raw, ahead, step)
 
     def _load_group(self, name: str, first: int, ahead: int, step: str) -> Iterator[str]:
@@ -284,7 +284,7 @@ class LookUps:
             yield row.line(line, i) + step
 
     def _next_bag(self, j: int) -> Iterator[str]:
-        """Behind body ``j``."""
+        """Moves to the next bag behind body ``j``."""
         first = (j + 1) % self._group
         yield "branch_eq s19, s23, done"
         yield "add s16, s16, s17" if self._bags.has_lengths else "sub s16, s17, s15"

@@ -57,7 +57,7 @@ def compressed_matrix_product(site: Site) -> str:
 
 
 def _text(site: Site, made: type[_Fibers], *, is_union: bool) -> str:
-    """With the largest blocks that fit. Raises ``CapacityError``."""
+    """The program with the largest blocks that fit. Raises ``CapacityError``."""
     for block in range(min(_MOST[is_union], site.config.lanes), 0, -1):
         lines = [*made(site, block, is_union=is_union).lines()]
         if sum(not line.endswith(":") for line in lines) <= site.config.program_words:

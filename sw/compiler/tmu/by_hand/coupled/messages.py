@@ -183,7 +183,7 @@ class _Messages:
         return (f"prefetch [s8 + {self._bases['neighbour'] + word}]" for word in self._row.lines)
 
     def _move(self) -> list[str]:
-        """To the next edge."""
+        """Moves to the next edge."""
         words = self._row.words
         return ["add s4, s5, zero", f"mul s5, s6, {words}", f"mul s8, s7, {words}"]
 
