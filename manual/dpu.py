@@ -190,7 +190,8 @@ def _diagram(layout: data.StructLayout) -> str:
 
 
 def _fields() -> str:
-    """From the docstring of ``isa.instruction``: names on a line, then their meaning, indented."""
+    """A table from the docstring of ``isa.instruction``: names on a line, then their meaning,
+    indented."""
     text = inspect.cleandoc(instruction.__doc__ or "")
     rows = []
     for names, meaning in re.findall(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", text, re.M):

@@ -147,7 +147,7 @@ def _fields(kind: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """As a configuration's file writes it; nothing for what no file can."""
+    """The value as a configuration's file writes it; nothing for what no file can."""
     if value is None:
         return ""
     text = str(value).lower() if isinstance(value, bool) else str(value)

@@ -65,7 +65,7 @@ def _text(documented: object) -> str:
 
 
 def _listed(documented: object) -> str:
-    """As ``_text``, of a docstring with a list."""
+    """Markdown like that of ``_text``, of a docstring with a list."""
     blocks = (inspect.getdoc(documented) or "").split("\n\n")[1:]
     return "\n\n".join(
         "\n".join(f"- {_markdown(item)}" for item in re.split(r"(?:^|\n)- ", block)[1:])

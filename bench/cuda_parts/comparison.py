@@ -156,7 +156,7 @@ class Comparison:
         return Cells([*header, *(f"× {name}" for name in others), "bit-exact"], body, names=2)
 
     def speedup_table(self, kernels: Sequence[str]) -> Cells:
-        """As ``table``, of times alone."""
+        """A table like ``table``, of times alone."""
         others = kernels[1:]
         body = []
         for model, sizes, _ in self.models:

@@ -29,8 +29,8 @@ class Contender(Protocol):
         """Milliseconds of the batch's kernels, by the device's events."""
 
     def outputs(self, batch: Batch) -> list[np.ndarray] | None:
-        """For each feature [batch, dim]; ``None`` where they are not compared. Not timed: a first
-        run loads kernels."""
+        """Outputs of each feature [batch, dim]; ``None`` where they are not compared. Not timed: a
+        first run loads kernels."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Where the models of a comparison come from: the paper's folders, or made of facts."""
+"""Sources of the models of a comparison: the paper's folders, or made of facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ModelSource(Protocol):
 
     @property
     def name(self) -> str:
-        """Also of its files of schedules."""
+        """Its name, and that of its files of schedules."""
 
     def load(self) -> EmbeddingModel:
         """Raises ``WorkloadError`` for bad input."""

@@ -60,7 +60,7 @@ class TorchContender:
             return float(begin.elapsed_time(end))
 
     def outputs(self, batch: Batch) -> list[np.ndarray] | None:
-        """They are whatever PyTorch gives."""
+        """Outputs as PyTorch gives them."""
         import torch
 
         with torch.no_grad():
@@ -162,7 +162,7 @@ def require_torch() -> Any:
 
 
 def to_tensor(array: np.ndarray, device: str) -> Any:
-    """On a device, in the type of the array."""
+    """The array as a tensor on a device, in its type."""
     import torch
 
     if array.dtype.name == "bfloat16":

@@ -1,4 +1,4 @@
-"""Where a kernel's instructions go: loops, and the shortest path to one of some instructions."""
+"""The control flow of a kernel: loops, and the shortest path to one of some instructions."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def measure(job: Job) -> dict[str, float]:
 
 
 def host_times(model: EmbeddingModel) -> dict[str, float]:
-    """As ``measure``; the second is left out where it cannot be measured."""
+    """Times as from ``measure``; the second is left out where it cannot be measured."""
     import torch
 
     from sw.runtime.cuda.torch import kept, launch, operator

@@ -48,7 +48,8 @@ def keep_freed_memory() -> None:
 
 
 class PackingKernel:
-    """In place of a ``LoadedKernel``: packs the arguments of launches, and calls no driver."""
+    """Takes the place of a ``LoadedKernel``: packs the arguments of launches, and calls no
+    driver."""
 
     def map(self, arguments: LaunchArguments, stream: int) -> None:
         arguments.of_map_kernel()
@@ -77,7 +78,7 @@ def bound_kernel(program: EmbeddingProgram) -> LoadedKernel | None:
 
 
 class _Memory:
-    """In place of a ``DeviceMemory``."""
+    """Takes the place of a ``DeviceMemory``."""
 
     def __init__(self, owner: Any) -> None:
         self.address, self.size, self._owner = owner.data_ptr(), len(owner), owner

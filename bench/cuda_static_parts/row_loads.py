@@ -71,7 +71,7 @@ def row_loads(compiled: CompiledKernel, source: str) -> dict[int, CodeLoads]:
 
 
 def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLoads]:
-    """As ``row_loads``, from the kernel's instructions.
+    """The loads as from ``row_loads``, given the kernel's instructions.
 
     Now and then compilers take the places of one code's instructions for another's that are alike:
     their loads count as the former's, in rounds of their own.

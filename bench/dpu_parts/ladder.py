@@ -46,7 +46,8 @@ class Rung:
     overlap: bool
 
     def job(self, path: Path, request: Request) -> Job:
-        """On the model where the instruction set is the paper's: there is no RTL of it built."""
+        """A job, on the model where the instruction set is the paper's: there is no RTL of it
+        built."""
         if self.overlap:
             return Job(path, CONFIG, (), request.backend, request.seed)
         return Job(path, CONFIG, ("overlap=false",), "model", request.seed)

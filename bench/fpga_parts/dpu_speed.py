@@ -29,7 +29,8 @@ def workloads(request: Request, bench: str) -> tuple[Path, ...]:
 
 
 def speed(job: variants.Job) -> variants.Speed:
-    """On the model, whose cycles are the RTL's. Raises ``GnarlError`` as the compiler does."""
+    """Measures on the model, whose cycles are the RTL's. Raises ``GnarlError`` as the compiler
+    does."""
     overrides = (*job.overrides, *_MEMORIES)
     found: list[dict[str, Any]] = [
         measure(Job(file, job.config, overrides, "model", job.seed)) for file in job.files

@@ -31,7 +31,7 @@ class Results:
         return load(self.path)
 
     def add(self, found: Sequence[Record]) -> None:
-        """In place of those of the same names."""
+        """Adds records, in place of those of the same names."""
         names = {record.name for record in found}
         save(self.path, [each for each in self.load() if each.name not in names] + list(found))
 

@@ -41,5 +41,5 @@ def cells(
 
 
 def mark(good: bool) -> str:
-    """Behind a limit: whether it is kept."""
+    """The mark behind a limit: whether it is kept."""
     return "✔" if good else "✘"

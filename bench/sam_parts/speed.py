@@ -143,7 +143,7 @@ def verdict(found: Sequence[Record]) -> str:
 
 
 def draw(found: Sequence[Record], path: Path) -> None:
-    """Where the time to a first result on RTL goes; on the model, if there is no RTL."""
+    """Draws where the time to a first result on RTL goes; on the model, if there is no RTL."""
     table = rows(found)
     shown = {labels: row for labels, row in table.items() if labels[2] == "rtl"} or table
     figure, (axes,) = subplots(1, (9, 4.2))

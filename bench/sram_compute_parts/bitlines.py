@@ -141,7 +141,7 @@ def break_even(found: Sequence[Record], kind: str) -> dict[str, int | None]:
 
 
 def verdict(found: Sequence[Record]) -> str:
-    """Where memory and stream engines break even."""
+    """The bitlines at which memory and stream engines break even."""
     lines = []
     for kind, text in (("cycles", "from main memory"), ("warm", "warm")):
         parts = [

@@ -1,4 +1,5 @@
-"""Where cycles and bytes go at table 3's sizes. Source: Infinity Stream, figures 13 and 14."""
+"""Counts where cycles and bytes go at table 3's sizes. Source: Infinity Stream, figures 13 and
+14."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from sw.workloads.loops.workload import LoopWorkload
 
 
 def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None) -> MemoryCode:
-    """As ``--place memory`` and ``--tile`` have it. Raises ``WorkloadError``, ``CapacityError``."""
+    """Generates the code that ``--place memory`` and ``--tile`` ask for. Raises ``WorkloadError``,
+    ``CapacityError``."""
     fat = fat_program(compile(given, config, trace=Trace(), place="memory", tile=tile))
     assert fat is not None
     specialiser, binding = Specialiser(fat, given.name, config), given.binding

@@ -43,8 +43,8 @@ class EngineRun:
 def run_in(
     given: LoopWorkload, named: NamedConfiguration, place: str, known: Mapping[str, EngineRun]
 ) -> EngineRun | None:
-    """On a machine that has run nothing before; ``None`` where it does not run there. ``known``: of
-    other places, which may have the same program."""
+    """Runs on a machine that has run nothing before; ``None`` where it does not run there.
+    ``known``: of other places, which may have the same program."""
     config = named.config
     assert isinstance(config, SramConfig)
     inputs = {**given.inputs, **(given.sizes or {})}
@@ -64,7 +64,7 @@ def run_in(
 
 
 def warm_cycles(result: Result[Any]) -> int:
-    """Without those in which main memory alone works."""
+    """Cycles without those in which main memory alone works."""
     return cycles_of(result) - result.counters["cycles_transfer"]
 
 

@@ -83,8 +83,8 @@ def _nest(function: str, neighbours: int | None) -> Nest:
 
 
 def loops_of(call: Call) -> LoopWorkload:
-    """With what it is given, and all sizes: arrays that are given are loaded, even where all of
-    them is written."""
+    """The workload of a call, with what it is given, and all sizes: arrays that are given are
+    loaded, even where all of them is written."""
     neighbours = int(call.scalars["neighbours"]) if call.function == "aggregate" else None
     nest = _nest(call.function, neighbours)
     extents = {each.name for each in nest.sizes}
@@ -136,7 +136,8 @@ class Machine:
         return found
 
     def _from_parts(self, call: Call, place: str) -> Cycles | None:
-        """From the cycles of two parts, the second twice the first, as those of all rounds grow."""
+        """Extrapolates from the cycles of two parts, the second twice the first, as those of all
+        rounds grow."""
         rounds = rounds_of(call, "near" if place == "near" else "core")
         if call.rounds <= 2 * rounds:
             return self._run(call, place)
@@ -167,8 +168,8 @@ class Machine:
         return found.times(call.rounds / rounds)
 
     def _chosen(self, call: Call) -> Cycles | None:
-        """Where the compiler places each part that fills the bitlines; what memory refuses, as on
-        the core."""
+        """Cycles where the compiler places each part that fills the bitlines; what memory refuses
+        is on the core."""
         if self._in_memory(call) is None:
             return self._from_parts(call, "auto")
         return self._in_memory(call, "auto")
@@ -201,7 +202,8 @@ class Machine:
         return None if run is None else run.cycles
 
     def _measured(self, call: Call, program: Program) -> Run:
-        """From arrays in main memory and back to it, on a machine that has run nothing before."""
+        """Measures from arrays in main memory and back to it, on a machine that has run nothing
+        before."""
         with Device(self.named, "model") as device:
             result = device.run(program, _inputs(loops_of(call)))
         is_exact = all(

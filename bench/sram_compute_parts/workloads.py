@@ -148,15 +148,15 @@ def nest(name: str) -> Nest:
 
 
 def python_nest(name: str) -> Nest:
-    """As ``nest``, of those that are written in Python, too."""
+    """A nest like ``nest``'s, of those that are written in Python, too."""
     example = _EXAMPLES / f"{name}.py"
     source = str(example) if example.exists() else f"{_PYTHON}:{name}"
     return file_workload(source, {}).nest
 
 
 def workload(name: str, sizes: Mapping[str, int], seed: int) -> LoopWorkload:
-    """With random values, also of results that are read; ``sizes``: those that are not 16, and
-    scalars."""
+    """A workload with random values, also of results that are read; ``sizes``: those that are not
+    16, and scalars."""
     found = nest(name)
     extents = {each.name for each in found.sizes}
     scalars = {each: np.asarray(sizes[each]) for each in sizes if each not in extents}
@@ -166,5 +166,5 @@ def workload(name: str, sizes: Mapping[str, int], seed: int) -> LoopWorkload:
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    """As it stands in tables."""
+    """The sizes as tables show them."""
     return ", ".join(f"{name} {size}" for name, size in sizes.items()) or "16"

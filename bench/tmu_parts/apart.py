@@ -77,7 +77,7 @@ class ApartCore(TmuCore):
 
 
 class Unit(Enum):
-    """Whose program is run; the other has none."""
+    """The unit whose program is run; the other has none."""
 
     ACCESS = "access"
     EXECUTE = "execute"

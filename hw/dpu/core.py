@@ -126,7 +126,8 @@ class DpuCore(Core):
     def _connect_datapath(
         self, m: Module, control: Any, faults: Any, busy: Signal, flush: Signal
     ) -> list[PeTree]:
-        """From banks through crossbar and trees, or the data memory, and back; the trees."""
+        """Connects banks through crossbar and trees, or the data memory, and back; returns the
+        trees."""
         config = self._config
         m.submodules.crossbar = crossbar = Crossbar(config.width, config.banks)
         m.submodules.interconnect = interconnect = OutputInterconnect(config)

@@ -59,7 +59,7 @@ def pll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal
 
 
 def _ehxplll(clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """As ``ecppll`` of Project Trellis writes it."""
+    """A PLL as ``ecppll`` of Project Trellis writes it."""
     chosen = _dividers(clock)
     return Instance(
         "EHXPLLL",
@@ -101,7 +101,7 @@ def _ehxplll(clock: Clock, source: Signal, made: Signal, locked: Signal) -> Inst
 
 
 def _sb_pll40(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """As ``icepll`` of Project IceStorm writes it."""
+    """A PLL as ``icepll`` of Project IceStorm writes it."""
     chosen = _dividers(clock)
     (pin,) = board.clock
     is_pad = _PLL_PADS.get((board.device, board.package)) == pin.site
@@ -125,7 +125,7 @@ def _sb_pll40(board: Board, clock: Clock, source: Signal, made: Signal, locked: 
 
 
 def _rpll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """As ``gowin_pll`` of Project Apicula writes it."""
+    """A PLL as ``gowin_pll`` of Project Apicula writes it."""
     chosen = _dividers(clock)
     return Instance(
         "rPLL",

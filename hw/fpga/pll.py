@@ -137,8 +137,8 @@ def mhz(hz: Fraction | float) -> str:
 def _choices(
     pll: Pll, detector: Fraction, reference: int, output: int, wanted_hz: int
 ) -> list[Dividers]:
-    """With these dividers, and the feedback's next to the wanted one on either side, of those that
-    all ranges allow."""
+    """Choices with these dividers, and the feedback's next to the wanted one on either side, of
+    those that all ranges allow."""
     step = detector if pll.outer_feedback else detector / output
     ranges = [(step, pll.output), (step * output, pll.oscillator)]
     low = max(pll.feedback[0], *(math.ceil(bounds[0] / each) for each, bounds in ranges))

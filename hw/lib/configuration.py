@@ -35,7 +35,7 @@ class TargetConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
+        """Reads a configuration file's fields; unknown ones raise ``ConfigError``."""
         known = [field.name for field in fields(cls)]
         unknown = [
             Violation(name, f" = {quoted(value)}: no such field; there are {', '.join(known)}")

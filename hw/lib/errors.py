@@ -67,7 +67,7 @@ def short(value: object, most: int = _SHOWN) -> str:
 
 
 def quoted(value: object, most: int = _SHOWN) -> str:
-    """As ``short``, in Python's notation: in quotes, where it is a text."""
+    """Text like ``short``'s, in Python's notation: in quotes, where it is a text."""
     return short(_text(value, repr), most)
 
 

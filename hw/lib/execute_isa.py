@@ -176,7 +176,7 @@ class Fault(IntEnum, metaclass=EnumType, shape=2):
 
 
 class Source(IntEnum, metaclass=EnumType, shape=3):
-    """Where an operand comes from.
+    """The source of an operand.
 
     ``ZERO``: it is 0. ``REGISTER``: register ``index`` of the instruction's own kind, vector or
     scalar. ``SCALAR``: scalar register ``index``, in a vector instruction in every lane.

@@ -92,7 +92,8 @@ def sum_products(m: Module, format: FloatFormat, partial: list[Value]) -> Value:
 
 
 def _limbs(format: FloatFormat) -> tuple[int, int]:
-    """Into how many parts a fraction is split, so that multiplier blocks take them; their bits."""
+    """The number of parts that a fraction is split into, so that multiplier blocks take them; their
+    bits."""
     parts = -(-format.fraction // MULTIPLIER_BITS)
     return parts, -(-format.fraction // parts)
 

@@ -1,4 +1,4 @@
-"""From a command's units to what it asks of whom, and whether that makes sense."""
+"""Decodes a command's units to what it asks of whom, and whether that makes sense."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from hw.sram_compute.shifting_array import rotated
 
 
 def exchange_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:
-    """As ``isa.SHIFT`` and ``isa.BROADCAST``: ``tiles`` are those that change of the one, and
-    ``sources`` of the other."""
+    """The fields of ``isa.SHIFT`` and ``isa.BROADCAST``: ``tiles`` are those that change of the
+    one, and ``sources`` of the other."""
     return data.StructLayout(
         {
             "is_broadcast": 1,

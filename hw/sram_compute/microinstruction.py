@@ -50,8 +50,8 @@ class Kind(IntEnum, metaclass=EnumType, shape=1):
 
 
 class Base(IntEnum, metaclass=EnumType, shape=3):
-    """Where rows count from: operands ``A`` and ``B``, the destination ``D``, another operand or
-    destination ``E``, scratch rows ``S``."""
+    """The base that rows count from: operands ``A`` and ``B``, the destination ``D``, another
+    operand or destination ``E``, scratch rows ``S``."""
 
     A = 0
     B = 1

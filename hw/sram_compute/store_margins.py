@@ -33,5 +33,5 @@ def stored_words(m: Module, place: data.View, transfer: data.View, entry: data.V
 
 
 def _clamped(words: Signal) -> Value:
-    """To 0 and the words of a line."""
+    """The words, clamped to 0 and the words of a line."""
     return Mux(words < 0, 0, Mux(words > LINE_WORDS, LINE_WORDS, words))[: _WORD_BITS + 1]

@@ -38,7 +38,7 @@ def access_layout(wordlines: int, bitlines: int, arrays: int, banks: int) -> dat
 
 
 def word_cycles(network_bits: int) -> int:
-    """In which a word goes from bank to bank."""
+    """Cycles in which a word goes from bank to bank."""
     return max(1, WORD_BITS // network_bits)
 
 

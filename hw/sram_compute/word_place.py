@@ -1,4 +1,4 @@
-"""Where words and bitlines that streams name are in banks."""
+"""Locates words and bitlines that streams name in banks."""
 
 from __future__ import annotations
 

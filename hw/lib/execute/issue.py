@@ -1,4 +1,4 @@
-"""When an instruction issues, and what it waits for."""
+"""Decides when an instruction issues, and what it waits for."""
 
 from __future__ import annotations
 

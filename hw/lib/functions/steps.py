@@ -106,7 +106,7 @@ def is_beyond(m: Module, format: FloatFormat, operand: Operand, reach: int) -> V
 
 
 class TablePosition(NamedTuple):
-    """Where the magnitude of a number lies in a table whose piece 0 is 0 to 1, piece 1 is 1 to 2,
+    """The position of a number's magnitude in a table whose piece 0 is 0 to 1, piece 1 is 1 to 2,
     piece 2 is 2 to 4, and so on."""
 
     is_below_one: Value

@@ -1,4 +1,4 @@
-"""Where arrays are in the memories of a machine."""
+"""Allocates arrays in the memories of a machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hw.lib.memory_map import RamMap, Window
 
 @dataclass(frozen=True)
 class Allocation:
-    """Where an array lies: ``base`` is its row 0; ``writes``: its block writes it."""
+    """The rows of an array: ``base`` is its row 0; ``writes``: its block writes it."""
 
     window: Window
     base: int

@@ -59,7 +59,7 @@ class Microinstruction:
     is_last: bool = False
 
     def word(self) -> int:
-        """As ``MICROINSTRUCTION``."""
+        """The word of the layout ``MICROINSTRUCTION``."""
         fields: dict[str, Any] = {
             "kind": Kind.SWEEP if self.sweep else Kind.SKIP,
             "is_last": self.is_last,
