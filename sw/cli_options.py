@@ -23,7 +23,7 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 _SIZE_DIGITS = 40
-"""Of numbers that may be sizes; how large these may be depends on what they are sizes of."""
+"""Digits of numbers that may be sizes; how large these may be depends on what they are sizes of."""
 
 
 class GnarlCommand(click.Command):

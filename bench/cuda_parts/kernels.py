@@ -40,7 +40,7 @@ LONG_TAIL = "2560"
 """Samples of a request that was not split (RecFlex, VI-D)."""
 SIZES = (VARYING, "256", "2048", LONG_TAIL)
 SAMPLES = range(1, MAXIMUM_BATCH + 1)
-"""Of batches of one size."""
+"""Samples of batches of one size."""
 
 GOAL_UNIFORM = 3.0
 PAPER_TORCHREC = 2.64

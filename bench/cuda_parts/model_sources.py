@@ -17,8 +17,8 @@ MLPERF_ROWS = (
 )
 MLPERF_INDICES = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1)
 MLPERF_DIM = 128
-"""Of DLRM-DCNv2's tables, and of a sample's look-ups in the multi-hot Criteo data set: MLCommons,
-``recommendation_v2`` of the training benchmarks."""
+"""Size of DLRM-DCNv2's tables, and of a sample's look-ups in the multi-hot Criteo data set:
+MLCommons, ``recommendation_v2`` of the training benchmarks."""
 
 
 class ModelSource(Protocol):

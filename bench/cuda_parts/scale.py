@@ -21,8 +21,8 @@ BENCH = "cuda.scale"
 
 FEATURES = 10_000
 MLPERF_BYTES = 8 << 30
-"""Of its tables at most, and an eighth of the GPU's memory: far more than caches hold, instead of
-105 GB."""
+"""Bytes of its tables at most, and an eighth of the GPU's memory: far more than caches hold,
+instead of 105 GB."""
 PAPER = {f"{FEATURES}_features": 4.2, "mlperf": 1.0}
 
 _QUICK_FEATURES, _QUICK_BYTES, _QUICK_BATCHES = 20, 1 << 20, 1

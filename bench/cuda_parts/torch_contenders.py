@@ -19,8 +19,8 @@ Prepare = Callable[[Batch], Callable[[], Any]]
 """Brings a batch to the device; what it returns launches the kernels."""
 
 Make = Callable[[EmbeddingModel, Sequence[np.ndarray], str], Prepare]
-"""Of a model with tables, on a device of PyTorch's. Raises ``LeftOut`` where it cannot compute the
-model."""
+"""A function that prepares a contender of a model with tables, on a device of PyTorch's. Raises
+``LeftOut`` where it cannot compute the model."""
 
 
 @dataclass

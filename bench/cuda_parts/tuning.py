@@ -31,9 +31,9 @@ BENCH = "cuda.tuning"
 
 FULL, QUICK = "full", "quick"
 FILES = {"two-stage": "{}.json", "separate": "{}.separate.json"}
-"""Of a model, by strategy, in the folder of schedules."""
+"""Files of a model, by strategy, in the folder of schedules."""
 GOALS_S = {FULL: 600.0, QUICK: 180.0}
-"""Of a model, by two stages."""
+"""Goals in seconds of a model, by two stages."""
 
 _METRICS = {"seconds": Metric("s", "lower"), "gpus": Metric("", "none")}
 """``seconds``: none of a tuning that was resumed."""

@@ -30,7 +30,7 @@ BENCH = "cuda_static.loads"
 
 CONFIGS = ("cuda_sm80", "cuda_sm90")
 BATCH = 16
-"""Of the emulation."""
+"""Batch size of the emulation."""
 
 METRICS = {
     "codes": Metric("", "none"),

@@ -43,7 +43,7 @@ GROWTH = 1.25
 _CALLS, _REPEATS = 20, 1_000
 _QUICK = FEATURES[:1]
 _METRICS = {"packed_us": Metric("us", "lower"), "launched_us": Metric("us", "lower")}
-"""Of a call, the best of ``_REPEATS``: without the driver, and through cuda-bindings."""
+"""Metrics of a call, the best of ``_REPEATS``: without the driver, and through cuda-bindings."""
 _HEADER = {"packed_us": "operator, µs", "launched_us": "through cuda-bindings, µs"}
 
 

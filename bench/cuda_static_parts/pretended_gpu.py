@@ -36,7 +36,7 @@ extern "C" int cuGetProcAddress_v2(const char* name, void** function, int, unsig
 
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
-"""Of glibc's ``mallopt``."""
+"""Parameters of glibc's ``mallopt``."""
 
 
 def keep_freed_memory() -> None:

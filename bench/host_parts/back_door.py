@@ -35,7 +35,7 @@ LIMIT_S = 5.0
 """To write them."""
 
 WORDS = (1, 4, 64)
-"""Of a row."""
+"""Words of a row."""
 
 _QUICK_MEBIBYTES = 4
 _WORDS_A_MEBIBYTE = 1 << 18

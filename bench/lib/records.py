@@ -19,7 +19,7 @@ from sw.program.atomic import write_text
 from sw.runtime.configuration import NamedConfiguration
 
 VERSION = 1
-"""Of the files; rises when a field changes its meaning or goes."""
+"""Version of the files; rises when a field changes its meaning or goes."""
 
 ROOT = Path(__file__).parents[2]
 

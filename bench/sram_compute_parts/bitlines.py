@@ -22,7 +22,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 BENCH = "sram_compute.bitlines"
 CONFIG = "sram_b4"
 BITLINES = (256, 1024, 4096, 16384)
-"""Of a bank, which has one lane."""
+"""Bitlines of a bank, which has one lane."""
 
 WORKLOADS = ("vec_add", "array_sum", "stencil1d", "stencil2d", "row_sums", "mm")
 

@@ -33,13 +33,13 @@ CHANGES = (*PAPER_CHANGES, "bandwidth=1", "network_bits=64")
 which a line a cycle is 64, and 256 bits a cycle to each bank."""
 
 INNER = 256
-"""Of table 3's 2,048 iterations of ``mm`` those that are run: each takes as long as the others."""
+"""Iterations that are run of table 3's 2,048 of ``mm``: each takes as long as the others."""
 
 NOT_RUN = {
     "gauss_elim": "takes the model an hour",
     "kmeans": "had not ended after half an hour",
 }
-"""Those of table 3 that are left out, and why."""
+"""Workloads of table 3 that are left out, and why."""
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     **{name: TABLE_3[name] for name in ("stencil1d", "stencil2d", "stencil3d", "conv2d")},
@@ -49,7 +49,7 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 }
 
 PLACED = tuple(name for name in SIZES if name in IN_PARTS)
-"""Those that are where the compiler places them, since memory computes a part at most."""
+"""Workloads that are where the compiler places them, since memory computes a part at most."""
 
 TILES = {"mm": "4x64"}
 """What all iterations of ``mm`` have: the compiler looks at what they take where they are many."""

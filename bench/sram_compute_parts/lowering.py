@@ -29,10 +29,11 @@ from sw.workloads.loops.binding import Binding
 BENCH = "sram_compute.lowering"
 CONFIG = "sram_b4"
 ITERATIONS = 5
-"""Of each loop that runs in order, those that are lowered: of stencils all."""
+"""Iterations of each loop that runs in order that are lowered: for stencils all."""
 RUNS = 3
 CALLS = 100
-"""Of what is remembered, in a run: a single one is shorter than what the clock tells apart."""
+"""Calls of what is remembered, in a run: a single one is shorter than what the clock tells
+apart."""
 
 PUBLISHED_US = {"mean": 220.0, "gauss_elim": 1616.0}
 REMEMBERED_US = 10.0

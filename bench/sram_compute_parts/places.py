@@ -30,7 +30,7 @@ LIMIT = 1.1
 """Cycles of what is chosen over those of the best place."""
 
 BASELINE = 0.8
-"""Of what lanes and main memory allow."""
+"""The share of what lanes and main memory allow."""
 
 PAPER = {
     ("near", "memory"): 2.1,
@@ -118,7 +118,7 @@ _OPERATIONS: Mapping[str, Callable[[Mapping[str, int]], int]] = {
     "vec_add": lambda sizes: sizes["n"],
     "mm": lambda sizes: 2 * sizes["rows"] * sizes["inner"] * sizes["columns"],
 }
-"""Of the source, on float32."""
+"""Operations of the source, on float32."""
 
 
 def least_cycles(given: LoopWorkload, config: SramConfig, name: str) -> dict[str, int | None]:

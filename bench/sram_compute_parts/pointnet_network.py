@@ -25,7 +25,7 @@ SAMPLE, QUERY, GATHER, MLP, AGGREGATE, CONNECTED = STAGES = (
     "FC",
 )
 _ROWS = 1024
-"""Of a layer that NumPy computes at once, so that they stay in the host's caches."""
+"""Rows of a layer that NumPy computes at once, so that they stay in the host's caches."""
 
 
 @dataclass(frozen=True, eq=False)

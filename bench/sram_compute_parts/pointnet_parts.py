@@ -18,7 +18,7 @@ _BLOCK = 8
 """Rows of a layer on the core, at least, and a multiple of them: it computes several at once."""
 
 _NEAR_ROWS, _NEAR_ROWS_AT_ONCE = 4, 28
-"""Of a layer near memory, at least: with fewer, main memory takes longer to give weights. The
+"""Rows of a layer near memory, at least: with fewer, main memory takes longer to give weights. The
 second where rows are whole rounds of 16 banks, and stream engines compute seven at once."""
 
 NEAR_SIDE = _ROUND = 512

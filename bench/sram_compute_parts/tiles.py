@@ -64,7 +64,8 @@ SIZES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "conv3d": ({"outputs": 2, "inputs": 2, "rows": 16, "columns": 32},),
     "conv2d_int8": (_SQUARE,),
 }
-"""Of two and three dimensions; a row of the array fits a tile, and all rows do without tiling."""
+"""Workloads of two and three dimensions; a row of the array fits a tile, and all rows do without
+tiling."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ SIZES: Mapping[str, Mapping[str, int]] = {
     "lifting": TABLE_3["conv2d"],
     "row_sums": TABLE_3["conv2d"],
 }
-"""Of two and three dimensions. The compiler makes ``mm`` of ``mm_inner``."""
+"""Workloads of two and three dimensions. The compiler makes ``mm`` of ``mm_inner``."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ OTHERS = (
     "conv3d",
     "conv2d_int8",
 )
-"""Those that are no examples."""
+"""Workloads that are no examples."""
 
 IN_PARTS = (
     "dwt2d",
@@ -40,7 +40,7 @@ IN_PARTS = (
     "gather_mlp",
     "gather_mlp_inner",
 )
-"""Those of which memory computes a part, or none."""
+"""Workloads of which memory computes a part, or none."""
 
 _MATRIX = {"rows": 128, "columns": 128}
 
@@ -126,11 +126,11 @@ TABLE_3_OTHERS: Mapping[str, Mapping[str, int]] = {
     "dwt2d": {"rows": 1024, "columns": 1024},
     "gather_mlp": {"queries": 32768, "table": 32768, "inputs": 128, "outputs": 128},
 }
-"""Of others: of most of them memory computes a part; the first iterations of ``conv3d`` alone need
-more main memory than there may be."""
+"""Sizes of others: of most of them memory computes a part; the first iterations of ``conv3d`` alone
+need more main memory than there may be."""
 
 PAPER_CHANGES = ("banks=64", "arrays=256", f"memory_bytes={64 << 20}")
-"""Of ``sram_b4`` to the paper's machine: 64 banks, 4 M bitlines."""
+"""Changes of ``sram_b4`` to the paper's machine: 64 banks, 4 M bitlines."""
 
 
 @cache

@@ -32,8 +32,8 @@ PAPER = {"embeddings": (0.67, 0.74), "all": (0.50, 0.65)}
 """Shares of reads that are kept from memory. Source: Ember, section VIII-B."""
 
 CLOSE = 0.001
-"""By which misses may differ from the model's: the access unit reads indices ahead of the rows that
-the nest reads before them."""
+"""The share by which misses may differ from the model's: the access unit reads indices ahead of the
+rows that the nest reads before them."""
 
 METRICS = {
     "embedding_reads": Metric("lines", "none"),

@@ -30,10 +30,10 @@ class FormPart(Enum):
 Form = tuple[FormPart, ...]
 
 DSTS = {FormPart.SCALAR_DST: "s", FormPart.VECTOR_DST: "v", FormPart.MASK_DST: "m"}
-"""By the letter of their registers."""
+"""Destinations by the letter of their registers."""
 
 OPERANDS = {FormPart.A: "a", FormPart.B: "b", FormPart.C: "c"}
-"""By the name of their field."""
+"""Operands by the name of their field."""
 
 SOURCES = {"deq": Source.DEQUEUE, "deq.s": Source.DEQUEUE_SCALAR, "zero": Source.ZERO}
 """What operands may be but registers and numbers."""
@@ -91,7 +91,7 @@ def _forms() -> dict[tuple[Opcode, bool], Form]:
 
 
 FORMS = _forms()
-"""By opcode and ``vector``. There is none where ``vector`` makes no difference."""
+"""Forms by opcode and ``vector``. There is none where ``vector`` makes no difference."""
 
 
 def mnemonic(opcode: Opcode, vector: bool) -> str:

@@ -132,4 +132,4 @@ def _check(known: Mapping[str, BitField], fields: Fields, prefix: str) -> None:
 
 
 _LIMITS = {"per_i": (-1, 1), "step": (-1, 1), "per_n": (-1, 2), "base": (min(Base), max(Base))}
-"""Of fields that have bits for more."""
+"""Limits of fields that have bits for more."""

@@ -22,7 +22,7 @@ from hw.sram_compute.microcode.tables import (
 from hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
 
 COUNT_BITS = 10
-"""Of counts, trips and rows, on the way to what they are modulo the wordlines."""
+"""Bits of counts, trips and rows, on the way to what they are modulo the wordlines."""
 
 
 def program_layout(wordlines: int, microinstructions: int) -> data.StructLayout:

@@ -46,7 +46,7 @@ def _divider() -> FloatDivider:
 
 
 DIVIDE_CYCLES = _divider().latency + 1
-"""Of a step that divides, in the place of an access."""
+"""Cycles of a step that divides, in the place of an access."""
 
 
 class StreamEngine(Instanced):

@@ -10,7 +10,7 @@ from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 
 MAX_LAYERS = 8
 MAX_STREAMS = 8
-"""Of a traversal unit."""
+"""Streams of a traversal unit."""
 
 _POWERS_OF_TWO = (
     "lanes",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sw.program.program import Launch, Program
 
 VERSION = 3
-"""Of program files; rises when a field or section changes its meaning."""
+"""Version of program files; rises when a field or section changes its meaning."""
 
 _FIELDS: dict[str, type] = {
     "version": int,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 VERSION = 1
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 JSON_FIELDS = {
     "version": "of these fields; rises when one changes its meaning or goes",

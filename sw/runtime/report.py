@@ -20,7 +20,7 @@ from sw.runtime.verify import Verification
 from sw.workloads.made_up import MadeUp, made_up_text
 
 VERSION = 3
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 JSON_FIELDS = {
     "version": "of these fields; rises when one changes its meaning or goes",
@@ -69,7 +69,7 @@ _BAR = 28
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 INDENT = (0, 0, 0, 2)
-"""Of what is below a title."""
+"""Padding of what is below a title."""
 
 
 @dataclass(frozen=True)

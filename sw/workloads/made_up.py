@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 
 MadeUp = Mapping[str, str]
-"""By the input's name, what its values are: ``random, seed 0``, ``zeros``, or those of a size."""
+"""Kinds of values by the input's name: ``random, seed 0``, ``zeros``, or those of a size."""
 
 ZEROS = "zeros"
 

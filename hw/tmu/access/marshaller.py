@@ -14,7 +14,7 @@ from hw.tmu.access.stream_store import read_signature
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind, Mode
 
 WAITS = ("waits_words", "waits_data_room", "waits_token_room", "waits_store")
-"""Of ``StepUnit``."""
+"""Waits of ``StepUnit``."""
 
 
 class _At(enum.Enum):

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 
 SLOT_BITS = 13
-"""Of numbers of slots, as a layer's row has them."""
+"""Bits of numbers of slots, as a layer's row has them."""
 
 
 def step_layout(lanes: int) -> data.StructLayout:

@@ -61,7 +61,8 @@ PARAMETERS = {
     },
     SUM_SLOTS: {**_OF_SUMS, "sums": "const float*"},
 }
-"""Of each kernel, by name: types. Blocks of the last two take turns among the classes of tables."""
+"""Parameters of each kernel, by name: types. Blocks of the last two take turns among the classes of
+tables."""
 
 _INTEGERS = {"int32": "int", "int64": "long long"}
 _TABLE_TYPES = {

@@ -23,7 +23,7 @@ BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
 
 TRIED_BLOCK_THREADS = (64, 128, 256)
-"""Those that a choice is among."""
+"""Sizes of blocks that a choice is among."""
 
 
 @dataclass(frozen=True)

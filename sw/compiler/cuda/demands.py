@@ -13,7 +13,8 @@ from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import EmbeddingModel
 
 WORKSPACE_ALIGNMENT = 256
-"""Of each feature's place in the workspace, bytes: ``kWorkspaceAlignment`` of ``task_map.cuh``."""
+"""Alignment of each feature's place in the workspace, bytes: ``kWorkspaceAlignment`` of
+``task_map.cuh``."""
 
 
 def feature_demands(model: EmbeddingModel, schedules: ScheduleSet) -> np.ndarray:

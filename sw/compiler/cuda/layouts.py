@@ -71,7 +71,7 @@ def layout_checks() -> Iterator[str]:
 
 SHARED_ALIGNMENT = 16
 _SLOT_BYTES = 16
-"""Of a ``TaskSlot`` behind what codes have in shared memory."""
+"""Bytes of a ``TaskSlot`` behind what codes have in shared memory."""
 
 
 def block_shared_bytes(codes: int) -> int:

@@ -10,7 +10,7 @@ STRATEGIES = ("two-stage", "separate", "cost-model")
 combining, or without measuring."""
 
 QUICK_CANDIDATES = 3
-"""Of a feature, that a quick tuning measures."""
+"""Candidates of a feature that a quick tuning measures."""
 
 MAPPINGS = ("contiguous", "interleaved", "device", "average", "maximum")
 """How the blocks of a grid are given to features: as many as the batch needs, in the features'

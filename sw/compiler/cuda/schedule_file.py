@@ -20,7 +20,7 @@ from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.text_file import parse_json, read_text
 
 VERSION = 1
-"""Of the format; rises when a field changes its meaning or goes."""
+"""Version of the format; rises when a field changes its meaning or goes."""
 
 _PLAIN: dict[str, type] = {
     "model": str,

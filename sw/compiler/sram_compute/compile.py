@@ -26,7 +26,7 @@ LOWERING: tuple[Pass, ...] = (
     Pass("core", "what memory does not compute, for the core: its instructions"),
     *command_program.PASSES,
 )
-"""Those that need sizes."""
+"""Passes that need sizes."""
 
 PASSES: tuple[Pass, ...] = (
     Pass("plan", "regions of loop nests as tensor dataflow graphs"),

@@ -15,7 +15,7 @@ from sw.compiler.tmu.masks import lanes_of, only_lanes_matter
 from sw.compiler.tmu.words import Words, words_of
 
 _ALL, _UNKNOWN = None, -1
-"""Of an access without a mask, and with one that is not known before the run; else lanes."""
+"""Lanes of an access without a mask, and with one that is not known before the run; else lanes."""
 
 
 def forward_stores(module: ModuleOp) -> ModuleOp:

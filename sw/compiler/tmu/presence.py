@@ -20,7 +20,7 @@ from sw.compiler.nests.scf import place_of
 from sw.compiler.nests.values import constant_of, integer, is_inside, source_of
 
 Masks = frozenset[int]
-"""Of fibers, fiber n being bit n."""
+"""Sets of fibers, fiber n being bit n."""
 
 _BOOLEAN = (arith.AndIOp, arith.OrIOp, arith.XOrIOp)
 

@@ -15,7 +15,7 @@ from sw.compiler.tmu.presence import Masks
 from sw.compiler.tmu.unused import drop_unused
 
 MOST_FIBERS = 3
-"""Of a union: a callback is copied for as many masks as make a difference."""
+"""Fibers of a union: a callback is copied for as many masks as make a difference."""
 
 
 def split_masks(module: ModuleOp) -> ModuleOp:
@@ -178,7 +178,7 @@ class _Splitting:
 
 
 _ORDERS: Mapping[int, Callable[[int, int], int]] = dict(enumerate((eq, ne, lt, le, gt, ge)))
-"""Of signed integers, by their numbers."""
+"""Orders of signed integers, by their numbers."""
 
 
 def _needed(condition: SSAValue, operations: Sequence[Operation]) -> list[Operation]:

@@ -18,7 +18,7 @@ from sw.runtime.area.timing import LongestPath
 from sw.runtime.area.treemap import Tile
 
 VERSION = 1
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 OWN = "(own)"
 """Name of a component's gates outside of its parts."""

@@ -31,7 +31,7 @@ TRANSISTORS: Mapping[str, int] = MappingProxyType(
         "DFF": 16,  # $_DFF_P_
     }
 )
-"""Of generic cells in static CMOS. Source: Yosys, ``stat -tech cmos``."""
+"""Transistors of generic cells in static CMOS. Source: Yosys, ``stat -tech cmos``."""
 
 TIE_0, TIE_1 = "TIE_0", "TIE_1"
 """Cells whose output Y is constant. They cost nothing: layout has cells or wires of its own."""

@@ -14,7 +14,7 @@ _SIZE = (11, 7)
 """Inches."""
 
 _WIDTH, _HEIGHT = 110.0, 66.0
-"""Of the whole, in units of which a character of the labels is about one and a half wide."""
+"""Size of the whole, in units of which a character of the labels is about one and a half wide."""
 
 _CHARACTER = 0.95
 _LINE = 2.6

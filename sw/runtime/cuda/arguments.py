@@ -16,7 +16,7 @@ from sw.runtime.cuda.task_map import TaskMap
 from sw.workloads.embedding.model import EmbeddingModel
 
 TABLE_ALIGNMENT = 16
-"""Of tables, bytes: rows are loaded in vectors of as many."""
+"""Alignment of tables, bytes: rows are loaded in vectors of as many."""
 
 
 @dataclass(frozen=True)

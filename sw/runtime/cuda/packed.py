@@ -13,7 +13,7 @@ from sw.compiler.cuda.program import EmbeddingProgram
 from sw.workloads.embedding.model import Batch
 
 INDEX = np.dtype(np.int32)
-"""Of indices and offsets; half the bytes of what most frameworks have."""
+"""The type of indices and offsets; half the bytes of what most frameworks have."""
 WEIGHT = np.dtype(np.float32)
 
 MAXIMUM_VALUES = 2**31 - 2**16

@@ -33,7 +33,7 @@ class TaskMap:
 
 
 Mapping = TaskMap | Literal["device"] | None
-"""Of a launch: made before; made on the device; or, ``None``, on the host."""
+"""The thread mapping of a launch: made before; made on the device; or, ``None``, on the host."""
 
 
 def map_tasks(

@@ -19,7 +19,7 @@ from sw.runtime.fpga.synthesis import MappedMemory
 from sw.runtime.report import INDENT, bar, duration, titled
 
 VERSION = 1
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 POWER_UP = (
     "reset until the clock is stable; registers have their first values, memories are undefined "

@@ -131,7 +131,7 @@ class _Reader:
         lines: Mapping[Hashable, int] | None,
     ) -> None:
         self.values: dict[int, float | None] = {}
-        """Of each input, by its number, the value if it has one."""
+        """The value of each input that has one, by its number."""
         self._graph = graph
         self._source = source
         self._nodes = list(graph)

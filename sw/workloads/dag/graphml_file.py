@@ -43,8 +43,8 @@ _TYPES: dict[str, tuple[Callable[[str, str], Any], str]] = {
     **dict.fromkeys(("int", "integer", "long"), (_whole, "a whole number")),
     "boolean": (lambda text, place: _TRUTH[text.lower()], "true or false"),
 }
-"""By ``attr.type``: what reads a text, raising ``ValueError`` or ``KeyError``, and what it reads.
-``integer`` is what Gephi writes."""
+"""Types by ``attr.type``: what reads a text, raising ``ValueError`` or ``KeyError``, and what it
+reads. ``integer`` is what Gephi writes."""
 
 
 @dataclass(frozen=True)

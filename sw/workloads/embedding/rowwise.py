@@ -20,7 +20,7 @@ from hw.lib.errors import WorkloadError
 _SCALE_ALIGNMENT = 8
 _ROW_ALIGNMENT = 16
 _SCALE_BYTES = 8
-"""Of a row's scale and bias."""
+"""Bytes of a row's scale and bias."""
 
 
 @dataclass(frozen=True)

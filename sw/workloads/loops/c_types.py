@@ -48,7 +48,7 @@ _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([uU]?)")
 _FLOAT = re.compile(r"(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fF]?)")
 
 _MOST_DIGITS = 100
-"""Of whole numbers, which may begin with zeros; one with more is beyond all types."""
+"""Digits of whole numbers, which may begin with zeros; one with more is beyond all types."""
 
 _LEAST_INT = f"{INT32.least}"
 

@@ -20,7 +20,7 @@ from sw.workloads.loops.result_levels import ResultLevels
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 Positions = Sequence[ir.Expression]
-"""Of each operand, in the last level of it that loops have come to."""
+"""The position of each operand, in the last level of it that loops have come to."""
 
 
 class CompressedResult:

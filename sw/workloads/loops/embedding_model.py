@@ -27,7 +27,7 @@ _NESTS = {
     ("sum", True): embedding_tables_weighted,
     ("mean", True): embedding_tables_weighted_mean,
 }
-"""By pooling, and whether it is weighted."""
+"""Nests by pooling, and whether it is weighted."""
 
 RESULT = "out"
 """What the nests write: [features, bags, dim]."""

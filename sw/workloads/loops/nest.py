@@ -46,7 +46,7 @@ class UnaryOperator(StrEnum):
     NOT = "not"
     ABS = "abs"
     SQRT = "sqrt"
-    """Of float32 only."""
+    """The square root, of float32 only."""
 
 
 class BinaryOperator(StrEnum):
@@ -54,9 +54,9 @@ class BinaryOperator(StrEnum):
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"
-    """Of float32 only."""
+    """The quotient, of float32 only."""
     FLOOR_DIVIDE = "//"
-    """Of integers only, as ``%`` and shifts."""
+    """The quotient rounded down, of integers only, as ``%`` and shifts."""
     REMAINDER = "%"
     SHIFT_LEFT = "<<"
     SHIFT_RIGHT = ">>"

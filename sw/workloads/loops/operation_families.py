@@ -41,7 +41,8 @@ _TINY_BAGS = BagShape(6, 16, 4)
 _TINY_ROWS = 64
 
 VERTICES = 2048
-"""Of graphs, where the detail does not say: with any mean degree they fit 8 MiB of memory."""
+"""Vertices of graphs, where the detail does not say: with any mean degree they fit 8 MiB of
+memory."""
 
 _MOST_VERTICES = 1 << 20
 _GRAPH_DIM = 128

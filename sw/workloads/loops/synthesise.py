@@ -14,10 +14,10 @@ from sw.workloads.loops.sequence import begun
 from sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16
-"""Of sizes that do not follow from the arrays that are given."""
+"""The value of sizes that do not follow from the arrays that are given."""
 
 _MOST = 3
-"""Of integers."""
+"""The largest of integers."""
 
 
 def synthesised(

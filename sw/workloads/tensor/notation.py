@@ -12,7 +12,7 @@ SUM = "sum"
 """What sums are called."""
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-"""Of the functions that stand between their operands."""
+"""Signs of the functions that stand between their operands."""
 
 
 @dataclass(frozen=True)

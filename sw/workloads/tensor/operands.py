@@ -15,7 +15,7 @@ from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tensor_files import load_tensor
 
 _EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
-"""Of files that say how large a tensor is; others say which coordinates it has."""
+"""Suffixes of files that say how large a tensor is; others say which coordinates it has."""
 
 
 @dataclass(frozen=True)

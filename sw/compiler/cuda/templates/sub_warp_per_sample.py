@@ -12,7 +12,7 @@ from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template,
 from sw.workloads.embedding.model import Feature
 
 _MOST_VECTORS = 4
-"""Of a row for each lane; with more, other templates are right."""
+"""Vectors of a row for each lane; with more, other templates are right."""
 
 
 class SubWarpPerSample(Template):

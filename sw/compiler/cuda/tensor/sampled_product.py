@@ -25,7 +25,7 @@ PARAMETERS = {
     "output": "Table*",
     "entries": "long long",
 }
-"""Of the kernel: names and types."""
+"""Parameters of the kernel: names and types."""
 
 _UNROLL = 4
 """Entries of a group of lanes in flight: eight loads."""

@@ -37,7 +37,7 @@ from sw.compiler.nests.values import (
 _KEPT = "kept_"
 
 MOST_VECTORS = 16
-"""That are kept; other registers are for what is computed from them."""
+"""Vectors that are kept; other registers are for what is computed from them."""
 
 
 def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:

@@ -57,7 +57,7 @@ _BRANCHES_UNLESS = {
     "sgt": Opcode.BRANCH_GE,
     "sle": Opcode.BRANCH_LT,
 }
-"""Of each order, the branch for its contrary."""
+"""Branches of each order, the branch for its contrary."""
 
 _SWAPPED = ("sgt", "sle", "ogt", "oge")
 """Orders whose operands change places, for comparisons and branches alike."""

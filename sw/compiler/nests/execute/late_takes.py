@@ -18,7 +18,7 @@ _SHORT = (
     Opcode.SHIFT_LEFT,
     Opcode.SHIFT_RIGHT,
 )
-"""Of scalars: their results are there in the next cycle."""
+"""Opcodes of scalars whose results are there in the next cycle."""
 
 
 def late_takes(steps: Sequence[Step], live: Collection[Register]) -> list[Step]:

@@ -13,7 +13,7 @@ from sw.compiler.nests.execute.modulo_schedule import ModuloSchedule, modulo_sch
 from sw.compiler.nests.execute.order import best_order, choices
 
 MOST_STEPS = 128
-"""Of a body whose iterations overlap: others have enough to do while they wait."""
+"""Steps of a body whose iterations overlap: others have enough to do while they wait."""
 
 
 def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:

@@ -28,7 +28,7 @@ SHARES = (4, 8, 16, 32, 0)
 registers and that memory suffice for."""
 
 MOST_ITERATIONS = 8
-"""Of a loop whose bounds are not constants that become one."""
+"""Iterations of a loop whose bounds are not constants that become one."""
 
 BLOCK = "block"
 """The attribute of a loop of which an iteration has enough to do while it waits."""

@@ -63,7 +63,7 @@ _LOAD, _STORE, _PREFETCH = Opcode.LOAD.value, Opcode.STORE.value, Opcode.PREFETC
 
 _DEPTH, _PC, _DECIDES, _CHANCE = range(4)
 _FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
-"""Of a linear congruential generator."""
+"""Parameters of a linear congruential generator."""
 
 
 class Scalars(NamedTuple):

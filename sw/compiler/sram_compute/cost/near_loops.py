@@ -39,7 +39,7 @@ _WRITTEN = 3 + FLOAT_STAGES
 until it is through."""
 
 _FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
-"""Of a linear congruential generator."""
+"""Parameters of a linear congruential generator."""
 
 
 class Network(NamedTuple):

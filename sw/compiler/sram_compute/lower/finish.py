@@ -40,8 +40,8 @@ class Finish(NamedTuple):
 FINISH = np.dtype(
     [(name, np.int64) for name in ("first", "end", "tile", "kept", "extent", "is_in_one_bank")]
 )
-"""Of a ``Finish``: where its commands are, none where banks do all; cells of a line in a tile, and
-partial sums that are left of them; cells of all tiles that engines read."""
+"""Fields of a ``Finish``: where its commands are, none where banks do all; cells of a line in a
+tile, and partial sums that are left of them; cells of all tiles that engines read."""
 
 
 class Finishes(NamedTuple):

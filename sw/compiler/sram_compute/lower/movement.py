@@ -25,7 +25,7 @@ _FILL_BITLINES, _FILL_TILES = (
 )
 
 WITHIN = COLUMNS
-"""Of a row the column, behind those of a command, that says whether it reads what it writes."""
+"""The column of a row, behind those of a command, that says whether it reads what it writes."""
 
 _MOST = 2 * 3**DIMENSIONS
 """Rows of one move: two for each part."""

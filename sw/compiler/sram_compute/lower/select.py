@@ -27,7 +27,7 @@ OPERATION_NAMES = {
     ">": "less",
     ">=": "less_equal",
 }
-"""Of functions of ``cmp`` nodes; others have their function's name, or are steps of several."""
+"""Names of functions of ``cmp`` nodes; others have their function's name, or are steps of several."""
 _SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
 _SEPARATE = (
     "multiply",

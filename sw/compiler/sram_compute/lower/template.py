@@ -64,7 +64,7 @@ CONTROL = _record("kind number lower upper step jump")
 and at the end of its body, which begins at ``jump``, the next iteration."""
 
 PARTS = _record("nodes outputs accesses extents")
-"""Of a region, and last of none: where its nodes, outputs, accesses and extents begin."""
+"""Parts of a region, and last of none: where its nodes, outputs, accesses and extents begin."""
 
 TENSOR, CONST, SHRINK, SHIFT, COPIES, COMPUTE, REDUCE = range(7)
 """Kinds of a ``NODE``."""

@@ -48,7 +48,7 @@ DONE, FULL, OUTSIDE, SEVERAL = range(4)
 copied."""
 
 _MOST_STEPS = 4 * 32
-"""Of a node: four for each halving of the longest line; as many values, and moves."""
+"""Steps of a node: four for each halving of the longest line; as many values, and moves."""
 
 
 class Ended(NamedTuple):

@@ -19,10 +19,10 @@ from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.streams import BankArray
 
 _LEAST_LINES = 16
-"""Of a copy, where there are as many."""
+"""Lines of a copy, where there are as many."""
 
 _MOST_PARTS = 512
-"""Of all ``NEAR`` commands."""
+"""Parts of all ``NEAR`` commands."""
 
 
 @dataclass(frozen=True)

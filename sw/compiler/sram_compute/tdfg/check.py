@@ -27,7 +27,7 @@ from sw.workloads.loops.nest import COMPARISONS, BinaryOperator, Nest
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
 _LARGEST = 1 << 31
-"""Of affine numbers, below which any of them times a size is in 64 bits."""
+"""The bound of affine numbers, below which any of them times a size is in 64 bits."""
 
 _REDUCTIONS = ("+", "min", "max")
 

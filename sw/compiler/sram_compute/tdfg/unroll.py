@@ -60,7 +60,7 @@ from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32
 
 MOST_DIMENSIONS = 3
-"""Of arrays. Source: Infinity Stream, table 1."""
+"""Dimensions of arrays. Source: Infinity Stream, table 1."""
 
 _UNARY = {"-": "neg", "abs": "abs", "sqrt": "sqrt", "not": "not"}
 

@@ -22,7 +22,7 @@ _TAKE = """
 _WHICH = """
     add s2, deq, zero
     or s2, s2, deq"""
-"""Of a word of both fibers, that of either which has the coordinate."""
+"""Code that takes the word of the fiber that has the coordinate, of words of both fibers."""
 
 _ALL = 3
 """The mask of both fibers, in s4."""

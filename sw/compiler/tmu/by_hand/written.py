@@ -87,7 +87,7 @@ PROGRAMS: Mapping[str, ByHand] = {
     "compressed_matrix_elementwise_product": _COMPRESSED_PRODUCTS,
     "compressed_matrix_sum": _COMPRESSED_SUMS,
 }
-"""By the name of the nest."""
+"""Programs by the name of the nest."""
 
 
 def launch_by_hand(

@@ -32,7 +32,7 @@ from sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 BLOCKS = 6
-"""Of a grid: as many as there are tasks, but no more."""
+"""Blocks of a grid: as many as there are tasks, but no more."""
 QUEUES = 3
 
 

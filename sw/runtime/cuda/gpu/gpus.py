@@ -9,7 +9,7 @@ from sw.compiler.cuda.nvrtc import nvrtc_version
 from sw.runtime.cuda.gpu.driver import GpuError, call, device_attribute
 
 _SYSTEMS_ON_CHIPS = {"sm_87", "sm_110"}
-"""Of the Tegra line: Jetson Orin and Thor."""
+"""Chips of the Tegra line: Jetson Orin and Thor."""
 
 
 @dataclass(frozen=True)

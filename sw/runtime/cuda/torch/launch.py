@@ -23,8 +23,8 @@ from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
 
 _zeroes: dict[tuple[int, int], DeviceMemory] = {}
-"""By device and stream, whose kernels run one after another and leave zeroes: the state of queues,
-and the workspace."""
+"""Zeroed memory by device and stream, whose kernels run one after another and leave zeroes: the
+state of queues, and the workspace."""
 
 _ONE_AT_A_TIME = Lock()
 """Between a launch's mapping and the launch nobody else's may come, as both have one state."""

@@ -93,7 +93,7 @@ class OperatorProgram:
 
 _PLACE = "text of an embedding operator"
 _KNOWN: dict[str, OperatorProgram] = {}
-"""By handle."""
+"""Programs by handle."""
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from hw.sram_compute.isa import REGISTERS, STRIP
 from sw.runtime.sram_compute.model.array import ComputeArray
 
 Fields = Mapping[str, Any]
-"""Of a command."""
+"""The fields of a command."""
 
 
 class Engines:

@@ -12,7 +12,8 @@ _ONES, _ZERO = np.uint64((1 << 64) - 1), np.uint64(0)
 _NAMES = ("p", "c", "b", "a")
 
 Formula = Callable[..., np.ndarray]
-"""Of words of a, b, c and p; may give one of them itself, or a number of all bitlines."""
+"""A function of words of a, b, c and p; may give one of them itself, or a number of all
+bitlines."""
 
 
 @cache

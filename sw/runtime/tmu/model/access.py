@@ -27,7 +27,8 @@ from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model.line_requests import LineRequests
 
 MOST_HELD = 1 << 24
-"""Of words, tokens and requests, all of which the model holds until its end: 1 GiB and more."""
+"""The number of words, tokens and requests, all of which the model holds until its end: 1 GiB and
+more."""
 
 _WORD = 0xFFFF_FFFF
 

@@ -53,7 +53,8 @@ _MOST_USES = 4
 """How often all that a file stores may be in its tensors; weights are tied, for instance."""
 
 _MOST_VALUES, _MOST_DEPTH = 1 << 16, 64
-"""Of a pickle: values and containers, of each as often as it occurs; containers in each other."""
+"""Limits of a pickle: values and containers, of each as often as it occurs; containers in each
+other."""
 
 _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 """Whose code a pickle would run, as PyTorch says it."""

@@ -18,7 +18,7 @@ from sw.workloads.loops.pytorch.results import result_names
 from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
 
 SUFFIX = ".pt2"
-"""Of what ``torch.export.save`` writes."""
+"""The suffix of what ``torch.export.save`` writes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -303,4 +303,4 @@ OPERATORS: dict[str, Operator] = {
     "aten.mean.default": mean,
     "getitem": _item,
 }
-"""By their names."""
+"""Operators by their names."""

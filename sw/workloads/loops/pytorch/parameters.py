@@ -32,10 +32,10 @@ from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
 TYPE_NAMES = ", ".join(_TYPES)
-"""Of PyTorch's."""
+"""Names of PyTorch's."""
 
 _MAX_BYTES = 2**63 - 1
-"""Of an array of NumPy, where dimensions of 0 count as 1."""
+"""Bytes of an array of NumPy, where dimensions of 0 count as 1."""
 
 
 def type_of(dtype: Any) -> ScalarType | None:
