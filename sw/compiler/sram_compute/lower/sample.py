@@ -11,7 +11,7 @@ from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
 from sw.compiler.sram_compute.tiles import Tile
 
 _PLACES = 4
-"""Places of a loop in order, at which iterations are looked at: where tiles end, they take longer."""
+"""Places of a loop in order at which iterations are looked at: they take longer where tiles end."""
 
 _SHARE = 4
 """Iterations for one that is looked at, at least."""

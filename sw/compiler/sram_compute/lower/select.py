@@ -27,7 +27,7 @@ OPERATION_NAMES = {
     ">": "less",
     ">=": "less_equal",
 }
-"""Names of functions of ``cmp`` nodes; others have their function's name, or are steps of several."""
+"""Names of ``cmp`` nodes' functions; others have their function's name, or are steps of several."""
 _SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
 _SEPARATE = (
     "multiply",
