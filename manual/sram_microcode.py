@@ -201,12 +201,12 @@ def _polynomial(name: str, of: Callable[[int], int]) -> str:
     if square * last * last + linear * last + constant != expected:
         raise ValueError(f"{name} {values} are no polynomial of degree 2")
     terms = ((square, "n²"), (linear, "n"), (constant, ""))
-    found = " + ".join(
+    written = " + ".join(
         f"{_number(factor) if factor != 1 or not power else ''}{power}"
         for factor, power in terms
         if factor
     )
-    return found.replace("+ -", "- ") or "0"
+    return written.replace("+ -", "- ") or "0"
 
 
 def _number(value: Fraction) -> str:

@@ -113,9 +113,9 @@ def measure(job: Job) -> dict[str, Any]:
     same, elements = True, 0
     for number, size in enumerate(SIZES):
         batch = synthesise_batch(model, size, job.seed, number)
-        found = list(on_gpu.run(batch).outputs.values())
-        same = same and equal(found, list(emulated.run(batch).outputs.values()))
-        elements += sum(each.size for each in found)
+        outputs = list(on_gpu.run(batch).outputs.values())
+        same = same and equal(outputs, list(emulated.run(batch).outputs.values()))
+        elements += sum(each.size for each in outputs)
     return {"kinds": len(model.features), "elements": elements, "equal": same}
 
 

@@ -72,9 +72,9 @@ def run_comparison(
             for text in texts:
                 line = f"{bench}: {job}: {kind}: {text}"
                 request.console.print(line, style=style, soft_wrap=True)
-    found = Comparison.of(results_of(request), bench).sorted(jobs)
-    exact = [row.get("bit_exact") for row in found.kernels.values()]
-    return found.records, well and False not in exact
+    comparison = Comparison.of(results_of(request), bench).sorted(jobs)
+    exact = [row.get("bit_exact") for row in comparison.kernels.values()]
+    return comparison.records, well and False not in exact
 
 
 def results_of(request: Request) -> list[Record]:

@@ -107,14 +107,14 @@ def host_times(model: EmbeddingModel) -> dict[str, float]:
     library.impl("fused_embedding_bags_at", operator._fused_embedding_bags_at, "CPU")
     call = torch.ops.gnarl.fused_embedding_bags_at
     kernels = {"packed_us": PackingKernel(), "launched_us": bound_kernel(program.program)}
-    found = {}
+    microseconds = {}
     with torch.no_grad():
         for metric, kernel in kernels.items():
             if kernel is not None:
                 pretend(torch, launch, kept, kernel)
                 times = repeat(lambda: call(*inputs), number=_CALLS, repeat=_REPEATS)
-                found[metric] = 1e6 * min(times) / _CALLS
-    return found
+                microseconds[metric] = 1e6 * min(times) / _CALLS
+    return microseconds
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

@@ -111,7 +111,7 @@ def load_bursts(
     code: Sequence[Instruction], where: Iterable[int], loads: set[int]
 ) -> tuple[int, ...]:
     """Numbers of loads that are issued before a value of any of them is used."""
-    found: list[int] = []
+    bursts: list[int] = []
     pending: set[str] = set()
     for at in where:
         each = code[at]
@@ -119,13 +119,13 @@ def load_bursts(
             pending = set()
         if at in loads:
             if pending:
-                found[-1] += 1
+                bursts[-1] += 1
             else:
-                found.append(1)
+                bursts.append(1)
             pending |= each.writes
         elif not each.predicate:
             pending -= each.writes
-    return tuple(found)
+    return tuple(bursts)
 
 
 def _waits(path: Sequence[Instruction]) -> int:

@@ -97,7 +97,7 @@ class Instruction:
     @property
     def reads(self) -> frozenset[str]:
         """Registers: ``R4``, ``UR4``; no predicates."""
-        found: set[str] = set()
+        registers: set[str] = set()
         operands = _split(self.operands)
         if (result := self._result) is not None:
             operands.remove(result)
@@ -105,8 +105,8 @@ class Instruction:
             last = at == len(operands) - 1
             stored = self.name in ("ST", "STG", "STL", "STS") and last
             wide = ".WIDE" in self.opcode and last
-            found.update(_registers(operand, self._width if stored or wide else 1))
-        return frozenset(found)
+            registers.update(_registers(operand, self._width if stored or wide else 1))
+        return frozenset(registers)
 
     @property
     def _result(self) -> str | None:
@@ -173,15 +173,15 @@ def _instructions(lines: Sequence[str], section: str) -> Iterator[Instruction]:
             inside = line == section
         if not inside:
             continue
-        if found := _LABEL.fullmatch(line):
-            label = found["label"]
-        elif found := _LINE.match(line):
+        if matched := _LABEL.fullmatch(line):
+            label = matched["label"]
+        elif matched := _LINE.match(line):
             if whole:
                 places = []
-            places.append(Location(Path(found["file"]), int(found["line"])))
-            whole = not found["inlined"]
-        elif found := _INSTRUCTION.match(line):
-            predicate, opcode, operands = found.group("predicate", "opcode", "operands")
+            places.append(Location(Path(matched["file"]), int(matched["line"])))
+            whole = not matched["inlined"]
+        elif matched := _INSTRUCTION.match(line):
+            predicate, opcode, operands = matched.group("predicate", "opcode", "operands")
             yield Instruction(label, predicate or "", opcode, operands, tuple(places))
             label = ""
 

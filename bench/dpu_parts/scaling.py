@@ -99,7 +99,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for run in range(1 if request.quick else RUNS)
     ]
     results = run_jobs(measure, points, title=BENCH, console=request.console, fresh=True)
-    found: list[Record] = []
+    measured: list[Record] = []
     for size in dict.fromkeys(point.operations for point in points):
         runs = [
             result
@@ -115,8 +115,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
             if len(each) > 1:
                 spreads[metric] = (min(each), max(each))
         setting = Setting.of(configuration, request.seed, len(runs))
-        found += records(BENCH, {"size": size}, values, _METRICS, setting, spreads)
-    return found, not any(isinstance(result, Failure) for result in results)
+        measured += records(BENCH, {"size": size}, values, _METRICS, setting, spreads)
+    return measured, not any(isinstance(result, Failure) for result in results)
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

@@ -89,7 +89,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         jobs.append(Job(file, CONFIG, ("overlap=false",), "model", request.seed))
     results = run_jobs(measure, jobs, title=BENCH, console=request.console)
 
-    found: list[Record] = []
+    measured: list[Record] = []
     well = True
     for at, file in enumerate(files):
         job, without = jobs[2 * at : 2 * at + 2]
@@ -103,19 +103,19 @@ def run(request: Request) -> tuple[list[Record], bool]:
         if file in reference:
             own["reference_cycles"] = reference[file]
             own["ratio"] = values["cycles"] / reference[file]
-        found += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
+        measured += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
         own = {
             "cycles_without_overlap": others["cycles"],
             "bit_exact_without_overlap": others["bit_exact"],
         }
         if file in reference:
             own["ratio_without_overlap"] = others["cycles"] / reference[file]
-        found += records(BENCH, labels, own, _OWN, without.setting())
-    if found:
-        summary = summarise(list(rows(found).values()))
+        measured += records(BENCH, labels, own, _OWN, without.setting())
+    if measured:
+        summary = summarise(list(rows(measured).values()))
         labels = {"workload": "all", "backend": request.backend}
-        found += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
-    return found, well
+        measured += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
+    return measured, well
 
 
 def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -152,18 +152,18 @@ def measure(job: Job) -> dict[str, Any]:
         for seed in seeds
     ]
     used, there = reports[0].used.to_dict(), reports[0].available.to_dict()
-    found: dict[str, Any] = dict(used)
+    figures: dict[str, Any] = dict(used)
     for name, count in used.items():
-        found[f"{name}_share"] = 100 * count / there[name] if there[name] else 0.0
-    found["clock_asked"] = reports[0].clock_hz / _MHZ
+        figures[f"{name}_share"] = 100 * count / there[name] if there[name] else 0.0
+    figures["clock_asked"] = reports[0].clock_hz / _MHZ
     clocks = [each.clock_met_hz / _MHZ for each in reports if each.clock_met_hz is not None]
     if clocks:
-        found["clock"] = statistics.median(clocks)
-        found["clock_low"], found["clock_high"] = min(clocks), max(clocks)
-    found["synthesis_s"] = reports[0].cpu_s["synthesise"]
-    found["build_s"] = statistics.median(sum(each.cpu_s.values()) for each in reports)
-    found["met"] = all(each.meets_clock is not False for each in reports)
-    return found
+        figures["clock"] = statistics.median(clocks)
+        figures["clock_low"], figures["clock_high"] = min(clocks), max(clocks)
+    figures["synthesis_s"] = reports[0].cpu_s["synthesise"]
+    figures["build_s"] = statistics.median(sum(each.cpu_s.values()) for each in reports)
+    figures["met"] = all(each.meets_clock is not False for each in reports)
+    return figures
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

@@ -122,7 +122,7 @@ def measure(job: Job) -> dict[str, float | bool]:
         driver.write_window("memory", table)
         write_s = time.perf_counter() - begin
         begin = time.perf_counter()
-        found = driver.read_window("memory", 0, len(table))
+        read_back = driver.read_window("memory", 0, len(table))
         read_s = time.perf_counter() - begin
 
         # All strides are powers of two, so the window's words lie at adjoining addresses.
@@ -135,7 +135,7 @@ def measure(job: Job) -> dict[str, float | bool]:
         "write_s": write_s,
         "read_s": read_s,
         "port_rate": _PORT_WORDS / _WORDS_A_MEBIBYTE / port_s,
-        "same": np.array_equal(found, table) and np.array_equal(last, words[-_PORT_WORDS:]),
+        "same": np.array_equal(read_back, table) and np.array_equal(last, words[-_PORT_WORDS:]),
     }
 
 

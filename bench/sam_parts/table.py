@@ -65,7 +65,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
     results = run_jobs(measure, jobs, title=BENCH, console=request.console)
 
     reference = {kernel.name: kernel.cycles for kernel in KERNELS}
-    found: list[Record] = []
+    measured: list[Record] = []
     well = bool(jobs)
     for at in range(0, len(jobs), 2):
         job, values, without = jobs[at], results[at], results[at + 1]
@@ -83,12 +83,12 @@ def run(request: Request) -> tuple[list[Record], bool]:
         if job.variant != HALF_FULL:
             own["reference_cycles"] = reference[job.kernel][job.folder.name]
             own["ratio"] = values["cycles"] / own["reference_cycles"]
-        found += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
-    if found:
-        summary = summarise(rows(found))
+        measured += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
+    if measured:
+        summary = summarise(rows(measured))
         labels = {"kernel": "all", "backend": request.backend}
-        found += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
-    return found, well
+        measured += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
+    return measured, well
 
 
 def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, float]:

@@ -81,9 +81,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def measure(job: Job) -> dict[str, float | int | None]:
     """Values of ``METRICS``; those that need OpenSTA are ``None`` without it."""
     verilog = to_verilog(Pe(parse_format(FORMAT), job.stages, job.technology), _TOP)
-    found = measure_verilog(verilog, _TOP, load_cells(job.liberty))
-    cost = found.root.cost
-    delay_ns = found.clock.delay_ns if found.clock else None
+    measured = measure_verilog(verilog, _TOP, load_cells(job.liberty))
+    cost = measured.root.cost
+    delay_ns = measured.clock.delay_ns if measured.clock else None
     return {
         "gates": round(cost.gates),
         "flip_flops": cost.flip_flops,

@@ -78,14 +78,14 @@ class Job:
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``."""
     given = workload(job.workload, job.sizes, job.seed)
-    found: dict[str, EngineRun] = {}
+    runs: dict[str, EngineRun] = {}
     for place in PLACES:
-        if (placed := run_in(given, job.named(), place, found)) is not None:
-            found[place] = placed
+        if (placed := run_in(given, job.named(), place, runs)) is not None:
+            runs[place] = placed
     return {
-        **{f"cycles_{place}": found[place].cycles if place in found else None for place in PLACES},
-        **{f"warm_{place}": found[place].warm if place in found else None for place in PLACES},
-        "bit_exact": all(placed.is_exact for placed in found.values()),
+        **{f"cycles_{place}": runs[place].cycles if place in runs else None for place in PLACES},
+        **{f"warm_{place}": runs[place].warm if place in runs else None for place in PLACES},
+        "bit_exact": all(placed.is_exact for placed in runs.values()),
     }
 
 

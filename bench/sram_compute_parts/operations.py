@@ -95,9 +95,9 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     bitlines = config.arrays * config.bitlines
     cycles, right = [], True
     for a, b in _operands(job, bitlines):
-        used, found = _run(operation, n, job, (a, b), config)
+        used, results = _run(operation, n, job, (a, b), config)
         cycles.append(used)
-        right = right and bool((found == _expected(job, a, b)).all())
+        right = right and bool((results == _expected(job, a, b)).all())
     return {
         "cycles": max(cycles),
         "fewest": min(cycles),
@@ -174,11 +174,11 @@ def _expected(job: Job, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return divide(left, right, FLOAT)
         numbers = arithmetic(FLOAT)
         function = {"add": Function.ADD, "multiply": Function.MUL}[job.operation]
-        found = numbers.apply(function, numbers.numbers(left), numbers.numbers(right))
-        return numbers.words(found)
+        result = numbers.apply(function, numbers.numbers(left), numbers.numbers(right))
+        return numbers.words(result)
     left, right = a.astype(np.uint64), b.astype(np.uint64)
-    found = left + right if job.operation == "add" else left * right
-    return found & np.uint64((1 << _result_bits(job)) - 1)
+    result = left + right if job.operation == "add" else left * right
+    return result & np.uint64((1 << _result_bits(job)) - 1)
 
 
 def jobs(request: Request) -> list[Job]:

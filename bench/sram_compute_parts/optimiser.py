@@ -90,17 +90,17 @@ def measure(job: Job) -> dict[str, float | int]:
     graph = _graphs(job.workload)[job.region]
     optimise(_graphs(_SMALL)[0], reassociate=True)
     begin = time.process_time()
-    found = optimise(graph, reassociate=True).graph
+    optimised = optimise(graph, reassociate=True).graph
     seconds = time.process_time() - begin
     return {
         "nodes_before": len(graph.nodes),
-        "nodes": len(found.nodes),
+        "nodes": len(optimised.nodes),
         "cost_before": graph_cost(graph),
-        "cost": graph_cost(found),
+        "cost": graph_cost(optimised),
         "multiplications_before": multiplications(graph),
-        "multiplications": multiplications(found),
+        "multiplications": multiplications(optimised),
         "by_constant_before": most_by_a_constant(graph),
-        "by_constant": most_by_a_constant(found),
+        "by_constant": most_by_a_constant(optimised),
         "seconds": seconds,
         "peak_mib": peak_bytes() / 2**20,
     }

@@ -69,7 +69,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     given = workload(job.workload, job.sizes, job.seed)
     config = load_configuration(job.config, CHANGES).config
     assert isinstance(config, SramConfig)
-    found: dict[str, float | int | bool | None] = {}
+    figures: dict[str, float | int | bool | None] = {}
     exact = True
     done: list[tuple[Program, int]] = []
     for place in (*PLACES, CHOSEN):
@@ -79,7 +79,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
                 fat = device.compile(given, seed=job.seed, place=place)
                 program = device.target.lowered(fat, inputs, config, quiet)
             except (WorkloadError, CapacityError):
-                found |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
+                figures |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
                 continue
             cycles = next((count for other, count in done if is_same(program, other)), None)
             if cycles is None:
@@ -87,10 +87,10 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
                 exact &= device.verify(result).bit_exact
                 cycles = cycles_of(result)
         done.append((program, cycles))
-        found[f"cycles_{place}"] = cycles
+        figures[f"cycles_{place}"] = cycles
         if place != CHOSEN:
-            found[f"estimate_{place}"] = _estimate(given, config, program)
-    return {**found, "bit_exact": exact}
+            figures[f"estimate_{place}"] = _estimate(given, config, program)
+    return {**figures, "bit_exact": exact}
 
 
 def _estimate(given: LoopWorkload, config: SramConfig, program: Program) -> int:

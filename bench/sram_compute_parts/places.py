@@ -86,12 +86,12 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     given, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
     config = named.config
     assert isinstance(config, SramConfig)
-    found: dict[str, EngineRun] = {}
+    runs: dict[str, EngineRun] = {}
     for place in (*PLACES, CHOSEN):
-        if (placed := run_in(given, named, place, found)) is not None:
-            found[place] = placed
-    exact = all(placed.is_exact for placed in found.values())
-    chosen, rtl = found[CHOSEN], None
+        if (placed := run_in(given, named, place, runs)) is not None:
+            runs[place] = placed
+    exact = all(placed.is_exact for placed in runs.values())
+    chosen, rtl = runs[CHOSEN], None
     if job.is_on_rtl:
         with Device(named, "rtl") as device:
             result = device.run(chosen.program, {**given.inputs, **(given.sizes or {})})
@@ -100,10 +100,10 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
         exact &= rtl == chosen.cycles
     return {
         **{
-            f"cycles_{place}": found[place].cycles if place in found else None
+            f"cycles_{place}": runs[place].cycles if place in runs else None
             for place in (*PLACES, CHOSEN)
         },
-        **{f"warm_{place}": _warm(found.get(place)) for place in ("memory", "near")},
+        **{f"warm_{place}": _warm(runs.get(place)) for place in ("memory", "near")},
         "cycles_rtl": rtl,
         **least_cycles(given, config, job.workload),
         "bit_exact": exact,

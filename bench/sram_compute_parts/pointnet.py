@@ -96,14 +96,14 @@ def measure(job: Job) -> dict[str, int | bool]:
         for each in stages(NETWORKS[job.network], job.seed)
         if (each.kernel, each.name) == (job.kernel, job.stage)
     )
-    found = {column: machine.in_column(calls, column) for column in COLUMNS}
+    by_column = {column: machine.in_column(calls, column) for column in COLUMNS}
     return {
         **{
-            f"{column}_{place}": round(found[column].places[place])
+            f"{column}_{place}": round(by_column[column].places[place])
             for column, places in COLUMNS.items()
             for place in places
         },
-        "bit_exact": all(each.is_exact for each in found.values()),
+        "bit_exact": all(each.is_exact for each in by_column.values()),
     }
 
 

@@ -94,22 +94,22 @@ def stages(network: Network, seed: int) -> tuple[Stage, ...]:
     random = np.random.default_rng(seed)
     at = random.random((3, network.points), np.float32)
     feature: np.ndarray | None = None
-    found: list[Stage] = []
+    in_order: list[Stage] = []
     for centroids, scales in network.levels:
         kernels = " to ".join(dict.fromkeys((scales[0].name, scales[-1].name)))
         call, centre = _sample(at, centroids)
-        found.append(Stage(kernels, SAMPLE, (call,)))
+        in_order.append(Stage(kernels, SAMPLE, (call,)))
         calls, middle, apart = _measure(at, centre)
-        found.append(Stage(kernels, QUERY, calls))
+        in_order.append(Stage(kernels, QUERY, calls))
         pooled = []
         for scale in scales:
             made, largest = _abstraction(scale, at, feature, middle, apart, random)
-            found += made
+            in_order += made
             pooled.append(largest)
         at, feature = centre, np.concatenate(pooled, axis=1)
     assert feature is not None
     calls, _ = _layers(feature, network.widths, random, rectified=len(network.widths) - 1)
-    return _joined([*found, Stage("FC", CONNECTED, calls)])
+    return _joined([*in_order, Stage("FC", CONNECTED, calls)])
 
 
 def _joined(found: Sequence[Stage]) -> tuple[Stage, ...]:
@@ -166,8 +166,8 @@ def _abstraction(
     gather, x = _gather(at, feature, middle, query.wanted)
     layers, y = _layers(x, scale.widths, random)
     aggregate = _aggregate(scale, y)
-    found = {QUERY: (query,), GATHER: gather, MLP: layers, AGGREGATE: (aggregate,)}
-    made = [Stage(scale.name, name, calls) for name, calls in found.items()]
+    by_kind = {QUERY: (query,), GATHER: gather, MLP: layers, AGGREGATE: (aggregate,)}
+    made = [Stage(scale.name, name, calls) for name, calls in by_kind.items()]
     return made, aggregate.wanted["pooled"]
 
 

@@ -123,17 +123,17 @@ class Machine:
 
     def _in_column(self, call: Call, column: str) -> Cycles:
         if column == "auto":
-            found = self._chosen(call)
+            cycles = self._chosen(call)
         elif column == "memory":
-            found = self._in_memory(call)
+            cycles = self._in_memory(call)
         elif column == "near":
-            found = self._near(call)
+            cycles = self._near(call)
         else:
-            found = self._from_parts(call, column)
-        if found is None:
-            found = self._from_parts(call, "core")
-        assert found is not None
-        return found
+            cycles = self._from_parts(call, column)
+        if cycles is None:
+            cycles = self._from_parts(call, "core")
+        assert cycles is not None
+        return cycles
 
     def _from_parts(self, call: Call, place: str) -> Cycles | None:
         """Extrapolates from the cycles of two parts, the second twice the first, as those of all
@@ -196,8 +196,10 @@ class Machine:
                 for each in known.values()
                 if program is not None and each is not None and is_same(program, each.program)
             )
-            found = None if program is None else next(same, None) or self._measured(call, program)
-            known[place] = found
+            measured = (
+                None if program is None else next(same, None) or self._measured(call, program)
+            )
+            known[place] = measured
         run = known[place]
         return None if run is None else run.cycles
 

@@ -75,7 +75,7 @@ class Job:
 def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int]]]:
     """Values of ``BUILD_METRICS``, and those of ``METRICS`` by workload."""
     timed = TimedStages(quiet)
-    found: dict[str, dict[str, float | int]] = {}
+    by_workload: dict[str, dict[str, float | int]] = {}
     with tempfile.TemporaryDirectory() as cache:
         os.environ["GNARL_CACHE"] = cache
         with Device(load_configuration(job.config), "rtl", stages=timed) as device:
@@ -85,7 +85,7 @@ def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int
                 begin = time.process_time()
                 cycles = cycles_of(device.run(program, inputs))
                 seconds = time.process_time() - begin
-                found[name] = {
+                by_workload[name] = {
                     "cycles": cycles,
                     "seconds": seconds,
                     "cycles_a_second": cycles / seconds,
@@ -100,7 +100,7 @@ def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int
         "build_cpu_s": cpu_s,
         "host_s": _host_s(),
     }
-    return build, found
+    return build, by_workload
 
 
 def _host_s() -> float:
@@ -146,11 +146,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
         return [], False
     build, speeds = result
     setting = job.setting()
-    found = records(BUILD, {"configuration": job.config}, build, BUILD_METRICS, setting)
+    measured = records(BUILD, {"configuration": job.config}, build, BUILD_METRICS, setting)
     for name, values in speeds.items():
         labels = {"workload": name, "sizes": sizes_text(job.sizes[name])}
-        found += records(BENCH, labels, values, METRICS, setting)
-    return found, True
+        measured += records(BENCH, labels, values, METRICS, setting)
+    return measured, True
 
 
 def tables(found: Sequence[Record]) -> dict[str, Cells]:

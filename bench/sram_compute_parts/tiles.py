@@ -158,17 +158,17 @@ def jobs(request: Request) -> list[Job]:
     given = {"stencil2d_int32": ({"rows": 16, "columns": 32},)} if request.quick else SIZES
     config = load_configuration(CONFIG).config
     assert isinstance(config, SramConfig)
-    found = []
+    all_jobs = []
     for name, several in given.items():
         for sizes in several:
             made = workload(name, sizes, request.seed)
             generator = CodeGenerator(made.nest, plan(made.nest, streams=False), config)
             rank = rank_of(name)
-            found += [
+            all_jobs += [
                 Job(name, sizes, each.tile[:rank][::-1], request.seed)
                 for each in generator.tilings(made.binding)
             ]
-    return found
+    return all_jobs
 
 
 def run(request: Request) -> tuple[list[Record], bool]:

@@ -106,14 +106,14 @@ def jobs(request: Request) -> list[Job]:
     changes: tuple[str, ...] = CHANGES
     if request.quick:
         sizes, changes = {"stencil2d_int32": {"rows": 16, "columns": 32}}, ()
-    found = []
+    all_jobs = []
     for name, each in sizes.items():
         given, _, generator = _generator(name, tuple(each.items()), request.seed, changes)
         rank = tiles.rank_of(name)
         for tiling in generator.tilings(given.binding):
             tile = tiling.tile[:rank][::-1]
-            found.append(Job(name, each, tile, request.seed, changes))
-    return found
+            all_jobs.append(Job(name, each, tile, request.seed, changes))
+    return all_jobs
 
 
 def run(request: Request) -> tuple[list[Record], bool]:

@@ -117,14 +117,14 @@ def jobs(request: Request) -> list[Job]:
     job = partial(Job, backend=request.backend, seed=request.seed)
     if request.quick:
         return [job("rm1", "L0", level) for level in (3, 4)]
-    found = [job(model, "L0", level) for model in MODELS for level in LEVELS]
-    found += [job(model, locality, 4) for model in MODELS for locality in ("L1", "L2")]
-    found += [
+    all_jobs = [job(model, "L0", level) for model in MODELS for level in LEVELS]
+    all_jobs += [job(model, locality, 4) for model in MODELS for locality in ("L1", "L2")]
+    all_jobs += [
         job(model, "L0", 4, changes=(f"bandwidth={bandwidth}",))
         for bandwidth in (8, 32)
         for model in MODELS
     ]
-    return [*found, job("rm2", "L0", 4, changes=("latency=200",))]
+    return [*all_jobs, job("rm2", "L0", 4, changes=("latency=200",))]
 
 
 def run(request: Request) -> tuple[list[Record], bool]:

@@ -126,9 +126,9 @@ def jobs(request: Request) -> list[Job]:
     """All workloads on the configuration as shipped; one on all memories."""
     job = partial(Job, backend=request.backend, seed=request.seed)
     workloads = WORKLOADS[:1] if request.quick else WORKLOADS
-    found = [job(workload, program) for workload in workloads for program in PROGRAMS]
+    all_jobs = [job(workload, program) for workload in workloads for program in PROGRAMS]
     if request.quick:
-        return found
+        return all_jobs
     shipped = load_configuration(CONFIG, ()).config
     assert isinstance(shipped, TmuConfig)
     for latency in LATENCIES:
@@ -136,8 +136,8 @@ def jobs(request: Request) -> list[Job]:
             if (latency, loads) == (shipped.latency, shipped.loads):
                 continue
             changes = (f"latency={latency}", f"loads={loads}")
-            found += [job(MEMORY, program, changes=changes) for program in PROGRAMS]
-    return found
+            all_jobs += [job(MEMORY, program, changes=changes) for program in PROGRAMS]
+    return all_jobs
 
 
 def run(request: Request) -> tuple[list[Record], bool]:

@@ -113,10 +113,10 @@ def jobs(request: Request) -> list[Job]:
     job = partial(Job, backend=request.backend, seed=request.seed)
     if request.quick:
         return [job("arxiv", vertices) for vertices in (64, 128)]
-    found = []
+    all_jobs = []
     for graph, path in REAL.items():
-        found += [job(graph, 0, file=file) for file in existing(request, BENCH, [path])]
-    return found + [
+        all_jobs += [job(graph, 0, file=file) for file in existing(request, BENCH, [path])]
+    return all_jobs + [
         job(graph, vertices) for graph in POWER_LAW for vertices in LARGER.get(graph, SIZES)
     ]
 

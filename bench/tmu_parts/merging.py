@@ -89,8 +89,8 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     name = f"{job.operation}:{job.file}"
     if job.machine == SAM:
         operands = _operands(job, named_workload(name, job.seed).inputs)
-        found = sam.run(SUITE[OPERATIONS[job.operation]], operands, job.backend)
-        return {metric: found[metric] for metric in ("cycles", "bit_exact")}
+        measured = sam.run(SUITE[OPERATIONS[job.operation]], operands, job.backend)
+        return {metric: measured[metric] for metric in ("cycles", "bit_exact")}
     run = run_named(name, (), job.backend, job.seed, **PROGRAMS[job.machine])
     return {
         "cycles": run.cycles,

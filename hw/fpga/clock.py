@@ -39,8 +39,8 @@ def plan_clock(board: Board, wanted_hz: int | None = None) -> Clock:
     wanted_hz = wanted_hz or family.clock_hz or source_hz
     if wanted_hz == source_hz or family.pll is None:
         return Clock(source_hz, wanted_hz)
-    found = dividers(family.pll, source_hz, wanted_hz)
-    return Clock(source_hz, round(found.hz), found)
+    chosen = dividers(family.pll, source_hz, wanted_hz)
+    return Clock(source_hz, round(chosen.hz), chosen)
 
 
 def pll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:

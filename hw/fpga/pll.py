@@ -107,20 +107,20 @@ def dividers(pll: Pll, source_hz: int, wanted_hz: int) -> Dividers:
                 "which the PLL makes"
             ]
         )
-    found = [
+    candidates = [
         choice
         for reference in pll.reference
         if _within(detector := Fraction(source_hz, reference), pll.detector)
         for output in pll.outputs
         for choice in _choices(pll, detector, reference, output, wanted_hz)
     ]
-    if not found:
+    if not candidates:
         raise ConfigError(
             [f"clock of {mhz(wanted_hz)} MHz: the PLL cannot make it from {mhz(source_hz)} MHz"]
         )
     middle = Fraction(sum(pll.oscillator), 2)
     return min(
-        found,
+        candidates,
         key=lambda choice: (
             abs(choice.hz - wanted_hz),
             abs(choice.oscillator_hz - middle),

@@ -47,14 +47,14 @@ def partial_products(
         return [named(m, "partial", a * b)]
     parts, size = _limbs(format)
     left, right = ([value[:-1][part * size :][:size] for part in range(parts)] for value in (a, b))
-    found = [_of_hidden_bits(m, format, a, b)]
+    products = [_of_hidden_bits(m, format, a, b)]
     for difference in range(1 - parts, parts):
         row = [
             Cat(left[part] * right[part + difference], Const(0, 2 * size))[: 2 * size]
             for part in range(max(0, -difference), min(parts, parts - difference))
         ]
-        found.append(named(m, f"partial_{len(found)}", Cat(row)))
-    return found
+        products.append(named(m, f"partial_{len(products)}", Cat(row)))
+    return products
 
 
 def _of_hidden_bits(m: Module, format: FloatFormat, a: Value, b: Value) -> Value:

@@ -374,11 +374,11 @@ def _kinds_of(block: Block, graph: Graph) -> dict[str, int]:
         block.inputs[name].mixes_values and graph.kind_of_stream(edge.source, edge.output) == VAL
         for name, edge in edges.items()
     )
-    found = {
+    fitting = {
         kind.name: place
         for kind in UNIT_TYPES.values()
         if (kind.carries_values or not carries_values)
         and (place := kind.variant_of(block, list(edges))) is not None
     }
-    assert found, f"{block.type} with {dict(block.parameters)} matches no unit type"
-    return found
+    assert fitting, f"{block.type} with {dict(block.parameters)} matches no unit type"
+    return fitting
