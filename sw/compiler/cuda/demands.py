@@ -19,13 +19,13 @@ WORKSPACE_ALIGNMENT = 256
 
 def feature_demands(model: EmbeddingModel, schedules: ScheduleSet) -> np.ndarray:
     """``DEMAND`` [features]."""
-    found = np.empty(len(model.features), DEMAND)
+    demands = np.empty(len(model.features), DEMAND)
     for number, feature in enumerate(model.features):
         schedule = schedules.schedule(number)
         chosen = template(schedule.template)
         count = chosen.block_count(schedule, feature, schedules.block_threads)
         room = chosen.workspace(schedule, feature, schedules.block_threads)
-        found[number] = (
+        demands[number] = (
             count.units == "values",
             count.numerator,
             count.denominator,
@@ -33,7 +33,7 @@ def feature_demands(model: EmbeddingModel, schedules: ScheduleSet) -> np.ndarray
             room.per,
             room.size,
         )
-    return found
+    return demands
 
 
 def workspace_places(demands: np.ndarray, batch: int, values: np.ndarray) -> tuple[np.ndarray, int]:

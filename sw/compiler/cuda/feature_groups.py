@@ -47,13 +47,13 @@ def feature_candidates(feature: Feature, block_threads: int) -> tuple[Schedule, 
 
     Raises ``WorkloadError`` naming feature, dim, types and each template's reason if there is none.
     """
-    found = tuple(
+    candidates = tuple(
         schedule
         for kind in templates().values()
         for schedule in kind.candidates(feature, block_threads)
     )
-    if found:
-        return found
+    if candidates:
+        return candidates
     reasons = []
     for kind in templates().values():
         first = Schedule(kind.name, tuple((each.name, each.values[0]) for each in kind.parameters))
@@ -143,17 +143,17 @@ def _block_sizes(
     batch: int,
     candidates_of: CandidatesOf,
 ) -> list[BlockSize]:
-    found: list[BlockSize] = []
+    sizes: list[BlockSize] = []
     refused: list[WorkloadError] = []
     for sized in config.sized:
         arguments = (sized.block_threads, statistics, batch, candidates_of)
         try:
-            found.append(BlockSize(sized, group_features(model, *arguments)))
+            sizes.append(BlockSize(sized, group_features(model, *arguments)))
         except WorkloadError as error:
             refused.append(error)
-    if not found:
+    if not sizes:
         raise refused[0]
-    return found
+    return sizes
 
 
 def schedule_set(

@@ -111,12 +111,12 @@ def feature_constants(model: EmbeddingModel, code_of_feature: Sequence[int]) -> 
     """``FEATURE_CONSTANTS`` [features]."""
     layout = output_layout(model)
     types = list(layout.widths)
-    found = np.zeros(len(model.features), FEATURE_CONSTANTS)
-    found["rows"] = [feature.rows for feature in model.features]
-    found["output"] = np.array(layout.columns) * [
+    constants = np.zeros(len(model.features), FEATURE_CONSTANTS)
+    constants["rows"] = [feature.rows for feature in model.features]
+    constants["output"] = np.array(layout.columns) * [
         TABLE_TYPES[type].itemsize for type in layout.types
     ]
-    found["output_stride"] = [layout.widths[type] for type in layout.types]
-    found["code"] = code_of_feature
-    found["buffer"] = [types.index(type) for type in layout.types]
-    return found
+    constants["output_stride"] = [layout.widths[type] for type in layout.types]
+    constants["code"] = code_of_feature
+    constants["buffer"] = [types.index(type) for type in layout.types]
+    return constants

@@ -92,7 +92,7 @@ def labels(spec: TensorSpec) -> Labels:
 
 def _sizes(launch: Launch) -> dict[str, int]:
     """Sizes of the dimensions that the launch's tensors imply. Raises ``ProgramError``."""
-    found = {}
+    sizes = {}
     for name, specs in ((INPUTS, launch.inputs), (OUTPUTS, launch.outputs)):
         if len(specs) != 1 or specs[0].name != name or not isinstance(specs[0].storage, Labelled):
             raise ProgramError(f"tensors: must be one of labelled {INPUTS}, one of {OUTPUTS}")
@@ -101,8 +101,8 @@ def _sizes(launch: Launch) -> dict[str, int]:
                 f"tensor {name} is {specs[0].type}: must be {launch.config.get('format')}, as "
                 "format in config"
             )
-        found[name] = len(specs[0].storage.labels)
-    return found
+        sizes[name] = len(specs[0].storage.labels)
+    return sizes
 
 
 def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:

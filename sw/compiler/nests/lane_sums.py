@@ -62,7 +62,7 @@ def lane_sums(body: Region) -> dict[str, LaneSum]:
     """Variables that a body reads only to add to them, by name. O(operations)."""
     gets = [each for each in body.walk() if isinstance(each, GetOp)]
     sets = [each for each in body.walk() if isinstance(each, SetOp)]
-    found = {}
+    sums = {}
     for each in sets:
         name, add = each.variable.data, each.value.owner
         get = next((one for one in gets if one.variable.data == name), None)
@@ -72,8 +72,8 @@ def lane_sums(body: Region) -> dict[str, LaneSum]:
         uses = list(get.value.uses)
         is_apart = [one.operation for one in uses] == [add] and len(list(add.result.uses)) == 1
         if is_apart and add.result.type == f32:
-            found[name] = LaneSum(get, add, each)
-    return found
+            sums[name] = LaneSum(get, add, each)
+    return sums
 
 
 def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:
@@ -115,7 +115,7 @@ def totals(sums: Collection[LaneSum], lanes: int) -> list[Operation]:
     """Adds the lanes' sums to their variables, and sets them to 0."""
     type = VectorType(f32, [lanes])
     zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [0.0]))
-    found: list[Operation] = [zero]
+    added: list[Operation] = [zero]
     for each in sums:
         partial, total = GetOp(each.of_lanes, type), GetOp(each.variable, f32)
         one = vector.ReductionOp.build(
@@ -124,9 +124,9 @@ def totals(sums: Collection[LaneSum], lanes: int) -> list[Operation]:
             result_types=[f32],
         )
         result = arith.AddfOp(total.value, one.results[0])
-        found += [partial, one, total, result, SetOp(each.variable, result.result)]
-        found.append(SetOp(each.of_lanes, zero.result))
-    return found
+        added += [partial, one, total, result, SetOp(each.variable, result.result)]
+        added.append(SetOp(each.of_lanes, zero.result))
+    return added
 
 
 def _only_sets(callback: CallbackOp, names: Collection[str]) -> bool:

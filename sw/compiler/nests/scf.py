@@ -189,11 +189,11 @@ class _Lowering:
                 result = self._binary(operator, element, self._expression(value), type, place)
                 self._append(memref.StoreOp.get(result, self._arrays[array], at), place)
             case Assign(name, value, place):
-                found = self._expression(value)
+                computed = self._expression(value)
                 if name in self._locals:
-                    self._append(memref.StoreOp.get(found, self._locals[name], []), place)
+                    self._append(memref.StoreOp.get(computed, self._locals[name], []), place)
                 else:
-                    self._values[name] = found
+                    self._values[name] = computed
             case If(condition, then, otherwise, place):
                 chosen = self._expression(condition)
                 blocks = Block(), Block()

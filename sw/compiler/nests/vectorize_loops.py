@@ -262,12 +262,12 @@ class _Body:
     def _of_lane(self, operation: Operation, lane: int, values: dict[SSAValue, SSAValue]) -> None:
         for operand in operation.operands:
             kind = self._kinds.get(operand)
-            found = values.get(operand, operand)
-            if kind == Kind.APART and isinstance(found.type, VectorType):
-                values[operand] = self._extract(found, lane)
+            replacement = values.get(operand, operand)
+            if kind == Kind.APART and isinstance(replacement.type, VectorType):
+                values[operand] = self._extract(replacement, lane)
             elif kind == Kind.COUNTING and source_of(operand) is not operand:
                 number = self._add(integer(lane))
-                first = self._add(arith.IndexCastOp(found, self._induction.type))
+                first = self._add(arith.IndexCastOp(replacement, self._induction.type))
                 counted = self._add(arith.AddiOp(first, number))
                 values[operand] = self._add(arith.IndexCastOp(counted, IndexType()))
         self._add_copy(operation, values)

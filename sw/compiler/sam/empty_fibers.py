@@ -32,10 +32,10 @@ def recorded(graph: Graph) -> dict[str, bool]:
     may be empty are, whose coordinates are not dropped, and then, too, what says which of the
     stops further in belong to them. O(blocks²).
     """
-    found: dict[str, bool] = {}
+    is_recorded: dict[str, bool] = {}
     for levels in writers_of(graph).values():
-        found |= _recorded(graph, levels)
-    return found
+        is_recorded |= _recorded(graph, levels)
+    return is_recorded
 
 
 def _recorded(graph: Graph, levels: list[Block]) -> dict[str, bool]:

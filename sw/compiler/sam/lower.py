@@ -170,8 +170,8 @@ class _Lowering:
             complete = self._is_complete(index)
             if outer is not None:
                 complete = place < outer and (complete or self._must_be_complete_outside())
-            found = self._coordinates(term, index, inner, complete)
-            inner = self._walker.descend(inner, index, found, used)
+            coordinates = self._coordinates(term, index, inner, complete)
+            inner = self._walker.descend(inner, index, coordinates, used)
         val = self._value(term, inner)
         kept: tuple[Loop, ...] = ()
         for place, loop in reversed(list(enumerate(inner.loops[len(nest.loops) :]))):

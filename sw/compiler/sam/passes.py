@@ -108,9 +108,9 @@ def attach_coordinates(graph: Graph) -> Graph:
         if block.type != "reduce" or (block.name, "crd") in graph.drivers:
             continue
         around = table.loops[block.name, "out_val"]
-        found = _nearest(graph, block.name, table.coordinates.get(around, []))
-        if found is not None:
-            edges.append(Edge(*found, block.name, "crd"))
+        nearest = _nearest(graph, block.name, table.coordinates.get(around, []))
+        if nearest is not None:
+            edges.append(Edge(*nearest, block.name, "crd"))
     return Graph(graph.blocks, tuple(edges))
 
 

@@ -90,14 +90,14 @@ def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bo
     else:
         parts = planned(nest, reassociate=fat.reassociate)
         trace.after("plan", lambda: _texts(_steps(parts)))
-    found = replace(fat, parts=parts)
-    require_places(found, config)
-    if not found.steps:
-        return found
+    program = replace(fat, parts=parts)
+    require_places(program, config)
+    if not program.steps:
+        return program
     if optimise:
-        found = replace(found, parts=_optimised(parts, fat.reassociate))
-    trace.after("optimise", lambda: _texts(found.steps))
-    return found
+        program = replace(program, parts=_optimised(parts, fat.reassociate))
+    trace.after("optimise", lambda: _texts(program.steps))
+    return program
 
 
 def _optimised(parts: Sequence[Part], reassociate: bool) -> tuple[Part, ...]:
@@ -108,14 +108,14 @@ def _optimised(parts: Sequence[Part], reassociate: bool) -> tuple[Part, ...]:
     if reassociate and any(region.is_reordered for region in regions(plans[0])):
         plans.append(optimise_plan(steps, reassociate=False))
     different = [plan for plan in dict.fromkeys(plans) if plan != steps]
-    found, first = [], 0
+    optimised, first = [], 0
     for part in parts:
         if part.refusal is None:
             end = first + len(part.steps)
             part = replace(part, optimised=tuple(plan[first:end] for plan in different))
             first = end
-        found.append(part)
-    return tuple(found)
+        optimised.append(part)
+    return tuple(optimised)
 
 
 def _steps(parts: Iterable[Part]) -> tuple[Step, ...]:

@@ -57,7 +57,7 @@ class InMemory:
         """The first of a part's plans with which no value has to be loaded twice, since there are
         rows for all that are needed at once; else the one that seems the fastest of those that
         fit."""
-        found: list[tuple[tuple[Step, ...], MemoryCode | Slabs]] = []
+        fitting: list[tuple[tuple[Step, ...], MemoryCode | Slabs]] = []
         refused: list[CapacityError] = []
         for at, steps in enumerate(part.plans):
             try:
@@ -65,12 +65,12 @@ class InMemory:
             except CapacityError as error:
                 refused.append(error)
                 continue
-            found.append((steps, code))
+            fitting.append((steps, code))
             if not code.returns:
-                return found[-1]
-        if not found:
+                return fitting[-1]
+        if not fitting:
             raise refused[0]
-        return min(found, key=lambda each: each[1].estimate)
+        return min(fitting, key=lambda each: each[1].estimate)
 
     def _lowered(self, part: Part, at: int) -> MemoryCode | Slabs:
         """The lowered part; split into slabs where there are not enough tiles for all at once."""

@@ -44,17 +44,17 @@ def joined(
     that behind the last array, from which on parts keep what they store for a while. Raises
     ``CapacityError`` where that is beyond memory. O(commands).
     """
-    found = []
+    pieces = []
     for part in parts:
         match part:
             case MemoryCode():
-                found.append(_moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]])
+                pieces.append(_moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]])
             case Slab(code, before):
                 own = {name: lines[name] + count for name, count in before.items()}
-                found.append(_moved(code, own, end, memory_lines)[: -UNITS[Opcode.END]])
+                pieces.append(_moved(code, own, end, memory_lines)[: -UNITS[Opcode.END]])
             case _:
-                found.append(part)
-    return np.concatenate([*found, assemble([command(Opcode.END)])])
+                pieces.append(part)
+    return np.concatenate([*pieces, assemble([command(Opcode.END)])])
 
 
 def _moved(part: MemoryCode, lines: Mapping[str, int], end: int, memory_lines: int) -> np.ndarray:

@@ -179,7 +179,7 @@ class _Steps:
         return -(-rows // self._unit) * self._unit
 
     def _rows_of(self, binding: Binding, base: int, last: int) -> dict[str, np.ndarray]:
-        found = {}
+        rows = {}
         for name in self._nest.arrays:
             array = binding.arrays[name]
             if name in self._of_slab.arrays:
@@ -188,8 +188,8 @@ class _Steps:
                         f"{name}: has {len(array)} rows, none for the slab from row {base} on"
                     )
                 array = array[base:last]
-            found[name] = array
-        return found
+            rows[name] = array
+        return rows
 
     def _lines_before(self, binding: Binding, name: str, base: int) -> int:
         if name not in self._of_slab.arrays or not base:

@@ -63,12 +63,12 @@ def search_tiles(
     tilings = generator.tilings(binding)
     for tile in (None, *(each.tile for each in tilings)):
         try:
-            found = generator.generate(binding, tile, whole)
+            code = generator.generate(binding, tile, whole)
         except CapacityError as error:
             problem = error
             continue
-        if best is None or found.estimate < best.estimate:
-            best = found
+        if best is None or code.estimate < best.estimate:
+            best = code
     if best is None:
         raise problem
     return best

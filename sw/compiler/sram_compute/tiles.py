@@ -86,9 +86,9 @@ def valid_tiles(
 
     ``line_elements``: elements of a line of memory.
     """
-    found = _tiles(bitlines.bit_length() - 1, len(shape))
-    is_valid = found[:, 0] * arrays % line_elements == 0
-    return found[is_valid & (shape[0] % line_elements == 0)]
+    tiles = _tiles(bitlines.bit_length() - 1, len(shape))
+    is_valid = tiles[:, 0] * arrays % line_elements == 0
+    return tiles[is_valid & (shape[0] % line_elements == 0)]
 
 
 @cache

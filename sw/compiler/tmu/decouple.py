@@ -70,9 +70,9 @@ def decouple(module: ModuleOp) -> ModuleOp:
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
     _Decoupling(function, body.block, accumulations(module), masks, zeros).run()
-    found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
-    found.attributes |= function.attributes
-    module = ModuleOp([found])
+    decoupled = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
+    decoupled.attributes |= function.attributes
+    module = ModuleOp([decoupled])
     share_streams(module)
     return module
 
@@ -317,16 +317,16 @@ class _Decoupling:
 
     def _fibers_of(self, values: Iterable[SSAValue], place: int) -> frozenset[int]:
         """Fibers that level ``place`` merges of whose positions values come."""
-        found: frozenset[int] = frozenset()
+        fibers: frozenset[int] = frozenset()
         for value in map(source_of, values):
             if value in self._streams:
                 stream = self._streams[value]
                 if self._depths[stream] == place:
-                    found |= self._fibers.get(stream, frozenset())
+                    fibers |= self._fibers.get(stream, frozenset())
             elif constant_of(value) is None:
                 assert isinstance(value.owner, Operation)
-                found |= self._fibers_of(value.owner.operands, place)
-        return found
+                fibers |= self._fibers_of(value.owner.operands, place)
+        return fibers
 
     def _depth(self, value: SSAValue) -> int:
         """The level whose iterations a value differs between."""

@@ -95,7 +95,7 @@ def _forward(block: Block) -> bool:
     """Whether a load took what was stored."""
     words = words_of(block)
     known: dict[tuple[Words, int | None], SSAValue] = {}
-    found = False
+    is_forwarded = False
     for operation in list(block.ops):
         if operation.regions:
             gone = written_arrays(operation)
@@ -110,8 +110,8 @@ def _forward(block: Block) -> bool:
             operation.results[0].replace_all_uses_with(known[place, lanes])
             operation.detach()
             operation.erase()
-            found = True
-    return found
+            is_forwarded = True
+    return is_forwarded
 
 
 def _drop_overwritten(block: Block) -> None:

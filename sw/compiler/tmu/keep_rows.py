@@ -54,23 +54,23 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     ``fits``, all stays as it is. O(operations).
     """
     made = module.clone()
-    found = queued_fiber(made)
-    if found is None:
+    queued = queued_fiber(made)
+    if queued is None:
         return module
-    rows = [push for push in found.pushes if _is_of_outer_loops(push, found)]
-    kept, count = len(kept_variables(made)), len(rows) * len(found.starts)
+    rows = [push for push in queued.pushes if _is_of_outer_loops(push, queued)]
+    kept, count = len(kept_variables(made)), len(rows) * len(queued.starts)
     if not rows or kept + count > VECTOR_REGISTERS:
         return module
-    write_out_loops(found.callback.body.block)
-    taken = found.taken()
+    write_out_loops(queued.callback.body.block)
+    taken = queued.taken()
     if taken is None:
         return module
     begin = CallbackOp([], body_of([]))
-    outer = found.around.parent_block()
+    outer = queued.around.parent_block()
     assert outer is not None
-    outer.insert_op_before(begin, found.around)
+    outer.insert_op_before(begin, queued.around)
     names = {each.variable.data for each in made.walk() if isinstance(each, GetOp | SetOp)}
-    places = {push: _Row(push, found, lanes, begin, names) for push in rows}
+    places = {push: _Row(push, queued, lanes, begin, names) for push in rows}
     vectors = [(pop, places[push], at) for pop, (push, at) in taken.items() if push in places]
     again = max(0, kept + count + TEMPORARIES - VECTOR_REGISTERS)
     for number, (pop, row, at) in enumerate(vectors):
@@ -78,7 +78,7 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     for push in rows:
         push.detach()
         push.erase()
-    _drop_unused_streams(found.loop)
+    _drop_unused_streams(queued.loop)
     join_callbacks(made)
     return made if fits(made) else module
 

@@ -168,7 +168,7 @@ def kept_vectors(callback: CallbackOp) -> KeptVectors | None:
         for each in callback.body.block.ops
         if isinstance(each, scf.ForOp) and written_arrays(each)
     ]
-    updates = [found for each in loops if (found := _update(each)) is not None]
+    updates = [update for each in loops if (update := _update(each)) is not None]
     if not loops or len(updates) != len(loops) or callback.streams:
         return None
     first = updates[0]
@@ -216,15 +216,15 @@ def _update(loop: scf.ForOp) -> Update | None:
     lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
     if lower is None or upper is None or step is None:
         return None
-    found = Update(loop, load, store, range(lower, upper, step))
+    update = Update(loop, load, store, range(lower, upper, step))
     is_counted = source_of(load.indices[-1]) is loop.body.block.args[0]
     if load.base is not store.base or not is_counted:
         return None
     if _keys(load.indices) != _keys(store.indices):
         return None
-    if any(is_defined_inside(each, loop) for each in found.rows):
+    if any(is_defined_inside(each, loop) for each in update.rows):
         return None
-    return found if _has_one_mask(load, store) else None
+    return update if _has_one_mask(load, store) else None
 
 
 def _keys(values: Sequence[SSAValue]) -> list[object]:

@@ -200,8 +200,8 @@ def _pop_arguments(
     values = dict(arrays)
     for number, argument in enumerate(callback.body.block.args):
         stream = callback.streams[number] if number < len(callback.streams) else None
-        values[argument] = found = _pop(block, argument, _words(stream))
-        found.name_hint = argument.name_hint
+        values[argument] = popped = _pop(block, argument, _words(stream))
+        popped.name_hint = argument.name_hint
     for operation in callback.body.block.ops:
         made = operation.clone(values)
         block.add_op(made)

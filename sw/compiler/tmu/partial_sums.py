@@ -40,29 +40,29 @@ def partial_sums(module: ModuleOp) -> ModuleOp:
     order. O(operations).
     """
     made = module.clone()
-    found = queued_fiber(made)
-    if found is None or SUMS not in found.loop.attributes or len(found.starts) < 2:
+    queued = queued_fiber(made)
+    if queued is None or SUMS not in queued.loop.attributes or len(queued.starts) < 2:
         return module
-    block = found.callback.body.block
+    block = queued.callback.body.block
     write_out_loops(block)
     names = {
         each.variable.data
         for each in block.walk()
         if isinstance(each, SetOp) and is_of_lanes(each.variable.data)
     }
-    chains = [_chain(block, name, len(found.starts)) for name in sorted(names)]
+    chains = [_chain(block, name, len(queued.starts)) for name in sorted(names)]
     if not chains or None in chains:
         return module
     first = chains[0]
     assert first is not None
-    count = min(_WAIT // _instructions(block, first), len(found.starts))
+    count = min(_WAIT // _instructions(block, first), len(queued.starts))
     count = 1 << count.bit_length() - 1 if count else 0
     if count < 2:
         return module
     for chain in chains:
         assert chain is not None
         chain.split(block, count)
-    found.loop.attributes[PARTIAL_SUMS] = IntegerAttr(count, i64)
+    queued.loop.attributes[PARTIAL_SUMS] = IntegerAttr(count, i64)
     return made
 
 
@@ -138,8 +138,8 @@ def _chain(block: Block, name: str, vectors: int) -> _Chain | None:
     total, end = uses[-2:]
     if not isinstance(total, GetOp) or not isinstance(end, SetOp) or not is_zero(end.value):
         return None
-    found = [each for each in sums if each is not None]
-    return _Chain(found, total, end) if len(found) == vectors else None
+    chained = [each for each in sums if each is not None]
+    return _Chain(chained, total, end) if len(chained) == vectors else None
 
 
 def _sum(get: GetOp | SetOp, set: GetOp | SetOp) -> _Sum | None:

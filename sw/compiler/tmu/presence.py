@@ -50,9 +50,9 @@ def to_mask(loop: MergeOp, written: Collection[SSAValue]) -> tuple[SSAValue, lis
         if value.type == i1 and (masks := presence.when(value)) is not None
     }
     for value, masks in known.items():
-        found = conditions.value(masks)
-        if found is not None:
-            value.replace_all_uses_with(found)
+        replacement = conditions.value(masks)
+        if replacement is not None:
+            value.replace_all_uses_with(replacement)
     _sweep(body)
     for argument in body.args[-1 - len(presence.present) : -1]:
         body.erase_arg(argument)
@@ -62,7 +62,7 @@ def to_mask(loop: MergeOp, written: Collection[SSAValue]) -> tuple[SSAValue, lis
 def _absent_as_zero(presence: _Presence) -> list[SSAValue]:
     """Replaces ``x[p] if has_p else 0``, of a fiber's position, by the load, and gives that."""
     loop = presence.loop
-    found: list[SSAValue] = []
+    loads: list[SSAValue] = []
     for choice in [each for each in loop.body.block.ops if isinstance(each, arith.SelectOp)]:
         load = choice.lhs.owner
         if not isinstance(load, memref.LoadOp) or load.parent_op() is not loop:
@@ -72,8 +72,8 @@ def _absent_as_zero(presence: _Presence) -> list[SSAValue]:
             choice.result.replace_all_uses_with(load.res)
             choice.detach()
             choice.erase()
-            found.append(load.res)
-    return found
+            loads.append(load.res)
+    return loads
 
 
 def is_read_where_present(
@@ -114,17 +114,17 @@ class _Presence:
     def _fibers_of(self, values: Iterable[SSAValue]) -> set[int] | None:
         """The fibers whose positions, or constants more, values are; ``None`` if one is anything
         else."""
-        found: set[int] = set()
+        fibers: set[int] = set()
         for value in map(source_of, values):
             if value in self._positions:
-                found.add(self._positions.index(value))
+                fibers.add(self._positions.index(value))
             elif constant_of(value) is None:
                 owner = value.owner
                 inner = self._fibers_of(owner.operands) if isinstance(owner, arith.AddiOp) else None
                 if inner is None:
                     return None
-                found |= inner
-        return found
+                fibers |= inner
+        return fibers
 
     def when(self, value: SSAValue) -> Masks | None:
         """The masks with which an i1 is true, if it follows from them alone."""
@@ -174,10 +174,10 @@ class _Presence:
             return self._meant_beside(owner.cond, {True: sides[0], False: sides[1]})
         if isinstance(owner, arith.AndIOp | arith.OrIOp) and value.type == i1:
             return self._meant_beside(owner.lhs, {isinstance(owner, arith.AndIOp): owner.rhs})
-        found = self.every
+        masks = self.every
         for operand in owner.operands:
-            found &= self.meant(operand)
-        return found
+            masks &= self.meant(operand)
+        return masks
 
     def _meant_beside(self, condition: SSAValue, sides: Mapping[bool, SSAValue]) -> Masks:
         """The masks for which the condition is meant, and each side that it may choose."""

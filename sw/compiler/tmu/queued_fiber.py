@@ -111,9 +111,9 @@ def queued_fiber(module: ModuleOp) -> QueuedFiber | None:
         callback = callback.next_op
     if not isinstance(callback, CallbackOp) or callback.streams or callback.masked:
         return None
-    found = QueuedFiber(loop, around, callback)
-    are_vectors = all(is_vector(each.stream) for each in found.pushes)
-    return found if are_vectors and 0 < len(found.starts) <= MOST_REGISTERS else None
+    queued = QueuedFiber(loop, around, callback)
+    are_vectors = all(is_vector(each.stream) for each in queued.pushes)
+    return queued if are_vectors and 0 < len(queued.starts) <= MOST_REGISTERS else None
 
 
 def is_vector(stream: SSAValue) -> bool:
@@ -195,12 +195,12 @@ def is_same_number(one: SSAValue, other: SSAValue) -> bool:
 
 def kept_variables(module: ModuleOp) -> set[str]:
     """Names of vector variables that a callback leaves other than 0."""
-    found = set()
+    names = set()
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
         last = {
             each.variable.data: each
             for each in callback.walk()
             if isinstance(each, SetOp) and isinstance(each.value.type, VectorType)
         }
-        found |= {name for name, each in last.items() if not is_zero(each.value)}
-    return found
+        names |= {name for name, each in last.items() if not is_zero(each.value)}
+    return names

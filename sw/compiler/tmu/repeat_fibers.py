@@ -46,16 +46,16 @@ def repeat_fibers(
     O(operations).
     """
     made = module.clone()
-    found = queued_fiber(made)
-    if found is None or len(found.pushes) != 1 or not _join(found):
+    queued = queued_fiber(made)
+    if queued is None or len(queued.pushes) != 1 or not _join(queued):
         return module
-    words = {pop: push for pop, (push, _) in (found.taken() or {}).items() if push in found.words}
-    rounds = _rounds(found)
-    _drop_unused_words(found, words)
-    vectors = (rounds + 1) * len(found.starts) + len(found.words)
+    words = {pop: push for pop, (push, _) in (queued.taken() or {}).items() if push in queued.words}
+    rounds = _rounds(queued)
+    _drop_unused_words(queued, words)
+    vectors = (rounds + 1) * len(queued.starts) + len(queued.words)
     if not rounds or vectors * config.lanes > config.data_words:
         return module
-    _repeat(found.loop, rounds + 1)
+    _repeat(queued.loop, rounds + 1)
     return made if fits(made) else module
 
 

@@ -28,8 +28,8 @@ def separate_loads(module: ModuleOp) -> ModuleOp:
             operations = list(function.body.block.ops)[:-1]
             _wrap(operations, place_of(loop))
             break
-    while (found := _first(module, written)) is not None:
-        _separate(found, written)
+    while (first := _first(module, written)) is not None:
+        _separate(first, written)
     return module
 
 
@@ -58,11 +58,11 @@ def _loads(value: SSAValue) -> list[memref.LoadOp]:
         return [owner]
     if not isinstance(owner, ADDRESSES):
         return []
-    found = [(operand, _loads(operand)) for operand in map(source_of, owner.operands)]
-    for operand, loads in found:
+    loads_of = [(operand, _loads(operand)) for operand in map(source_of, owner.operands)]
+    for operand, loads in loads_of:
         if not loads and not isinstance(operand.owner, (Block, *ADDRESSES)):
             return []
-    return [load for _, loads in found for load in loads]
+    return [load for _, loads in loads_of for load in loads]
 
 
 def _varies_in(value: SSAValue, loop: scf.ForOp) -> bool:

@@ -161,10 +161,10 @@ def launch_of(last: Step, config: TmuConfig) -> Launch:
         statistics = {"coupled": 1}
     else:
         code = execute_code(module, config, bases)
-        (found,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
+        (access_op,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
         layers = [
             layer_of(each, code.tokens, bases)
-            for each in found.layers.block.ops
+            for each in access_op.layers.block.ops
             if isinstance(each, LayerOp)
         ]
         access, instructions = AccessProgram(tuple(layers)), code.instructions

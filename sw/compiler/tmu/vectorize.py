@@ -85,10 +85,12 @@ def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
             streams[operation.stream] = made.stream
         elif isinstance(operation, CallbackOp):
             sums = lane_sums(operation.body) if reassociate else {}
-            found = _callback(operation, loop.induction, streams, lanes, sums, masked=not is_whole)
-            if found is None:
+            vectorized = _callback(
+                operation, loop.induction, streams, lanes, sums, masked=not is_whole
+            )
+            if vectorized is None:
                 return
-            made = found
+            made = vectorized
         elif isinstance(operation, arith.ConstantOp):
             made = copy(operation, {})
         else:
@@ -163,8 +165,8 @@ class _Body:
             case memref.StoreOp() if self._is_across(operation.indices):
                 return self._store(operation)
             case GetOp() if operation.variable.data in self._sums:
-                found = self._sums[operation.variable.data]
-                get = GetOp(found.of_lanes, VectorType(operation.value.type, [self._lanes]))
+                lane_sum = self._sums[operation.variable.data]
+                get = GetOp(lane_sum.of_lanes, VectorType(operation.value.type, [self._lanes]))
                 self.values[operation.value] = self._append(get).results[0]
                 return True
             case SetOp() if operation.variable.data in self._sums:

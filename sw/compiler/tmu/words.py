@@ -54,7 +54,7 @@ def words_of(block: Block) -> dict[Operation, Words]:
     operations. O(operations)."""
     sets: dict[str, int] = {}
     variables: dict[SSAValue, Term] = {}
-    found: dict[Operation, Words] = {}
+    touched: dict[Operation, Words] = {}
     for operation in block.ops:
         for each in operation.walk():
             if isinstance(each, SetOp):
@@ -63,8 +63,8 @@ def words_of(block: Block) -> dict[Operation, Words]:
             name = operation.variable.data
             variables[operation.value] = (name, sets.get(name, 0))
         elif isinstance(operation, (*LOADS, *STORES)):
-            found[operation] = _words(operation, variables)
-    return found
+            touched[operation] = _words(operation, variables)
+    return touched
 
 
 def _words(access: Operation, variables: dict[SSAValue, Term]) -> Words:

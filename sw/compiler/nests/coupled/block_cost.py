@@ -127,7 +127,7 @@ def _splits_lines(around: Sequence[scf.ForOp], counts: Counts) -> bool:
 
 def _cycles(work: Work, counts: Counts) -> Fraction:
     """Cycles of the loop that adds up, for an iteration of it and of all loops around."""
-    found = 0
+    cycles = 0
     parts = [
         [(len(trips(loop)) // count, count), (1, len(trips(loop)) % count)]
         for loop, count in counts.items()
@@ -136,5 +136,5 @@ def _cycles(work: Work, counts: Counts) -> Fraction:
         times = prod(time for time, _ in each)
         sizes = {loop: size for loop, (_, size) in zip(counts, each, strict=True)}
         if all(sizes.values()):
-            found += times * max(work.of(sizes), _ADDITION)
-    return Fraction(found, prod(len(trips(loop)) for loop in counts))
+            cycles += times * max(work.of(sizes), _ADDITION)
+    return Fraction(cycles, prod(len(trips(loop)) for loop in counts))

@@ -81,12 +81,12 @@ def _adding(loop: scf.ForOp) -> scf.ForOp | None:
 def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
     """Loops from ``loop`` to the one around ``inner``, the outermost first; none if ``inner`` is in
     a branch of the loop."""
-    found: list[scf.ForOp] = []
+    loops: list[scf.ForOp] = []
     around = inner.parent_op()
     while isinstance(around, scf.ForOp):
-        found.insert(0, around)
+        loops.insert(0, around)
         if around is loop:
-            return found
+            return loops
         around = around.parent_op()
     return []
 

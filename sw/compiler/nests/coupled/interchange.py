@@ -38,17 +38,17 @@ def interchange(module: ModuleOp) -> ModuleOp:
 
 def _band(loop: scf.ForOp) -> list[scf.ForOp]:
     """The loop, and those inside of it one of which is all that the one around does."""
-    found: list[scf.ForOp] = []
+    band: list[scf.ForOp] = []
     inner: scf.ForOp | None = loop
     while inner is not None and iterations_of(inner) is not None and not inner.results:
-        found.append(inner)
+        band.append(inner)
         loops = [each for each in inner.body.block.ops if each.regions]
         others = [each for each in inner.body.block.ops if not each.regions]
         is_alone = all(isinstance(each, (*ADDRESSES, scf.YieldOp)) for each in others)
         inner = loops[0] if len(loops) == 1 and isinstance(loops[0], scf.ForOp) else None
         if not is_alone:
             inner = None
-    return found
+    return band
 
 
 def _order(band: Sequence[scf.ForOp]) -> list[int]:

@@ -83,10 +83,10 @@ def _kept(loop: scf.ForOp) -> list[AccessedWords]:
         if places is None:
             continue
         place = accessed_words(operation)
-        found = next((each for each in places if each.is_same(place)), None)
-        if found is None:
-            places.append(found := place)
-        found.accesses.append(operation)
+        known = next((each for each in places if each.is_same(place)), None)
+        if known is None:
+            places.append(known := place)
+        known.accesses.append(operation)
     kept: list[AccessedWords] = []
     for array, places in by_array.items():
         if places is None or array not in written:

@@ -69,8 +69,8 @@ class _Prefetching:
     def run(self) -> None:
         loads = [each for each in self._module.walk() if isinstance(each, LOADS)]
         for load in loads:
-            if (found := self._told(load)) is not None:
-                self._fetch_told(load, *found)
+            if (told := self._told(load)) is not None:
+                self._fetch_told(load, *told)
         for load in loads:
             loop = self._counted(load)
             if loop is None or self._told(load) is not None:
@@ -83,16 +83,16 @@ class _Prefetching:
 
     def _told(self, load: Operation) -> tuple[memref.LoadOp, scf.ForOp] | None:
         """The load of a word that tells the place, and the innermost loop that both change in."""
-        found: tuple[memref.LoadOp, scf.ForOp] | None = None
+        told: tuple[memref.LoadOp, scf.ForOp] | None = None
         for index in indices_of(load):
             for value in affine_of(index).terms:
                 owner = value.owner
                 if not isinstance(owner, memref.LoadOp) or owner.memref in self._written:
                     continue
                 loop = self._counted(owner)
-                if loop is not None and (found is None or depth_of(loop) > depth_of(found[1])):
-                    found = owner, loop
-        return found if found is not None and self._most(found[1]) > 0 else None
+                if loop is not None and (told is None or depth_of(loop) > depth_of(told[1])):
+                    told = owner, loop
+        return told if told is not None and self._most(told[1]) > 0 else None
 
     def _most(self, loop: scf.ForOp) -> int:
         """Iterations that load what half of the cache holds."""

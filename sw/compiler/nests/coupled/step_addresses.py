@@ -45,7 +45,7 @@ def _addresses(loop: scf.ForOp) -> dict[SSAValue, Affine]:
     if iterations_of(loop) is None or not is_innermost(loop):
         return {}
     counter = loop.body.block.args[0]
-    found: dict[SSAValue, Affine] = {}
+    addresses: dict[SSAValue, Affine] = {}
     values: list[SSAValue] = [counter]
     while values:
         value = values.pop()
@@ -54,16 +54,16 @@ def _addresses(loop: scf.ForOp) -> dict[SSAValue, Affine]:
                 is_stored = isinstance(use.operation, StoreOp) and use.operation.value is value
                 if value is counter or is_stored:
                     return {}
-                found[value] = affine_of(value)
+                addresses[value] = affine_of(value)
             elif isinstance(use.operation, _SUMS):
                 values += use.operation.results
             else:
                 return {}
-    for affine in found.values():
+    for affine in addresses.values():
         others = set(affine.terms) - {counter}
         if counter not in affine.terms or any(is_defined_inside(each, loop) for each in others):
             return {}
-    return found
+    return addresses
 
 
 def _step(loop: scf.ForOp, addresses: dict[SSAValue, Affine], first: int) -> None:

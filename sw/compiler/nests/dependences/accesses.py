@@ -81,8 +81,8 @@ def distances_in(
         assert isinstance(value, SSAValue)
         return is_defined_inside(value, outermost)
 
-    found = distances(one.words, other.words, counter, range_of, differs)
-    return found if counter is not None or not found else UNKNOWN
+    apart = distances(one.words, other.words, counter, range_of, differs)
+    return apart if counter is not None or not apart else UNKNOWN
 
 
 def may_meet(one: Access, other: Access, around: Operation | None = None) -> bool:

@@ -84,9 +84,9 @@ def distances(
     around say nothing. O(dimensions x variables x depth).
     """
     pair = _Pair(ranges, differs)
-    found = UNKNOWN
+    allowed = UNKNOWN
     if counter is not None:
-        found = _steps(found.within(*span(pair.gone(counter.variable), pair.range)), counter)
+        allowed = _steps(allowed.within(*span(pair.gone(counter.variable), pair.range)), counter)
     last = len(one.indices) - 1
     for number, (left, right) in enumerate(zip(one.indices, other.indices, strict=True)):
         is_last = number == last
@@ -97,8 +97,8 @@ def distances(
             return NONE
         if counter is not None:
             met = _steps(met, counter)
-            found = found.within(met.least, met.most)
-    return found if found else NONE
+            allowed = allowed.within(met.least, met.most)
+    return allowed if allowed else NONE
 
 
 def _steps(met: Distances, counter: Counter) -> Distances:
@@ -152,7 +152,7 @@ class _Pair:
         if counter is None:
             return UNKNOWN
         factors = first.factor(_Own(0, counter)), second.factor(_Own(1, counter))
-        found = UNKNOWN
+        allowed = UNKNOWN
         rest = total.without(_Own(0, counter), _Own(1, counter))
         for access, factor in ((0, factors[1]), (1, factors[0])):
             # With one counter as the other one and a distance: total = both - factor x distance.
@@ -161,8 +161,8 @@ class _Pair:
             farthest = abs(factor) * FARTHEST + max(-least, most) - off[0] + off[1]
             if factor and (fits or (factors[0] == factors[1] and farthest < _WRAP)):
                 met = _quotients(least - off[1], most - off[0], factor)
-                found = found.within(met.least, met.most)
-        return found
+                allowed = allowed.within(met.least, met.most)
+        return allowed
 
 
 @dataclass(frozen=True)

@@ -31,16 +31,16 @@ def affine_of(value: SSAValue) -> Affine:
     value = source_of(value)
     if (number := constant_of(value)) is not None:
         return Affine(number)
-    found, owner = Affine(), value.owner
+    affine, owner = Affine(), value.owner
     if isinstance(owner, arith.AddiOp | arith.SubiOp):
-        found.add(affine_of(owner.lhs))
-        found.add(affine_of(owner.rhs), -1 if isinstance(owner, arith.SubiOp) else 1)
-        return found
+        affine.add(affine_of(owner.lhs))
+        affine.add(affine_of(owner.rhs), -1 if isinstance(owner, arith.SubiOp) else 1)
+        return affine
     if isinstance(owner, arith.MuliOp | arith.ShLIOp):
         factor = constant_of(owner.rhs)
         if factor is not None and not (isinstance(owner, arith.ShLIOp) and not 0 <= factor < 32):
-            found.add(
+            affine.add(
                 affine_of(owner.lhs), 1 << factor if isinstance(owner, arith.ShLIOp) else factor
             )
-            return found
+            return affine
     return Affine(0, {value: 1})

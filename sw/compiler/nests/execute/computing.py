@@ -165,16 +165,16 @@ class Computing(ABC):
         operands = self._one_number([self.values[each] for each in operation.operands])
         a, b = operands[::-1] if name in _SWAPPED else operands
         if name in _FLOAT_COMPARISONS or name == "une":
-            found = self._scalar(_FLOAT_COMPARISONS["oeq" if name == "une" else name], a, b)
-            return self._scalar(Opcode.XOR, found, 1) if name == "une" else found
+            truth = self._scalar(_FLOAT_COMPARISONS["oeq" if name == "une" else name], a, b)
+            return self._scalar(Opcode.XOR, truth, 1) if name == "une" else truth
         if name in ("eq", "ne"):
             made = self.new("s")
             equal, other = (1, 0) if name == "eq" else (0, 1)
             differs = self._scalar(Opcode.XOR, a, b)
             self.emit(Step(Opcode.SELECT, dst=made, a=other, b=equal, c=differs))
             return made
-        found = self._scalar(Opcode.LESS, a, b)
-        return self._scalar(Opcode.XOR, found, 1) if name in ("sle", "sge") else found
+        truth = self._scalar(Opcode.LESS, a, b)
+        return self._scalar(Opcode.XOR, truth, 1) if name in ("sle", "sge") else truth
 
     def _scalar(self, opcode: Opcode, a: Value, b: Value) -> Register:
         made = self.new("s")

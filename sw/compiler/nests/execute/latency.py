@@ -68,7 +68,7 @@ def _issue(
     """When each step issues, in order; ``taken``: cycles of the result bus, to which theirs are
     added."""
     writers = dict(writers)
-    divided, time, found = 0, start - 1, []
+    divided, time, issued = 0, start - 1, []
     for step in steps:
         if step.opcode in CONTROL:
             continue
@@ -84,8 +84,8 @@ def _issue(
         taken.update(time + each for each in bus_cycles(step))
         if step.dst is not None:
             writers[step.dst] = (time, step)
-        found.append((step, time))
-    return found
+        issued.append((step, time))
+    return issued
 
 
 def _reads_addend(reader: Step, register: Register | None) -> bool:

@@ -77,16 +77,16 @@ def _address(
         stride *= size.data
     block = operation.parent_block()
     assert block is not None
-    found: SSAValue | None = None
+    variable: SSAValue | None = None
     for value, factor in sorted(total.terms.items(), key=lambda term: _depth(term[0])):
         made = _scaled(value, factor, block, operation)
-        if found is None:
-            found = made
+        if variable is None:
+            variable = made
             continue
-        plus = arith.AddiOp(found, made)
+        plus = arith.AddiOp(variable, made)
         block.insert_op_before(plus, operation)
-        found = plus.result
-    return found, total.constant
+        variable = plus.result
+    return variable, total.constant
 
 
 def _scaled(value: SSAValue, factor: int, block: Block, before: Operation) -> SSAValue:

@@ -103,9 +103,9 @@ class _Placing:
             left |= self._place(number)
         if left:
             return None
-        found = [time for time in self._times if time is not None]
-        first = min(found) // self._interval * self._interval
-        return tuple(time - first for time in found)
+        known = [time for time in self._times if time is not None]
+        first = min(known) // self._interval * self._interval
+        return tuple(time - first for time in known)
 
     def _wait(self, each: Dependence) -> int:
         return each.cycles - each.distance * self._interval
@@ -116,12 +116,12 @@ class _Placing:
         for _ in range(len(heights) + 1):
             changes = False
             for number in reversed(range(len(heights))):
-                found = max(
+                least = max(
                     (heights[each.reader] + self._wait(each) for each in self._after[number]),
                     default=0,
                 )
-                if found > heights[number]:
-                    heights[number], changes = found, True
+                if least > heights[number]:
+                    heights[number], changes = least, True
             if not changes:
                 return heights
         return None

@@ -25,7 +25,7 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
     Left alone: bodies of more than ``MOST_STEPS``, and loops of fewer iterations than overlap.
     O(steps^2) for each interval that is tried.
     """
-    found = set()
+    overlapped = set()
     lives = live_out(blocks)
     for number, block in enumerate(blocks):
         count = _count(blocks, number, lives[number - 1])
@@ -41,8 +41,8 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
         ]
         if tries:
             _replace(blocks, number, count, *min(tries, key=lambda each: each[0].interval))
-            found.add(number)
-    return found
+            overlapped.add(number)
+    return overlapped
 
 
 def _count(blocks: Sequence[Block], number: int, live: Collection[Register]) -> Step | None:

@@ -20,28 +20,28 @@ def queue_operands(
     ``live``: registers that are needed behind the steps. ``eager``: what such steps are that take
     it also where they have to wait, and with them all that take something later. O(steps^2).
     """
-    found = [replace(step) for step in steps]
-    for number in reversed(range(len(found))):
-        take = found[number]
+    queued = [replace(step) for step in steps]
+    for number in reversed(range(len(queued))):
+        take = queued[number]
         if take.opcode != Opcode.ADD or not isinstance(take.a, Taken) or take.b != 0:
             continue
         assert take.dst is not None
-        place = _user(found, number, take.dst)
+        place = _user(queued, number, take.dst)
         if place is None or take.dst in live:
             continue
-        user, between = found[place], found[number + 1 : place]
+        user, between = queued[place], queued[number + 1 : place]
         comes_first = any(each.takes for each in [*between, user])
         if comes_first and not _is_movable(user, between, take.dst):
             continue
-        before = found[: number if comes_first else place]
+        before = queued[: number if comes_first else place]
         if user.opcode in eager or not _waits(before, user, take.dst):
             user.renamed(take.dst, take.a)
             if comes_first:
-                del found[place]
-                found[number] = user
+                del queued[place]
+                queued[number] = user
             else:
-                del found[number]
-    return found
+                del queued[number]
+    return queued
 
 
 def _user(steps: Sequence[Step], number: int, register: Register) -> int | None:

@@ -36,7 +36,7 @@ def schedule(
     missing = [len(needed) for needed in before]
     earliest = _found_waits(steps, earlier)
     is_done = [False] * len(steps)
-    found: list[Step] = []
+    ordered: list[Step] = []
     taken: set[int] = set()
     first, cycle = 0, 0
     while first < len(steps):
@@ -52,7 +52,7 @@ def schedule(
         cycle = issues[number]
         if not is_free:
             taken.update(cycle + each for each in bus_cycles(steps[number]))
-        found.append(steps[number])
+        ordered.append(steps[number])
         is_done[number] = True
         for other, wait in after[number]:
             missing[other] -= 1
@@ -60,7 +60,7 @@ def schedule(
         cycle += 1
         while first < len(steps) and is_done[first]:
             first += 1
-    return found
+    return ordered
 
 
 def _found_waits(steps: Sequence[Step], earlier: Mapping[Register, tuple[int, Step]]) -> list[int]:

@@ -32,25 +32,25 @@ def sink_takes(blocks: Sequence[Block]) -> None:
 def _sunk(steps: Sequence[Step]) -> list[bool]:
     """Marks the steps that no step that stays needs: takes behind the last one that stays, and what
     needs them."""
-    found = _of_takes(steps)
+    sunk = _of_takes(steps)
     needed: set[Register] = set()
     written: set[Register] = set()
     has_taken = False
     for number in reversed(range(len(steps))):
         step = steps[number]
-        found[number] &= (
+        sunk[number] &= (
             step.dst is not None
             and step.words is None
             and step.dst not in needed | written
             and written.isdisjoint(step.reads)
             and not (step.takes and has_taken)
         )
-        if not found[number]:
+        if not sunk[number]:
             has_taken |= step.takes
             needed |= set(step.reads)
             if step.dst is not None:
                 written.add(step.dst)
-    return found
+    return sunk
 
 
 def _of_takes(steps: Sequence[Step]) -> list[bool]:

@@ -47,7 +47,7 @@ def core_memory(
     O(words)."""
     ends = {name: lines[name] * LINE_WORDS + _words(array) for name, array in arrays.items()}
     count = max(ends.values(), default=0)
-    found = CoreMemory(
+    memory = CoreMemory(
         np.zeros(count, np.uint32),
         np.full(count, UNKNOWN, np.uint8),
         np.array([*sorted(line * LINE_WORDS for line in lines.values()), count], np.int64),
@@ -57,9 +57,9 @@ def core_memory(
             continue
         place = slice(lines[name] * LINE_WORDS, ends[name])
         rows = array.reshape(-1, array.shape[-1] if array.ndim else 1).view(np.uint32)
-        found.words[place].reshape(len(rows), -1)[:, : rows.shape[1]] = rows
-        found.kinds[place] = DATA
-    return found
+        memory.words[place].reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+        memory.kinds[place] = DATA
+    return memory
 
 
 def _words(array: np.ndarray) -> int:

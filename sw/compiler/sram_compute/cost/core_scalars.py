@@ -267,11 +267,11 @@ def _compute(scalars: Scalars, row: np.ndarray, lanes: int) -> None:
     opcode, dst, all_lanes = row[_OPCODE], row[_DST], (1 << lanes) - 1
     mask = dst % MASK_REGISTERS
     if opcode == _FIRST_LANES or opcode == _LANES:
-        found = _value(scalars.values, row, _A)
+        value = _value(scalars.values, row, _A)
         if opcode == _FIRST_LANES:
-            found = (1 << max(0, min(lanes, found))) - 1
+            value = (1 << max(0, min(lanes, value))) - 1
         if mask:
-            scalars.masks[mask] = found & all_lanes
+            scalars.masks[mask] = value & all_lanes
     elif row[_IS_WIDE] and _FLESS <= opcode <= _FEQUAL:
         if mask:
             scalars.masks[mask] = all_lanes

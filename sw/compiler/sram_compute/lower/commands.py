@@ -138,7 +138,7 @@ def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
 def encode(rows: np.ndarray, encoding: Encoding, units: int, first_line: int) -> np.ndarray:
     """uint32 [units, words of a unit] of rows of commands, with all arrays by ``first_line`` lines
     further on. ``ValueError`` for a number that does not fit."""
-    found = np.zeros(units * UNIT_WORDS, np.uint32)
+    encoded = np.zeros(units * UNIT_WORDS, np.uint32)
     place = 0
     for number in range(len(rows)):
         row = rows[number]
@@ -154,8 +154,8 @@ def encode(rows: np.ndarray, encoding: Encoding, units: int, first_line: int) ->
                 raise ValueError("a number of a command does not fit")
             word, shift = divmod(encoding.offsets[opcode, at], 32)
             wide = np.uint64(value) << np.uint64(shift)
-            found[place + word] |= np.uint32(wide & np.uint64(0xFFFFFFFF))
+            encoded[place + word] |= np.uint32(wide & np.uint64(0xFFFFFFFF))
             if shift + width > 32:
-                found[place + word + 1] |= np.uint32(wide >> np.uint64(32))
+                encoded[place + word + 1] |= np.uint32(wide >> np.uint64(32))
         place += encoding.units[opcode] * UNIT_WORDS
-    return found.reshape(-1, UNIT_WORDS)
+    return encoded.reshape(-1, UNIT_WORDS)

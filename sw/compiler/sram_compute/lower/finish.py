@@ -75,8 +75,8 @@ def orders_of(
     One halving costs the same in all of a line, and so does one rotation of a strip; so no number
     between these two is better than both.
     """
-    found = {each: _order(each, tiling, config, keeps) for each in dimensions}
-    return {dimension: order for dimension, order in found.items() if order is not None}
+    orders = {each: _order(each, tiling, config, keeps) for each in dimensions}
+    return {dimension: order for dimension, order in orders.items() if order is not None}
 
 
 def _order(dimension: int, tiling: Tiling, config: SramConfig, keeps: bool) -> TileOrder | None:
@@ -102,7 +102,7 @@ def finishes(
     config: SramConfig,
 ) -> Finishes:
     """Commands of all kinds, each of which has none where its dimension is not in ``orders``."""
-    found = np.zeros(len(kinds), FINISH)
+    finished = np.zeros(len(kinds), FINISH)
     rows, cycles = [table([])], list[int]()
     for number, kind in enumerate(kinds):
         first, order = len(cycles), orders.get(kind.dimension)
@@ -112,8 +112,8 @@ def finishes(
                 cycles += [0] * (len(made) - 1) + [spent]
             extent = order.tile * order.tiles * order.banks
             is_in_one_bank = order.banks == 1
-            found[number] = first, len(cycles), order.tile, order.kept, extent, is_in_one_bank
-    return Finishes(found, np.concatenate(rows), np.array(cycles, np.int64))
+            finished[number] = first, len(cycles), order.tile, order.kept, extent, is_in_one_bank
+    return Finishes(finished, np.concatenate(rows), np.array(cycles, np.int64))
 
 
 def _commands(
@@ -216,7 +216,7 @@ def _beginning(kind: Finish) -> list[dict[str, Any]]:
     usual = {"is_whole": 1, "when": _FIRST}
     number = {**usual, "d": _BANK, "a": _BANK}
     total = {**usual, "d": _TOTAL, "a": _TOTAL, "b_source": Second.IMMEDIATE.value}
-    found = [
+    operations = [
         {**number, "operation": ExecuteOpcode.XOR.value, "b": _BANK},
         {**number, "operation": ExecuteOpcode.OR.value, "b_source": Second.X.value},
         {
@@ -229,8 +229,8 @@ def _beginning(kind: Finish) -> list[dict[str, Any]]:
     ]
     value = bits_of(identity(kind.function, kind.type), kind.type) % (1 << 32)
     if value:
-        found.append({**total, "operation": ExecuteOpcode.OR.value, "immediate": value})
-    return found
+        operations.append({**total, "operation": ExecuteOpcode.OR.value, "immediate": value})
+    return operations
 
 
 def _summing(kind: Finish) -> list[dict[str, Any]]:

@@ -78,10 +78,10 @@ def tiling_of(
     """Tiles the smallest box that has all arrays, whose rows are whole lines: with ``tile``, or the
     valid one that seems the best for so many ``moves`` in each dimension. Raises ``LatticeError``
     where there are not enough tiles, and ``CapacityError`` where no tile is valid."""
-    whole, found = _valid(types, shapes, config)
+    whole, tiles = _valid(types, shapes, config)
     if tile is None:
         chosen = best_tile(
-            found,
+            tiles,
             np.array(whole),
             moves,
             config.banks,
@@ -89,8 +89,8 @@ def tiling_of(
             config.line_cycles,
             config.network_bits,
         )
-        tile = tuple(found[chosen].tolist())
-    elif tile not in map(tuple, found.tolist()):
+        tile = tuple(tiles[chosen].tolist())
+    elif tile not in map(tuple, tiles.tolist()):
         raise CapacityError(
             f"a tile of {_size(tile)} with arrays = {config.arrays} has no rows of whole lines, "
             f"{min(line_elements(type) for type in types)} elements, in a bank"
@@ -124,13 +124,13 @@ def _valid(
     rows = [-(-shape[0] // line) * line for line, shape in zip(lines, shapes, strict=True)]
     others = [max(shape[at] for shape in shapes) for at in range(1, DIMENSIONS)]
     whole = (-(-max(rows) // max(lines)) * max(lines), *others)
-    found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
-    if not len(found):
+    tiles = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
+    if not len(tiles):
         raise CapacityError(
             f"bitlines = {config.bitlines}, arrays = {config.arrays}: no tile has rows of whole "
             "lines in a bank"
         )
-    return whole, found
+    return whole, tiles
 
 
 def _size(shape: Shape) -> str:

@@ -267,8 +267,8 @@ class CodeGenerator:
             return None
         sample, generator = self._sample
         rank = max(len(shape) for shape in sizes.shapes)
-        found = tilings_of(self._types, shapes, self._config)
-        tiles = [each.tile for each in found if set(each.tile[rank:]) <= {1}]
+        tilings = tilings_of(self._types, shapes, self._config)
+        tiles = [each.tile for each in tilings if set(each.tile[rank:]) <= {1}]
 
         def estimate(names: Mapping[str, int], tile: Tile) -> int:
             return generator._generate(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
@@ -280,14 +280,14 @@ class CodeGenerator:
     def _orders(self, tiling: Tiling) -> list[dict[int, TileOrder]]:
         """Orders in which sums may be added up, by dimension; at first, in memory alone."""
         kinds = self._prepared(SCHEDULES[0]).finishes
-        found: list[dict[int, TileOrder]] = [{}]
+        choices: list[dict[int, TileOrder]] = [{}]
         if kinds and self._config.near_lanes:
             dimensions = [each.dimension for each in kinds]
             for keeps in (True, False):
                 orders = orders_of(dimensions, tiling, self._config, keeps=keeps)
-                if orders not in found:
-                    found.append(orders)
-        return found
+                if orders not in choices:
+                    choices.append(orders)
+        return choices
 
     def _found(self, given: _Given, orders: Mapping[int, TileOrder]) -> _Found:
         best: _Found | None = None
@@ -315,7 +315,7 @@ class CodeGenerator:
         moved = self._moved(steps, given.tiles)
         while True:
             rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
-            found = allocate(
+            allocated = allocate(
                 prepared.template.calculations,
                 given.tiles,
                 steps,
@@ -328,15 +328,15 @@ class CodeGenerator:
                 counts,
                 np.zeros(1, BANK),
             )
-            if found.how == allocation.FEW:
+            if allocated.how == allocation.FEW:
                 raise CapacityError(
                     f"wordlines = {config.wordlines}: must be at least {2 * config.wordlines}, for "
-                    f"a step that needs {found.rows} rows beside its operands"
+                    f"a step that needs {allocated.rows} rows beside its operands"
                 )
-            if found.how == allocation.DONE:
+            if allocated.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])
-                lines = given.lines + found.lines
-                return _Found(rows[:count], cycles, lines, found.returns, orders)
+                lines = given.lines + allocated.lines
+                return _Found(rows[:count], cycles, lines, allocated.returns, orders)
             self._commands *= 2
 
     def _moved(self, steps: Steps, tiles: np.ndarray) -> np.ndarray:
@@ -358,10 +358,10 @@ class CodeGenerator:
         names = np.array([int(given.names.get(name, 0)) for name in prepared.names], np.int64)
         while True:
             count = self._steps
-            found = room(count + len(shapes) + len(bits), count)
-            ended = program_steps(template, made, names, shapes, given.limits, bits, found)
+            steps = room(count + len(shapes) + len(bits), count)
+            ended = program_steps(template, made, names, shapes, given.limits, bits, steps)
             if ended.how == ends.DONE:
-                return found
+                return steps
             if ended.how != ends.FULL:
                 raise self._problem(prepared, ended, given.sizes)
             self._steps *= 2

@@ -218,18 +218,18 @@ def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
         case Const(value) if not isinstance(value, str):
             return Range(int(value), int(value))
         case Move() | Broadcast() | Shrink():
-            found = given[0]
+            numbers = given[0]
         case Reduce(function):
-            found = given[0] if function != "+" else None
+            numbers = given[0] if function != "+" else None
         case Compute("select"):
             _, chosen, other = given
-            found = chosen | other if chosen is not None and other is not None else None
+            numbers = chosen | other if chosen is not None and other is not None else None
         case Compute(function) if all(given):
-            found = _computed(function, [each for each in given if each is not None])
+            numbers = _computed(function, [each for each in given if each is not None])
         case _:
-            found = None
-    is_held = found is not None and whole.least <= found.least and found.most <= whole.most
-    return found if found is not None and is_held else whole
+            numbers = None
+    is_held = numbers is not None and whole.least <= numbers.least and numbers.most <= whole.most
+    return numbers if numbers is not None and is_held else whole
 
 
 def _computed(function: str, given: Sequence[Range]) -> Range | None:

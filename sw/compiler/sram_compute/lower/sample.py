@@ -71,8 +71,8 @@ class Sample:
             more = 0
             for place in range(_PLACES):
                 at = (2 * place + 1) * (count - 1) // (2 * _PLACES)
-                found = {**begin, _first(number): begin[_first(number)] + at * loop.step}
-                more += estimate({**found, _count(number): 2}, tile) - estimate(found, tile)
+                sampled = {**begin, _first(number): begin[_first(number)] + at * loop.step}
+                more += estimate({**sampled, _count(number): 2}, tile) - estimate(sampled, tile)
             total += (count - 1) * more // _PLACES
         return total
 

@@ -159,7 +159,7 @@ def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray
 
 @compiled_inner
 def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray) -> Ended:
-    template, names, found = region.template, region.names, region.found
+    template, names, steps_so_far = region.template, region.names, region.found
     first, end = template.parts[number], template.parts[number + 1]
     for at in range(first.extents, end.extents):
         extent = template.extents[at]
@@ -178,14 +178,14 @@ def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray
     if not some:
         return ended
     for at in range(first.nodes, end.nodes):
-        if _is_full(found):
+        if _is_full(steps_so_far):
             return Ended(FULL, 0, 0, 0)
         ended = _node(region, first.nodes, at, cells)
         if ended.how != DONE:
             return ended
     for at in range(first.outputs, end.outputs):
         output = template.outputs[at]
-        if _is_full(found):
+        if _is_full(steps_so_far):
             return Ended(FULL, 0, 0, 0)
         if cells_of(template.bounds, output.box, names, cells):
             value = region.given[first.nodes + output.node]

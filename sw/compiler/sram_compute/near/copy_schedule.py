@@ -56,19 +56,19 @@ def with_copies(
     parts = [*_parts(computing, arrays, frozenset(results))]
     left = _lowest_behind(parts, arrays)
     copies = _Copies(arrays, loads, lines)
-    found: list[Command] = []
+    commands: list[Command] = []
     for number, part in enumerate(parts):
         for name, reach in sorted(part.reach.items(), key=lambda each: each[1]):
-            found += copies.load(name, reach)
+            commands += copies.load(name, reach)
         for name, reach in parts[number + 1].reach.items() if number + 1 < len(parts) else ():
-            found += copies.load(name, reach, least=_LEAST_LINES)
+            commands += copies.load(name, reach, least=_LEAST_LINES)
         if number:
             for name in results:
-                found += copies.store(name, left[number - 1].get(name), least=_LEAST_LINES)
-        found += part.commands
+                commands += copies.store(name, left[number - 1].get(name), least=_LEAST_LINES)
+        commands += part.commands
     for name in results:
-        found += copies.store(name, arrays[name].lines)
-    return found
+        commands += copies.store(name, arrays[name].lines)
+    return commands
 
 
 def unwritten_lines(placed: BankArray, box: Sequence[range] | None) -> list[range]:

@@ -119,11 +119,11 @@ class _Loops:
         there are no such two."""
         if one.array != other.array:
             return None
-        found = [
+        apart = [
             distances(one.words, other.words, each, self._range, lambda _: True)
             for each in (None, *counters)
         ]
-        return found[1:] if all(found) else None
+        return apart[1:] if all(apart) else None
 
     def counter(self, loop: For, scope: Mapping[str, For]) -> Counter:
         """``scope``: loops around, and others beside, by variable."""
@@ -141,7 +141,7 @@ class _Loops:
         affine = affine_of(expression)
         if affine is None:
             return Linear.of(object())
-        found = Linear(affine.constant)
+        linear = Linear(affine.constant)
         for name, factor in affine.terms:
             if name in self._numbers:
                 term = Linear(self._numbers[name])
@@ -149,8 +149,8 @@ class _Loops:
                 # What is no loop's variable may be anything each time.
                 known = name in scope
                 term = Linear.of(self.counter(scope[name], scope).variable if known else object())
-            found = found.plus(term, factor)
-        return found
+            linear = linear.plus(term, factor)
+        return linear
 
     def _range(self, variable: Hashable) -> Range:
         return self._ranges.get(variable, UNKNOWN_RANGE)

@@ -151,10 +151,10 @@ class Expressions:
         if node.name != self._x.variable:
             reject(node.place, f"{node.name} is a value: must be the variable of an inner loop")
         first = self._x.first - self._first * self._x.step
-        found: Operand = X()
+        index: Operand = X()
         if self._x.step != 1:
-            found = self._program.compute(Opcode.MUL, found, _integer(self._x.step))
-        return self._program.compute(Opcode.ADD, found, _integer(first)) if first else found
+            index = self._program.compute(Opcode.MUL, index, _integer(self._x.step))
+        return self._program.compute(Opcode.ADD, index, _integer(first)) if first else index
 
     def _counter(self) -> Register:
         """The variable of y, which is counted from here on."""

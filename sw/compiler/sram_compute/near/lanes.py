@@ -83,13 +83,13 @@ def sum_lanes(
     while len(parts) > 1:
         pairs = zip(parts[: len(parts) // 2], parts[len(parts) // 2 :], strict=True)
         parts = [halves.compute(operation, *pair) for pair in pairs]
-    found = halves.register(parts[0])
+    halved = halves.register(parts[0])
     for distance in (STRIP >> level for level in range(1, STRIP.bit_length())):
-        found = halves.with_rotated(operation, found, distance)
+        halved = halves.with_rotated(operation, halved, distance)
 
     end = StripProgram(place)
     end.element(room.strips())
-    end.reserve(found)
+    end.reserve(halved)
     streams = Streams(arrays, (ONCE,) * DIMENSIONS, names)
     target, index = streams.find(stored.array, stored.indices, place)
     if index is not None:
@@ -97,7 +97,7 @@ def sum_lanes(
 
     def whole(sum: Reduction | Recurrence) -> Operand:
         assert isinstance(sum, Reduction)
-        return end.compute(operation, expressions.value(sum.initial), found)
+        return end.compute(operation, expressions.value(sum.initial), halved)
 
     expressions = Expressions(end, streams, ONCE, ONCE, 0, numbers, whole)
     end.store(end.element(target), expressions.value(stored.value))
@@ -116,19 +116,19 @@ def order_by_lanes(nest: Nest, sizes: Mapping[str, int], lanes: int, loops: Sequ
     """The nest with float32 additions of ``loops``, of its body, in the order of ``sum_lanes``."""
     places = [each.place for each in loops]
     body: list[Statement] = []
-    found: list[For] = []
+    changed: list[For] = []
     for statement in nest.body:
         if not isinstance(statement, For) or statement.place not in places:
             body.append(statement)
             continue
-        begin, loop, end = _with_local(nest, statement, f"lane_sum{len(found)}")
+        begin, loop, end = _with_local(nest, statement, f"lane_sum{len(changed)}")
         body += [*begin, loop, *end]
-        found.append(loop)
+        changed.append(loop)
     whole = replace(nest, body=tuple(body))
     numbers = [
         number
         for number, each in enumerate(statements(whole.body))
-        if any(each is loop for loop in found)
+        if any(each is loop for loop in changed)
     ]
     return sum_by_lanes(whole, sizes, numbers, lanes)
 

@@ -104,12 +104,12 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
     )
     used = {each.array for each in accesses}
     step = config.banks * STRIP // LINE_WORDS
-    line, found = 0, {}
+    line, arrays = 0, {}
     for name in nest.arrays:
         if name not in used:
             continue
-        found[name] = BankArray(binding.arrays[name].shape, line)
-        line += -(-found[name].lines // step) * step
+        arrays[name] = BankArray(binding.arrays[name].shape, line)
+        line += -(-arrays[name].lines // step) * step
     room = Room(config.banks, line * LINE_WORDS)
     words = room.word + room.lanes
     if words > config.banks * config.bank_words:
@@ -118,4 +118,4 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
             f"{config.arrays} x {config.wordlines} x {config.bitlines}: must be at least "
             f"{8 * WORD_BYTES * words}, for {words} words of arrays and sums"
         )
-    return found, room
+    return arrays, room

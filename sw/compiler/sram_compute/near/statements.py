@@ -305,7 +305,7 @@ class Statements:
     def _box(self, stored: Stored, loops: Sequence[Loop]) -> Box | None:
         """The elements that a loop writes, if it writes all of a box."""
         by_name = {loop.variable: loop for loop in loops if loop.step == 1}
-        found: list[range] = []
+        ranges: list[range] = []
         for index in stored.indices:
             affine = affine_of(index)
             names = [] if affine is None else [name for name in affine.names if name in by_name]
@@ -315,5 +315,5 @@ class Statements:
             if rest.names - self._names.keys():
                 return None
             first = loop.first + rest.value(self._names)
-            found.append(range(first, first + loop.count))
-        return tuple(found)
+            ranges.append(range(first, first + loop.count))
+        return tuple(ranges)

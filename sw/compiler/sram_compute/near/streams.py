@@ -101,25 +101,25 @@ class Streams:
         """The stream of ``array[indices]``, and the index that is no affine number, if there is
         one. Raises ``NotTensor``."""
         placed = self._arrays[array]
-        base, strides, found = placed.line * LINE_WORDS, [0] * DIMENSIONS, list[Expression]()
+        base, strides, loaded = placed.line * LINE_WORDS, [0] * DIMENSIONS, list[Expression]()
         length = scale = 0
         for dimension, (index, words) in enumerate(zip(indices, placed.strides, strict=True)):
             affine = affine_of(index)
             if affine is None:
-                found.append(index)
+                loaded.append(index)
                 length, scale = placed.shape[dimension], words
                 continue
             first, steps = self._numbers(affine, place)
             self._check(array, dimension, first, steps, place)
             base += first * words
             strides = [one + step * words for one, step in zip(strides, steps, strict=True)]
-        if len(found) > 1:
+        if len(loaded) > 1:
             reject(place, f"{array}: two indices are not affine: must be at most one")
         if scale > _MOST_SCALE:
             reject(
                 place, f"{array}: {scale} words to the next index: must be at most {_MOST_SCALE}"
             )
-        return Stream(base, tuple(strides), length, scale), found[0] if found else None
+        return Stream(base, tuple(strides), length, scale), loaded[0] if loaded else None
 
     def _numbers(self, affine: Affine, place: Location) -> tuple[int, list[int]]:
         """The number at the first iteration, and its steps from one iteration to the next, of each

@@ -122,9 +122,9 @@ class StripProgram:
         takes_elements = operation != Opcode.FDIV
         first = a if isinstance(a, Element) and takes_elements else self.register(a)
         self._release(first, second, third)
-        found = self._new()
-        self._emit(operation, found, first, second, third)
-        return found
+        result = self._new()
+        self._emit(operation, result, first, second, third)
+        return result
 
     def set(self, register: Register, operation: Opcode, a: Operand, b: Operand) -> None:
         """``register`` becomes the result."""

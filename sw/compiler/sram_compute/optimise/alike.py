@@ -50,9 +50,9 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node:
         case Tensor(array):
             return replace(node, array=names[array])
         case Stream(array, indices):
-            found = tuple(
+            renamed = tuple(
                 replace(each, array=names[each.array]) if isinstance(each, Indirect) else each
                 for each in indices
             )
-            return replace(node, array=names[array], indices=found)
+            return replace(node, array=names[array], indices=renamed)
     return node

@@ -38,18 +38,18 @@ class Chosen:
 
     def in_order(self, roots: Iterable[str]) -> list[str]:
         """Classes that the roots need, operands first."""
-        found: dict[str, None] = {}
+        ordered: dict[str, None] = {}
         stack = [(root, False) for root in reversed(list(roots))]
         while stack:
             name, is_done = stack.pop()
-            if name in found:
+            if name in ordered:
                 continue
             if is_done:
-                found[name] = None
+                ordered[name] = None
                 continue
             stack.append((name, True))
             stack += [(each, False) for each in reversed(self.terms[name].operands)]
-        return list(found)
+        return list(ordered)
 
 
 def read_egraph(text: str) -> EGraph:

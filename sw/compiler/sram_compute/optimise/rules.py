@@ -87,7 +87,7 @@ class Rule:
 def _computed(equation: str, wrapped: str, kept: str, when: str) -> list[Rule]:
     """``f(W(a), W(b), …)`` is ``W(f(a, b, …))``, where constants among the operands have no W.
     ``wrapped`` and ``kept``: W on the left and around the result, of ``{}``."""
-    found = []
+    equations = []
     for count in (1, 2, 3):
         names = "abc"[:count]
         for is_flat in product((False, True), repeat=count):
@@ -99,8 +99,8 @@ def _computed(equation: str, wrapped: str, kept: str, when: str) -> list[Rule]:
             right = kept.format(f"(C{count} f {' '.join(names)})")
             conditions = [f"({'flat' if flat else 'boxed'} {name})" for name, flat in pairs]
             whole = " ".join([*conditions, when]).strip()
-            found.append(Rule(equation, left, right, whole, both=True))
-    return found
+            equations.append(Rule(equation, left, right, whole, both=True))
+    return equations
 
 
 _ONE_CELL = "(S {} i (At e o) (At e (+ o 1)))"

@@ -74,16 +74,16 @@ def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> O
     change how float32 rounds only where ``reassociate`` is set. Raises ``WorkloadError`` where
     egglog is not installed.
     """
-    best, found = Optimised(graph, False), graph_cost(graph)
+    best, least = Optimised(graph, False), graph_cost(graph)
     saturation = Saturation(Encoding(graph), reassociate)
     start = time.monotonic()
     for ruleset in ("exact", "reorder"):
         saturation.run(ruleset, limits, start)
         candidate = saturation.cheapest()
         cost = graph_cost(candidate)
-        if cost < found:
+        if cost < least:
             best = Optimised(candidate, reassociate and ruleset == "reorder")
-            found = cost
+            least = cost
     return best
 
 
@@ -103,16 +103,16 @@ def optimise_plan(
         return Region(as_optimised(graph, other, better.graph), is_reordered)
 
     def all_of(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        found: list[Step] = []
+        optimised_steps: list[Step] = []
         for step in steps:
             match step:
                 case Region():
-                    found.append(optimised(step))
+                    optimised_steps.append(optimised(step))
                 case Repeat(body=body):
-                    found.append(replace(step, body=all_of(body)))
+                    optimised_steps.append(replace(step, body=all_of(body)))
                 case _:
-                    found.append(step)
-        return tuple(found)
+                    optimised_steps.append(step)
+        return tuple(optimised_steps)
 
     return all_of(steps)
 

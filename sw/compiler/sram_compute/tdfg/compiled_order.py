@@ -87,17 +87,17 @@ class _Writer:
         self.arrays: list[Array] = []
 
     def steps(self, steps: tuple[Step, ...]) -> tuple[Statement, ...]:
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for step in steps:
             match step:
                 case Region(graph):
-                    found += _RegionWriter(self, graph).statements()
+                    statements += _RegionWriter(self, graph).statements()
                 case Repeat(name, lower, upper, stride, body):
                     bounds = self.number(lower), self.number(upper)
-                    found.append(For(name, *bounds, stride, self.steps(body), self._place))
+                    statements.append(For(name, *bounds, stride, self.steps(body), self._place))
                 case Elsewhere(reason):
                     raise WorkloadError(reason)
-        return tuple(found)
+        return tuple(statements)
 
     def number(self, affine: Affine) -> Expression:
         found: Expression = integer(affine.constant, self._place)
@@ -132,23 +132,23 @@ class _RegionWriter:
         self._kept: dict[int, str] = {}
 
     def statements(self) -> list[Statement]:
-        graph, found = self._graph, []
+        graph, before = self._graph, []
         uses = Counter(each for node in graph.nodes for each in operands(node))
         for number, node in enumerate(graph.nodes):
             if isinstance(node, Reduce):
-                found += self._sum(number, node)
+                before += self._sum(number, node)
             elif isinstance(node, Compute) and uses[number] > 1 and node.type != BOOL:
                 name = self._writer.array(node.type, graph)
                 value = self._value(number, self._cells)
-                found.append(self._store(name, graph.domains[number], value))
+                before.append(self._store(name, graph.domains[number], value))
                 self._kept[number] = name
         stored = []
         for output in graph.outputs:
             name = self._writer.array(self._type(output), graph)
-            found.append(self._store(name, output.box, self._value(output.node, self._cells)))
+            before.append(self._store(name, output.box, self._value(output.node, self._cells)))
             value = Load(name, self._cells[::-1], self._type(output), self._place)
             stored.append(self._store(output.array, output.box, value))
-        return [*found, *stored]
+        return [*before, *stored]
 
     @property
     def _cells(self) -> Cells:

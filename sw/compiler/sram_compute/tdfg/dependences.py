@@ -103,7 +103,7 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
             return
     shared = [loop[0] for loop in write.loops if loop in other.loops]
     own = {loop[0] for each in (write, other) for loop in each.loops} - set(shared)
-    found = dict.fromkeys(shared, 0)
+    known = dict.fromkeys(shared, 0)
     seen: set[str] = set()
     for one, two in zip(write.indices, other.indices, strict=True):
         if one is None or two is None:
@@ -120,12 +120,12 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
             continue
         if len(variables) > 1 or one.factor(variables[0]) != 1:
             _reject_unknown(write, other)
-        found[variables[0]] = difference.constant
+        known[variables[0]] = difference.constant
         seen.add(variables[0])
     unseen = set(shared) - seen
     if unseen and not (write.sums or other.sums):
         _reject_unknown(write, other)
-    yield from product(*((-1, 0, 1) if name in unseen else (found[name],) for name in shared))
+    yield from product(*((-1, 0, 1) if name in unseen else (known[name],) for name in shared))
 
 
 def _reject_unknown(write: Element, other: Element) -> NoReturn:

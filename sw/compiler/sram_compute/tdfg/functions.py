@@ -35,8 +35,8 @@ def _apply(function: str, operands: Sequence[np.ndarray], type: ScalarType) -> n
             sign = np.uint32(1 << 31)
             bits = value.view(np.uint32)
             return (bits ^ sign if function == "neg" else bits & ~sign).view(np.float32)
-    found: np.ndarray = _FUNCTIONS[function](*operands)
-    return _canonical(found) if found.dtype == np.float32 else found
+    result: np.ndarray = _FUNCTIONS[function](*operands)
+    return _canonical(result) if result.dtype == np.float32 else result
 
 
 def identity(function: str, type: ScalarType) -> float:

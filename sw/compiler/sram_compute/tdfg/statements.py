@@ -156,10 +156,10 @@ class _Reader:
                     place,
                 )
             case AugmentedStore(operator, array, indices, value, place):
-                found = tuple(self._value(each, loops, locals) for each in indices)
+                places = tuple(self._value(each, loops, locals) for each in indices)
                 right = self._value(value, loops, locals)
-                element = self._read(Load(array, found, right.type, place), loops)
-                self._store(array, found, Binary(operator, element, right, place), loops, place)
+                element = self._read(Load(array, places, right.type, place), loops)
+                self._store(array, places, Binary(operator, element, right, place), loops, place)
             case If():
                 return self._if(statement, loops, locals)
         return locals
@@ -214,14 +214,14 @@ class _Reader:
             for name, marker in markers.items()
             if inside[name] != marker
         }
-        found = dict(locals)
+        after = dict(locals)
         try:
             for name, (marker, initial, value) in changed.items():
-                found[name] = _reduction(value, marker, initial, loop)
+                after[name] = _reduction(value, marker, initial, loop)
         except NotTensor:
             if self._carry is None:
                 raise
-            found |= self._carry(loop, changed)
+            after |= self._carry(loop, changed)
         for each in self.stored:
             for marker in markers.values():
                 if marker in list(nodes((each.value, each.indices))):
@@ -230,16 +230,16 @@ class _Reader:
                         f"{marker.name.partition('@')[0]} comes from an earlier iteration of "
                         f"{loop.variable}",
                     )
-        return found
+        return after
 
     def _if(self, statement: If, loops: tuple[For, ...], locals: dict[str, Any]) -> dict[str, Any]:
         """Both ways, and what the condition chooses."""
         condition = self._value(statement.condition, loops, locals)
         negated = Unary(UnaryOperator.NOT, condition, statement.place)
-        found = []
+        ways = []
         for chooses, body in ((condition, statement.then), (negated, statement.otherwise)):
             first = len(self.stored)
-            found.append(self.block(body, loops, locals))
+            ways.append(self.block(body, loops, locals))
             for at in range(first, len(self.stored)):
                 each = self.stored[at]
                 if isinstance(each.value, Reduction):
@@ -247,11 +247,11 @@ class _Reader:
                 old = Read(each.array, each.indices, each.value.type, each.place, at, each.around)
                 chosen = Select(chooses, each.value, old, each.place)
                 self.stored[at] = replace(each, value=chosen)
-        names = [name for name in found[0] if name in found[1]]
+        names = [name for name in ways[0] if name in ways[1]]
         return {
-            name: found[0][name]
-            if found[0][name] == found[1][name]
-            else Select(condition, found[0][name], found[1][name], statement.place)
+            name: ways[0][name]
+            if ways[0][name] == ways[1][name]
+            else Select(condition, ways[0][name], ways[1][name], statement.place)
             for name in names
         }
 

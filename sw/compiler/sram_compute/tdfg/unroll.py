@@ -122,7 +122,7 @@ class _GraphBuilder:
         self._depends = False
 
     def graphs(self) -> list[Graph]:
-        found: list[Graph] = []
+        built: list[Graph] = []
         outputs: list[Output] = []
         for place, stored in enumerate(self._stored):
             self._statement = place
@@ -134,12 +134,12 @@ class _GraphBuilder:
                 if hasattr(each, "array")
             }
             if read & {output.array for output in outputs}:
-                found.append(self._graph(outputs))
+                built.append(self._graph(outputs))
                 outputs = []
             outputs.append(self._output(stored))
-        found.append(self._graph(outputs))
+        built.append(self._graph(outputs))
         require_independent(self._reads, self._writes)
-        return found
+        return built
 
     def _graph(self, outputs: list[Output]) -> Graph:
         graph = Graph(
@@ -157,13 +157,13 @@ class _GraphBuilder:
             reject(
                 array.place, f"{array.name} has {len(array.shape)} dimensions: must have at most 3"
             )
-        found = []
+        extents = []
         for size in reversed(array.shape):
             affine = affine_of(size)
             if affine is None:
                 reject(size.place, f"a size of {array.name} is not affine in sizes")
-            found.append(affine)
-        return (*found, *(number(1) for _ in range(self._rank - len(found))))
+            extents.append(affine)
+        return (*extents, *(number(1) for _ in range(self._rank - len(extents))))
 
     def _output(self, stored: Stored) -> Output:
         for loop in stored.loops:
@@ -270,16 +270,14 @@ class _GraphBuilder:
                 )
             self._accesses.append(Access(load.array, box, frame.cells, load.place))
         self._read(load, indices, box)
-        found = self._builder.add(Tensor(load.array, box, load.type))
+        node = self._builder.add(Tensor(load.array, box, load.type))
         for dimension, move in enumerate(moves):
             match move:
                 case Affine() if move != number(0):
-                    found = self._builder.add(Move(found, dimension, move, load.type))
+                    node = self._builder.add(Move(node, dimension, move, load.type))
                 case (distance, count):
-                    found = self._builder.add(
-                        Broadcast(found, dimension, distance, count, load.type)
-                    )
-        return found
+                    node = self._builder.add(Broadcast(node, dimension, distance, count, load.type))
+        return node
 
     def _stream(self, load: Read, frame: Frame, guarded: bool) -> int:
         """A gather."""
@@ -314,14 +312,14 @@ class _GraphBuilder:
             lower, upper = self._iterations.ranges[loop.variable]
             cells[dimension] = interval(lower, upper) + offset
             dimensions.append((dimension, first, cells[dimension]))
-        found = self._value(value.term, Frame(variables, tuple(cells)), guarded=False)
+        node = self._value(value.term, Frame(variables, tuple(cells)), guarded=False)
         for dimension, first, line in dimensions:
-            found = self._builder.add(Reduce(value.operator, found, dimension, value.type))
+            node = self._builder.add(Reduce(value.operator, node, dimension, value.type))
             distance = first.lower[0] - line.lower[0]
             if distance != number(0):
-                found = self._builder.add(Move(found, dimension, distance, value.type))
+                node = self._builder.add(Move(node, dimension, distance, value.type))
         initial = self._value(value.initial, frame, guarded=False)
-        return self._builder.add(Compute(value.operator, (initial, found), value.type))
+        return self._builder.add(Compute(value.operator, (initial, node), value.type))
 
 
 __all__ = ["NotTensor", "Options", "tensor_graphs"]

@@ -119,14 +119,14 @@ def launch_by_hand(
     instructions = [*assembly.instructions]
     check_size(instructions, config)
     in_order = sum_by_lanes(nest, meaning.sizes, loops_of_sums(nest), config.lanes * program.sums)
-    found = replace(meaning, nest=in_order)
+    by_hand = replace(meaning, nest=in_order)
     access = AccessProgram(()) if coupled else layers.program(assembly.labels)
     return Launch(
         launch,
-        found.inputs(given),
-        found.outputs,
+        by_hand.inputs(given),
+        by_hand.outputs,
         {"by_hand": 1, **({"coupled": 1} if coupled else {}), "program_words": len(instructions)},
-        encode(found, bases, access, instructions, config),
+        encode(by_hand, bases, access, instructions, config),
         config.to_dict(),
         config.digest,
     )

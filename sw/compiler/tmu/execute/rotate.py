@@ -66,16 +66,16 @@ def _rotate(loop: scf.ForOp, inner: scf.ForOp) -> None:
 
 def _needed(before: list[Operation], behind: list[Operation]) -> list[Operation] | None:
     """What of ``before`` gives values to ``behind``; ``None`` where it cannot be done again."""
-    found: list[Operation] = []
+    needed: list[Operation] = []
     wanted = [operand for each in behind for one in each.walk() for operand in one.operands]
     for operation in reversed(before):
         if not any(result in wanted for result in operation.results):
             continue
         if not isinstance(operation, ADDRESSES):
             return None
-        found.insert(0, operation)
+        needed.insert(0, operation)
         wanted += operation.operands
-    return found
+    return needed
 
 
 def _copies(loop: scf.ForOp, operations: list[Operation], induction: SSAValue) -> list[Operation]:
