@@ -55,15 +55,15 @@ TARGETS = _Targets()
 
 def others() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
     """Targets of other packages, by name; and why some of them cannot be loaded."""
-    found: dict[str, Target[Any, Any, Any]] = {}
+    loaded: dict[str, Target[Any, Any, Any]] = {}
     errors = []
     for name in TARGETS:
         try:
             if name not in _OWN:
-                found[name] = TARGETS[name]
+                loaded[name] = TARGETS[name]
         except ConfigError as error:
             errors.append(error)
-    return found, errors
+    return loaded, errors
 
 
 def loaded() -> dict[str, Target[Any, Any, Any]]:

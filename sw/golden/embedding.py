@@ -172,8 +172,8 @@ def _maxima(table: Table, inputs: FeatureInputs) -> np.ndarray:
         begins = offsets[samples.start : samples.stop + 1] - offsets[samples.start]
         filled = np.flatnonzero(np.diff(begins))
         # reduceat has no empty runs; those that have indices follow one another without gaps.
-        found = np.maximum.reduceat(rows.astype(np.float32)[at], begins[filled], axis=0)
-        maxima[samples.start + filled, columns] = found
+        largest = np.maximum.reduceat(rows.astype(np.float32)[at], begins[filled], axis=0)
+        maxima[samples.start + filled, columns] = largest
     return maxima
 
 

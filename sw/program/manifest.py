@@ -105,14 +105,14 @@ def decode_tensors(
     manifest: Mapping[str, Any], arrays: dict[str, np.ndarray]
 ) -> dict[str, TensorSpec]:
     """The tensors by name; takes their labels from ``arrays``."""
-    found: dict[str, TensorSpec] = {}
+    specs: dict[str, TensorSpec] = {}
     for number, fields in enumerate(manifest["tensors"]):
         spec = TensorSpec.from_dict(fields, _labels(fields, arrays))
         _check_name(spec.name, f"tensors[{number}].name")
-        if spec.name in found:
+        if spec.name in specs:
             raise ProgramError(f"tensor {short(spec.name)}: given twice in {MANIFEST}")
-        found[spec.name] = spec
-    return found
+        specs[spec.name] = spec
+    return specs
 
 
 def named(

@@ -141,13 +141,13 @@ class Program:
         ]
         # The others of these follow from the first: one is enough.
         first = [name for name in names if name in filled_in][:1]
-        found = [
+        texts = [
             f"{name} is {_shown(there, name)}, must be {_shown(here, name)}"
             for name in names
             if name not in filled_in or name in first
         ]
         hardware = {self.digest: self.config, **{one.digest: one.config for one in self.launches}}
-        return found or [
+        return texts or [
             text
             for digest, fields in hardware.items()
             if (text := _disagreement(type(config), fields, digest))

@@ -144,8 +144,8 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     except tomllib.TOMLDecodeError as error:
         # Errors of tomllib have the line only in their text, before Python 3.14.
         reason, place, column = str(error), "", ""
-        if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
-            reason, place, column = found[1], f":{found[2]}", f" at column {found[3]}"
+        if located := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
+            reason, place, column = located[1], f":{located[2]}", f" at column {located[3]}"
         elif (end := " (at end of document)") in reason:
             reason, place = reason.removesuffix(end), f":{max(1, len(text_lines(text)))}"
         raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error

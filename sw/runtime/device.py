@@ -150,13 +150,15 @@ class Device:
         """
         with self._stages("verify"):
             program = result.program
-            found = self.target.verify(program, result.tensors, result.outputs)
-            if not found.difference or result is not self._last:
-                return found
+            verification = self.target.verify(program, result.tensors, result.outputs)
+            if not verification.difference or result is not self._last:
+                return verification
             run = result.launches[-1]
             machine = self._machine(program, run.launch)
             reason = self.target.diagnose(self.hardware(program, run.launch), run, machine)
-            return replace(found, difference="; ".join(filter(None, [found.difference, reason])))
+            return replace(
+                verification, difference="; ".join(filter(None, [verification.difference, reason]))
+            )
 
     def hardware(self, program: Program, launch: Launch | None = None) -> NamedConfiguration:
         """The hardware that a launch, by default the first, runs on.

@@ -275,11 +275,11 @@ class Report:
 
     def warnings(self) -> list[str]:
         """Warnings of outputs that are lost or not finite, and of inputs that become 0."""
-        found, texts = self.verification, []
-        if found.lost is not None:
-            texts.append(found.lost.text("lost"))
-        if found.not_finite is not None:
-            texts.append(found.not_finite.text("not finite"))
+        verification, texts = self.verification, []
+        if verification.lost is not None:
+            texts.append(verification.lost.text("lost"))
+        if verification.not_finite is not None:
+            texts.append(verification.not_finite.text("not finite"))
         if self.vanished is not None:
             begins = "1 input that is not 0 becomes 0:"
             if self.vanished.count > 1:

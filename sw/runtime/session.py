@@ -131,8 +131,8 @@ class Session:
                     )
             self.program = load_program(source, device.configuration)
         else:
-            found = target.sized_source(target.source(source, tensors), sizes)
-            self._workload = device.workload(found, seed)
+            sized = target.sized_source(target.source(source, tensors), sizes)
+            self._workload = device.workload(sized, seed)
             if values is not None:
                 self._workload = target.valued(self._workload, values)
             self.program = device.compile(self._workload, seed=seed, **compile_options)

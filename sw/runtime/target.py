@@ -244,8 +244,8 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         By default what the workload says in an attribute of that name, if it has one, but for
         ``tensors``; nothing, where a file has values. Arguments are those of ``inputs``.
         """
-        found: MadeUp = getattr(workload, "made_up", {}) if values is None else {}
-        return without(found, tensors)
+        known: MadeUp = getattr(workload, "made_up", {}) if values is None else {}
+        return without(known, tensors)
 
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         """What ``inputs`` gave for a program file, with the command line's ``--size NAME=NUMBER``.

@@ -54,26 +54,26 @@ class Activity:
 
         Raises ``ActivityError`` where all are.
         """
-        found = {
+        switching = {
             pin: self.signals[signal] for pin, signal in outputs.items() if signal in self.signals
         }
-        if not found:
+        if not switching:
             raise ActivityError(f"{self.path}: has no signal of this design: must be of its run")
-        return found
+        return switching
 
 
 def output_signals(
     tree: Component, modules: Mapping[str, NetlistModule], library: CellLibrary
 ) -> dict[str, str]:
     """Signals at the outputs of registers and memories, by the pins' paths for OpenSTA."""
-    found: dict[str, str] = {}
+    signals_of_pins: dict[str, str] = {}
     for component, pins, signals in _instances(tree):
         if component.memory is None:
             outputs = dict(register_signals(modules[component.module], library.registers))
         else:
             outputs = {bit: bit for bit in _read_data(component.memory)}
-        found |= {f"{pins}{pin}": f"{signals}{signal}" for pin, signal in outputs.items()}
-    return found
+        signals_of_pins |= {f"{pins}{pin}": f"{signals}{signal}" for pin, signal in outputs.items()}
+    return signals_of_pins
 
 
 def _read_data(memory: MemorySize) -> list[str]:

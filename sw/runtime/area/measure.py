@@ -55,18 +55,18 @@ def measure(
         text = verilog(configuration)
     name = module_name(configuration)
     activity = read_activity(activity_file, name) if activity_file else None
-    found = measure_verilog(text, name, library, macros, activity, stages)
+    measured = measure_verilog(text, name, library, macros, activity, stages)
     return AreaReport(
         configuration.name,
         configuration.target.name,
         configuration.config.digest,
         configuration.overrides,
-        found.root,
-        found.memories,
+        measured.root,
+        measured.memories,
         library,
-        found.clock,
+        measured.clock,
         f"{activity_file}" if activity_file else "default",
-        found.switching,
+        measured.switching,
     )
 
 
@@ -92,8 +92,8 @@ def measure_verilog(
         outputs = output_signals(tree, modules, library)
         pins = dict.fromkeys(outputs, DEFAULT)
         if activity is not None:
-            found = activity.of_pins(outputs)
-            pins, switching = pins | found, len(found)
+            active = activity.of_pins(outputs)
+            pins, switching = pins | active, len(active)
         sizes = {memory.size for memory in memories}
         sta = OpenSta(modules, library.path, sizes)
         with stages("longest paths"):

@@ -303,17 +303,17 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 def instance_names(tree: Component) -> dict[str, str]:
     """Instances' paths as designers gave them, by those in the netlist of OpenSTA."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
 
     def visit(component: Component, path: str, name: str) -> None:
-        found[path] = name
+        names[path] = name
         for part in component.parts:
             for each in part.instances:
                 below = f"{name}/{plain_name(each)}" if name else plain_name(each)
                 visit(part, _join(path, each), below)
 
     visit(tree, "", "")
-    return found
+    return names
 
 
 def _table(names: Sequence[str], body: Sequence[Sequence[str]]) -> Table:

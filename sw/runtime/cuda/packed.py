@@ -64,16 +64,16 @@ class PackedBatch:
     def pack_indices(self, target: np.ndarray) -> None:
         """Packs indices into int32 [indices]. Raises ``WorkloadError`` for an index beyond 32
         bits."""
-        found = np.concatenate([inputs.indices for inputs in self.batch.features])
-        if found.itemsize > INDEX.itemsize and ((found >> 31) != 0).any():
-            at = int(np.argmax((found >> 31) != 0))
+        indices = np.concatenate([inputs.indices for inputs in self.batch.features])
+        if indices.itemsize > INDEX.itemsize and ((indices >> 31) != 0).any():
+            at = int(np.argmax((indices >> 31) != 0))
             number = int(np.searchsorted(self.begins, at, side="right")) - 1
             feature = self.program.model.features[number]
             raise WorkloadError(
-                f"indices of {feature.name}[{at - self.begins[number]}] = {found[at]}: must be "
+                f"indices of {feature.name}[{at - self.begins[number]}] = {indices[at]}: must be "
                 f"from 0 to {feature.rows - 1}"
             )
-        target[:] = found
+        target[:] = indices
 
     def pack_offsets(self, target: np.ndarray) -> None:
         """Packs offsets into int32 [offsets]."""

@@ -76,14 +76,14 @@ def fits(hardware: NamedConfiguration, builds: Path, stages: Stages) -> list[Fit
     boards = usable_boards()
     measured = _measured(hardware, builds, boards)
     estimate = None
-    found = []
+    board_fits = []
     for board in boards:
         needed = measured.get(board.family)
         if needed is None:
             estimate = estimate or _estimate(hardware, stages)
             needed = _scaled(estimate, board.family)
-        found.append(Fit(board, needed, board.family in measured))
-    return sorted(found, key=lambda fit: (not fit.fits, fit.board.name))
+        board_fits.append(Fit(board, needed, board.family in measured))
+    return sorted(board_fits, key=lambda fit: (not fit.fits, fit.board.name))
 
 
 def _measured(

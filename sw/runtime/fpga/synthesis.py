@@ -179,13 +179,13 @@ def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synt
     digest = digest_of("synthesis", tool_version(_TOOL), verilog, script)
     netlist, memories, registers, log, cpu_s = cached(digest, make, keep)
     names = read_registers(registers.read_text(encoding="utf-8"))
-    found = Netlist.read(netlist, top, names)
+    cells = Netlist.read(netlist, top, names)
     listed = memories.read_text(encoding="utf-8")
     return Synthesis(
         log.parent,
-        found,
-        [_placed(each, found, recipe) for each in read_memories(listed)],
-        count(recipe, found.counts),
+        cells,
+        [_placed(each, cells, recipe) for each in read_memories(listed)],
+        count(recipe, cells.counts),
         float(cpu_s.read_text(encoding="utf-8")),
     )
 

@@ -44,8 +44,8 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
             Chart("Cycles, %", bars, cycles),
             Chart("Bytes moved, %", bytes_moved, max(1, sum(moved.values()))),
         ]
-    found = meaning(program)
-    places = [str(each) for each in found.parts] if found is not None else []
+    meant = meaning(program)
+    places = [str(each) for each in meant.parts] if meant is not None else []
     return Figures(operations, statistics=statistics, charts=charts, places=places)
 
 

@@ -121,10 +121,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             )
         if not _is_nest(str(text)):
             return read(Path(text))
-        found = file_workload(str(text), tensors)
-        arguments = found.nest, found.inputs, seed, *sizes
+        loaded = file_workload(str(text), tensors)
+        arguments = loaded.nest, loaded.inputs, seed, *sizes
         values, extents = synthesised(*arguments)
-        return replace(found, inputs=values, sizes=extents, made_up=made_up(*arguments))
+        return replace(loaded, inputs=values, sizes=extents, made_up=made_up(*arguments))
 
     def compile(
         self,
@@ -176,10 +176,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     ) -> Any:
         if values is not None:
             raise WorkloadError("--values: arrays are given by --tensor NAME=FILE.npy")
-        found = load_arrays(tensors)
+        loaded = load_arrays(tensors)
         if isinstance(workload, LoopWorkload):
-            return {**workload.inputs, **found, **(workload.sizes or {})}
-        return found
+            return {**workload.inputs, **loaded, **(workload.sizes or {})}
+        return loaded
 
     def made_up(
         self,
@@ -230,19 +230,19 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         """Checks the values for the core: no access of the nest is outside its arrays, which the
         hardware does not notice. A program that is from no nest finds zeros where it has written
         nothing. Raises ``WorkloadError``, and ``ProgramError`` as ``check_commands`` does."""
-        config, found = SramConfig.from_dict(launch.config), meaning(program)
+        config, meant = SramConfig.from_dict(launch.config), meaning(program)
         job = super().job(program, launch, tensors, **options)
         commands = launch.sections["commands"]
-        if found is None:
+        if meant is None:
             check_commands(config, commands)
             job = replace(job, image=with_zeros(config, commands, job.image))
         has_core = bool(len(launch.sections["instructions"]))
         iterations = 0
-        if found is not None and has_core:
-            iterations = _golden(found.nest).counted(found.binding(found.nest, tensors)).iterations
-        most = most_command_cycles(config, launch, of_nest=found is not None)
-        if found is not None:
-            most += most_cycles(found.nest, iterations, config.latency, config.line_cycles)
+        if meant is not None and has_core:
+            iterations = _golden(meant.nest).counted(meant.binding(meant.nest, tensors)).iterations
+        most = most_command_cycles(config, launch, of_nest=meant is not None)
+        if meant is not None:
+            most += most_cycles(meant.nest, iterations, config.latency, config.line_cycles)
         return replace(job, max_cycles=most)
 
     def cycle_limit(self, job: HostJob[Tensors]) -> int:
@@ -257,8 +257,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             system.instructions[instructions.numbers] = instructions.words
         run = system.run(int(program.words[0, 0]), job.max_cycles)
         rows = wanted(run.counters)
-        found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
-        return MachineRun(found, run.cycles, run.counters)
+        contents = {
+            window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()
+        }
+        return MachineRun(contents, run.cycles, run.counters)
 
     def cause(self, program: Program, tensors: Tensors) -> str:
         """An index that the golden model finds outside of its array."""

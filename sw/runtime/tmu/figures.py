@@ -47,10 +47,12 @@ _TRAVERSAL_WAITS = {
 def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Operations are those of the nest on float32, whatever instructions did them."""
     config, counters = TmuConfig.from_dict(program.config), result.counters
-    found = [bound(run.launch, run.job.operands, run.finished.counters) for run in result.launches]
-    operations = sum(each for each, _ in found)
-    bounds = totals(each for _, each in found)
-    least = sum(max(each.values()) for _, each in found)
+    of_launches = [
+        bound(run.launch, run.job.operands, run.finished.counters) for run in result.launches
+    ]
+    operations = sum(each for each, _ in of_launches)
+    bounds = totals(each for _, each in of_launches)
+    least = sum(max(each.values()) for _, each in of_launches)
     alike = program.launches[0].statistics
     statistics = {
         **program.statistics,

@@ -123,15 +123,15 @@ def volatile_rows(launch: Launch) -> dict[str, np.ndarray]:
 
 def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
     """The outputs in those lines."""
-    places, found = _places(launch), meaning(launch.sections)
+    places, meant = _places(launch), meaning(launch.sections)
     arrays = {}
-    for name in found.results:
-        spec, lines = found.specs[name], np.arange(*_span(places[name]))
+    for name in meant.results:
+        spec, lines = meant.specs[name], np.arange(*_span(places[name]))
         rows = memory["memory"]
         words = rows.words[np.searchsorted(rows.numbers, lines)].reshape(-1)
         shape = [int(size) for size in spec.shape]
         arrays[name] = words[: words_of(spec)].view(spec.dtype).reshape(shape)
-    return found.tensors(arrays)
+    return meant.tensors(arrays)
 
 
 def _places(launch: Launch) -> dict[str, tuple[int, int]]:

@@ -53,13 +53,13 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
     for parameter in nest.parameters:
         if parameter.name not in given and parameter.name not in nest.results:
             raise WorkloadError(f"{parameter.name}: missing: must be given")
-    found = _Sizes(nest, sizes or {})
-    found.infer(given)
+    inferred = _Sizes(nest, sizes or {})
+    inferred.infer(given)
     arrays = {
-        name: given[name] if name in given else found.zeros(array)
+        name: given[name] if name in given else inferred.zeros(array)
         for name, array in nest.arrays.items()
     }
-    return Binding(found.sizes, {name: given[name] for name in nest.scalars}, arrays)
+    return Binding(inferred.sizes, {name: given[name] for name in nest.scalars}, arrays)
 
 
 def sizes_of(

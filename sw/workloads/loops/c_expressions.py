@@ -263,16 +263,16 @@ class CExpressionReader:
             return Unary(operator, values[0], place)
         left, right = values
         wanted = BinaryOperator.MINIMUM if "min" in name else BinaryOperator.MAXIMUM
-        found: Expression = Binary(wanted, left, right, place)
+        extremum: Expression = Binary(wanted, left, right, place)
         if name.endswith("imumf"):
-            return found
+            return extremum
         # Of a NaN and a number, fminf and fmaxf give the number.
         for value, other in ((right, left), (left, right)):
             if isinstance(value, Constant):
                 continue
             is_nan = Binary(BinaryOperator.NOT_EQUAL, value, value, place)
-            found = Select(is_nan, other, found, place)
-        return found
+            extremum = Select(is_nan, other, extremum, place)
+        return extremum
 
 
 def _quotient(left: Expression, right: Expression, place: Location) -> Expression:

@@ -153,8 +153,8 @@ class CStatementReader:
             local = expressions.read(target)
             if operator == "=":
                 return Assign(target.name, expressions.read_as(value, local.type), place)
-            found = self._augmented(operator, local, value, place, node)
-            return Assign(target.name, convert(found, local.type), place)
+            augmented = self._augmented(operator, local, value, place, node)
+            return Assign(target.name, convert(augmented, local.type), place)
         if not isinstance(target, c_ast.ArrayRef):
             self._text.refuse(node, "must assign to one local or one array element")
         array, indices = expressions.element(target)
@@ -162,15 +162,15 @@ class CStatementReader:
             stored = expressions.read_as(value, array.type)
             return Store(array.name, indices, stored, place)
         element = Load(array.name, indices, array.type, place)
-        found = self._augmented(operator, element, value, place, node)
-        is_same = array.type in (FLOAT32, found.type) and operator != "%="
-        wraps = operator[:-1] in _WRAPPING and found.type.is_integer and array.type.is_integer
-        if isinstance(found, Binary) and (wraps or is_same and found.left == element):
-            operand = found.right
+        augmented = self._augmented(operator, element, value, place, node)
+        is_same = array.type in (FLOAT32, augmented.type) and operator != "%="
+        wraps = operator[:-1] in _WRAPPING and augmented.type.is_integer and array.type.is_integer
+        if isinstance(augmented, Binary) and (wraps or is_same and augmented.left == element):
+            operand = augmented.right
             if operator[:-1] not in ("<<", ">>"):
                 operand = convert(operand, array.type)
-            return AugmentedStore(found.operator, array.name, indices, operand, place)
-        return Store(array.name, indices, convert(found, array.type), place)
+            return AugmentedStore(augmented.operator, array.name, indices, operand, place)
+        return Store(array.name, indices, convert(augmented, array.type), place)
 
     def _augmented(
         self, operator: str, left: Expression, value: Any, place: Location, node: Any

@@ -58,8 +58,8 @@ def literal(text: str, place: Location) -> Constant | float | None:
     such as a decimal number that is a ``long`` (C11, 6.4.4.1). What ``-`` stands before has the
     number's own type; the least int is given as one, see ``is_long``. ``WorkloadError`` for a
     number that float64 does not hold."""
-    if found := _INTEGER.fullmatch(text):
-        sign, digits, suffix = found.groups()
+    if matched := _INTEGER.fullmatch(text):
+        sign, digits, suffix = matched.groups()
         if len(digits) > _MOST_DIGITS:
             return None
         is_decimal = not digits.startswith("0")
@@ -73,13 +73,13 @@ def literal(text: str, place: Location) -> Constant | float | None:
         else:
             return None
         return negative(number) if sign else number
-    if found := _FLOAT.fullmatch(text):
-        real = float(found[1])
+    if matched := _FLOAT.fullmatch(text):
+        real = float(matched[1])
         if not math.isfinite(real):
             raise WorkloadError(f"{place}: {short(text)}: {FINITE}")
-        if real == 0 and is_not_zero(found[1]):
+        if real == 0 and is_not_zero(matched[1]):
             raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
-        return rounded(real, place) if found[2] else real
+        return rounded(real, place) if matched[2] else real
     return None
 
 
@@ -114,8 +114,8 @@ def convert(value: Expression, type: ScalarType) -> Expression:
         return truth(value)
     if isinstance(value, Constant) and value.type.is_integer:
         if type == FLOAT32:
-            found = rounded(float(value.value), value.place)
-            return found or Cast(type, value, value.place)
+            constant = rounded(float(value.value), value.place)
+            return constant or Cast(type, value, value.place)
         wrapped = int(value.value) - type.least & (1 << type.bits) - 1
         return Constant(wrapped + type.least, type, value.place)
     return Cast(type, value, value.place)

@@ -98,15 +98,15 @@ class CompressedResult:
         it."""
         place, levels = self._place, self._levels
         at, below = self._position(number, positions), number + 1
-        found: list[ir.Statement] = []
+        ends: list[ir.Statement] = []
         if not levels.is_dense(number):
             coordinate = variable(levels.path[number], place)
-            found = [ir.Store(coordinates_of(levels.name, number), (at,), coordinate, place)]
+            ends = [ir.Store(coordinates_of(levels.name, number), (at,), coordinate, place)]
         if number < self._last and not levels.is_dense(below):
-            found.append(self._store_end(below, one_more(at, place)))
+            ends.append(self._store_end(below, one_more(at, place)))
         if number in levels.appended:
-            found.append(self._assign(self._count(number), one_more(at, place)))
-        return found
+            ends.append(self._assign(self._count(number), one_more(at, place)))
+        return ends
 
     def _if_any(self, number: int, statements: list[ir.Statement]) -> ir.If:
         """What is done for a coordinate only if there is something below it."""

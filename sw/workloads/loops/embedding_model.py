@@ -87,15 +87,15 @@ class FeatureGroup:
         starts = np.cumsum([0, *counts])[:-1]
         rows = np.cumsum([0, *(feature.rows for feature in self.features)])[:-1]
         offsets = [given[f"{n}.offsets"] + start for n, start in zip(names, starts, strict=True)]
-        found = {
+        packed = {
             "first_rows": rows.astype(np.int32),
             "offsets": np.stack(offsets).astype(np.int32),
             "indices": self._padded([given[f"{n}.indices"] for n in names], np.int32),
             "tables": np.concatenate([given[f"{n}.table"] for n in names]),
         }
         if self.features[0].weighted:
-            found["weights"] = self._padded([given[f"{n}.weights"] for n in names], np.float32)
-        return found
+            packed["weights"] = self._padded([given[f"{n}.weights"] for n in names], np.float32)
+        return packed
 
     def outputs(self, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """[bags, dim] by feature, from what the nest writes."""

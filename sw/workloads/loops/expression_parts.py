@@ -84,7 +84,7 @@ class Parts:
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        found = []
+        ordered = []
         for index in self.statement.order:
             walked = [
                 Level(number, path.index(index))
@@ -93,8 +93,8 @@ class Parts:
             ]
             compressed = tuple(each for each in walked if self.kind(each) == COMPRESSED)
             dense = tuple(each for each in walked if each not in compressed)
-            found.append(Loop(index, dense, compressed))
-        return tuple(found)
+            ordered.append(Loop(index, dense, compressed))
+        return tuple(ordered)
 
     def never_ends_empty(self, depth: int) -> bool:
         """Whether loops from ``depth`` on come by their innermost body at least once, whenever

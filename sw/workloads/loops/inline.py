@@ -84,18 +84,18 @@ def size_arguments(
 ) -> dict[str, Argument]:
     """The sizes of a function that is given ``arrays``, by the names of its parameters: each is
     what they have in its place. Raises ``WorkloadError`` for one that is no dimension by itself."""
-    found: dict[str, Argument] = {}
+    sizes: dict[str, Argument] = {}
     for name, given in arrays.items():
         for size, length in zip(called.arrays[name].shape, given.shape, strict=False):
             if isinstance(size, Variable):
-                found.setdefault(size.name, length)
+                sizes.setdefault(size.name, length)
     for each in called.sizes:
-        if each.name not in found:
+        if each.name not in sizes:
             raise WorkloadError(
                 f"{place}: {called.name} is called: its size {each.name} must be a dimension of an "
                 "array by itself"
             )
-    return found
+    return sizes
 
 
 def _require_alike(
@@ -127,11 +127,11 @@ def _polynomial(size: Expression) -> Counter[tuple[str, ...]]:
         case Binary("-", left, right):
             return _sum(_polynomial(left), _polynomial(right), -1)
         case Binary("*", left, right):
-            found: Counter[tuple[str, ...]] = Counter()
+            factors: Counter[tuple[str, ...]] = Counter()
             for one, factor in _polynomial(left).items():
                 for other, second in _polynomial(right).items():
-                    found[tuple(sorted((*one, *other)))] += factor * second
-            return found
+                    factors[tuple(sorted((*one, *other)))] += factor * second
+            return factors
     return Counter({(print_expression(size),): 1})
 
 

@@ -97,19 +97,19 @@ class _Rewriting:
 
 
 def _block(body: tuple[Statement, ...], rewriting: _Rewriting) -> tuple[Statement, ...]:
-    found: list[Statement] = []
+    rewritten: list[Statement] = []
     for statement in body:
         match statement:
             case For() if id(statement) in rewriting.wanted:
-                found += _by_lanes(statement, rewriting)
+                rewritten += _by_lanes(statement, rewriting)
             case If(then=then, otherwise=otherwise):
                 halves = _block(then, rewriting), _block(otherwise, rewriting)
-                found.append(replace(statement, then=halves[0], otherwise=halves[1]))
+                rewritten.append(replace(statement, then=halves[0], otherwise=halves[1]))
             case For():
-                found.append(replace(statement, body=_block(statement.body, rewriting)))
+                rewritten.append(replace(statement, body=_block(statement.body, rewriting)))
             case _:
-                found.append(statement)
-    return tuple(found)
+                rewritten.append(statement)
+    return tuple(rewritten)
 
 
 def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:

@@ -314,12 +314,12 @@ class Nest:
 
 def statements(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """All of a body, each before those that it contains."""
-    found: list[Statement] = []
+    contained: list[Statement] = []
     for statement in body:
-        found.append(statement)
+        contained.append(statement)
         match statement:
             case For() | Merge():
-                found += statements(statement.body)
+                contained += statements(statement.body)
             case If():
-                found += statements(statement.then) + statements(statement.otherwise)
-    return tuple(found)
+                contained += statements(statement.then) + statements(statement.otherwise)
+    return tuple(contained)

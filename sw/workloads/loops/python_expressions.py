@@ -232,9 +232,9 @@ class ExpressionReader:
         else:
             wanted = common(*types)
         if wanted is not None:
-            found = self._converted(left, first, wanted), self._converted(right, second, wanted)
-            if found[0] is not None and found[1] is not None:
-                return found[0], found[1]
+            converted = self._converted(left, first, wanted), self._converted(right, second, wanted)
+            if converted[0] is not None and converted[1] is not None:
+                return converted[0], converted[1]
         given = form.format(*types)
         self._text.refuse(node, f"{given}: must be of one type: convert as in float32(n)")
 

@@ -29,22 +29,22 @@ def with_places(node: Node, places: Iterable[Location]) -> Node:
     these are too few or too many."""
     rest = iter(places)
     try:
-        found: Node = _placed(node, rest)
+        located: Node = _placed(node, rest)
     except StopIteration:
         raise ValueError("places: are too few") from None
     if next(rest, None) is not None:
         raise ValueError("places: are too many")
-    return found
+    return located
 
 
 def _placed(node: Any, places: Iterator[Location]) -> Any:
     if isinstance(node, Location):
         return next(places)
     if isinstance(node, tuple):
-        found = []
+        located = []
         for each in node:
-            found.append(_placed(each, places))
-        return tuple(found)
+            located.append(_placed(each, places))
+        return tuple(located)
     if is_dataclass(node) and not isinstance(node, type):
         changed = {}
         for field in fields(node):

@@ -49,8 +49,8 @@ def entries(format: str, shape: tuple[int, ...], parts: Mapping[str, np.ndarray]
     fibers, size = (1, *shape)[-2:] if format == "csr" else shape[::-1]
     outer, inner = _compressed(fibers, size, parts["indptr"], parts["indices"])
     _require_dimensions("data", data, 1, len(inner))
-    found = (outer, inner) if format == "csr" else (inner, outer)
-    return np.stack(found[-len(shape) :], axis=1), data
+    coordinates = (outer, inner) if format == "csr" else (inner, outer)
+    return np.stack(coordinates[-len(shape) :], axis=1), data
 
 
 def _coordinates(

@@ -44,10 +44,10 @@ def find_measurer(
 
     ``None`` where this machine has no GPU. Raises ``GpuError`` where those that it has do not fit.
     """
-    found = gpus()
-    if not found:
+    available = gpus()
+    if not available:
         return None
-    fitting = [number for number, gpu in enumerate(found) if runs_on(config.arch, gpu.arch)]
+    fitting = [number for number, gpu in enumerate(available) if runs_on(config.arch, gpu.arch)]
     require_gpu(config.arch, fitting[0] if fitting else 0)
     return GpuMeasurer(model, batches, fitting)
 

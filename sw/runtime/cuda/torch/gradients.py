@@ -47,18 +47,18 @@ def kernel_gradients(
 ) -> list[torch.Tensor]:
     """Computes ``gnarl::fused_embedding_bags_backward`` by kernels."""
     program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
-    found = {
+    totals = {
         number: torch.zeros_like(table)
         for number, (table, want) in enumerate(zip(lookup.tables, wanted, strict=True))
         if want
     }
     device = lookup.values.device
-    launch = _launch(lookup, program, [*lookup.tables, *found.values()])
+    launch = _launch(lookup, program, [*lookup.tables, *totals.values()])
     inputs = _inputs(lookup, program, gradients)
     train_tables(
-        program, launch, inputs, TrainedTables(_new_addresses(_of_order(program, found), device))
+        program, launch, inputs, TrainedTables(_new_addresses(_of_order(program, totals), device))
     )
-    of_tables = list(found.values())
+    of_tables = list(totals.values())
     return [*of_tables, weights_gradient(launch, inputs)] if weights_wanted else of_tables
 
 
@@ -102,8 +102,8 @@ def pytorch_gradients(
                 if feature.weighted
                 else torch.zeros(len(indices))
             )
-    found = [total for total in totals if total is not None]
-    return [*found, torch.cat(weight_parts)] if weights_wanted else found
+    wanted_totals = [total for total in totals if total is not None]
+    return [*wanted_totals, torch.cat(weight_parts)] if weights_wanted else wanted_totals
 
 
 @lru_cache(maxsize=64)

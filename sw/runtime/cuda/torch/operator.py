@@ -110,9 +110,9 @@ def fused_embedding_bags_backward(
     if by_kernels(lookup):
         return kernel_gradients(lookup, gradients, wanted, weights_wanted)
     types = [table.dtype for table, want in zip(tables, wanted, strict=True) if want]
-    found = pytorch_gradients(lookup, gradients, wanted, weights_wanted)
-    of_tables = [one.to(type) for one, type in zip(found, types, strict=False)]
-    return [*of_tables, *found[len(types) :]]
+    computed = pytorch_gradients(lookup, gradients, wanted, weights_wanted)
+    of_tables = [one.to(type) for one, type in zip(computed, types, strict=False)]
+    return [*of_tables, *computed[len(types) :]]
 
 
 @fused_embedding_bags_backward.register_fake
@@ -136,7 +136,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None
 def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
     values, offsets, weights, *tables = ctx.saved_tensors
     wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
-    found = iter(
+    computed = iter(
         fused_embedding_bags_backward(
             gradients,
             tables,
@@ -148,8 +148,8 @@ def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
             weights_wanted,
         )
     )
-    of_tables = [next(found) if want else None for want in wanted]
-    return of_tables, None, None, next(found, None), None
+    of_tables = [next(computed) if want else None for want in wanted]
+    return of_tables, None, None, next(computed, None), None
 
 
 fused_embedding_bags.register_autograd(_backward, setup_context=_save)

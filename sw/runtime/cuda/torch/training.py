@@ -93,11 +93,11 @@ def step_embedding_bags(
     if by_kernels(lookup):
         take_step_by_kernels(lookup, gradients, wanted, states, learning_rate)
         return
-    found = iter(pytorch_gradients(lookup, gradients, wanted, False))
+    computed = iter(pytorch_gradients(lookup, gradients, wanted, False))
     for number, want in enumerate(wanted):
         if want:
             own = states[number] if states else None
-            _take_step(optimizer, tables[number], next(found), own, learning_rate)
+            _take_step(optimizer, tables[number], next(computed), own, learning_rate)
 
 
 def _check(name: str, tensor: torch.Tensor, shape: torch.Size, device: torch.device) -> None:

@@ -184,10 +184,10 @@ class Site:
             self.fail(
                 f"reads row {rows[at]} of {array}: must be below {len(loaded)}, which were loaded"
             )
-        found = loaded[rows].astype(np.int64)
+        contents = loaded[rows].astype(np.int64)
         if unread is not None:
-            found[unread] = 0
-        return found
+            contents[unread] = 0
+        return contents
 
     def require_index(self, indices: np.ndarray, what: str) -> None:
         """Fails unless all ``indices`` fit the machine's indices."""

@@ -79,9 +79,9 @@ class _Walk:
         elements = LINE_BYTES >> entry["element"]
         coordinates = (place[0] * elements + elements - 1, place[1], place[2])
         steps = (1, *entry["tile_strides"])
-        found = entry["first_tile"] + entry["chunk_tiles"] * chunk
+        last = entry["first_tile"] + entry["chunk_tiles"] * chunk
         return int(
-            found
+            last
             + sum(
                 (coordinate >> extent) * step
                 for coordinate, extent, step in zip(coordinates, entry["tile"], steps, strict=True)

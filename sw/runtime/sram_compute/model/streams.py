@@ -67,16 +67,18 @@ class Streaming:
             stores = operation["operation"] == ExecuteOpcode.STORE
             accesses = operation["reads"] or stores
             begun = times.begin(offered + 3 * accesses, stores and operation["a_is_turned"])
-            cycles, found = self._strip(near, place, operation, stores)
+            cycles, accessed = self._strip(near, place, operation, stores)
             first = times.first_access(begun)
-            steps = STRIP if found is None or found.fault is None else max(0, found.fault - 1)
-            if found is None or waits.is_over(begun):
+            steps = (
+                STRIP if accessed is None or accessed.fault is None else max(0, accessed.fault - 1)
+            )
+            if accessed is None or waits.is_over(begun):
                 begins = [first, *(first + np.cumsum(cycles[:steps])).tolist()]
             else:
-                begins = waits.begins(first, found, steps)
-            if found is not None and found.fault is not None:
+                begins = waits.begins(first, accessed, steps)
+            if accessed is not None and accessed.fault is not None:
                 # An address is known as soon as the access of the step before begins.
-                known = begins[-1] if found.fault else times.first_address(begun)
+                known = begins[-1] if accessed.fault else times.first_address(begun)
                 require_cycles(known, max_cycles)
                 raise StoppedError(ErrorCause.STREAM, operation["stream"])
             times.accessed(begins)
@@ -113,7 +115,7 @@ class Streaming:
         a, cycles = None, np.ones(STRIP, np.int64)
         if operation["operation"] == ExecuteOpcode.FDIV:
             cycles = np.full(STRIP, DIVIDE_CYCLES)
-        found: Accesses | None = None
+        accesses: Accesses | None = None
         columns = _columns(engines.turned)
         if operation["reads"] or stores:
             index = self._rotated(operation).astype(np.int64)
@@ -124,9 +126,9 @@ class Streaming:
             fault = int(faults[0]) if len(faults) else None
             enabled = enabled & ~is_bad
             cycles, rounds = self._rounds(rows, columns_of, banks, enabled, stores)
-            found = Accesses(lines, enabled, stores, rounds, fault)
+            accesses = Accesses(lines, enabled, stores, rounds, fault)
             if fault is not None:
-                return cycles, found
+                return cycles, accesses
             if stores:
                 stream = self.streams[operation["stream"]] if enabled.any() else _EMPTY_STREAM
                 data = columns if operation["a_is_turned"] else b
@@ -137,14 +139,14 @@ class Streaming:
                 if self._is_uniform(operation):
                     a = np.where(is_there, a[:, :1], 0).astype(np.uint32)
         if stores:
-            return cycles, found
+            return cycles, accesses
         if operation["d_is_turned"]:
             self._turn(operation, a)
-            return cycles, found
+            return cycles, accesses
         if a is None and operation["a_is_turned"]:
             a = columns
         self._compute(operation, a, b, is_there | bool(operation["is_whole"]))
-        return cycles, found
+        return cycles, accesses
 
     def _compute(
         self, operation: Fields, a: np.ndarray | None, b: np.ndarray, changes: np.ndarray
@@ -160,13 +162,13 @@ class Streaming:
                 left = registers[operation["a"]][:, (part + offset) % STRIP]
             else:
                 left = a[:, part]
-            found = computed(
+            result = computed(
                 opcode,
                 np.ascontiguousarray(left),
                 np.ascontiguousarray(b[:, part]),
                 np.ascontiguousarray(c[:, part]),
             )
-            d[:, part] = np.where(changes[:, part], found, d[:, part])
+            d[:, part] = np.where(changes[:, part], result, d[:, part])
 
     def _turn(self, operation: Fields, a: np.ndarray | None) -> None:
         """Fills the transposers from a stream, word by word from themselves, or from a register."""
@@ -226,12 +228,12 @@ class Streaming:
             rows = stream["row"] + _STEPS + 0 * element
             is_bad = is_bad | (element >= config.tiles * config.bitlines)
             is_bad = is_bad | (rows >= config.wordlines)
-            found = engines.transposed_places(element, rows)
+            places = engines.transposed_places(element, rows)
         else:
             is_bad = is_bad | (element >= engines.word_count)
-            found = engines.places(element)
+            places = engines.places(element)
         lines = None if stream["is_transposed"] else element // LINE_WORDS
-        return found, enabled, is_bad & enabled, lines
+        return places, enabled, is_bad & enabled, lines
 
     def _is_uniform(self, operation: Fields) -> bool:
         """Whether one word is all elements of a strip: it is read once."""

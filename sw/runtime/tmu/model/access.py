@@ -181,8 +181,8 @@ class _Traversal:
             self._spend(place)
             inductions = range(first, min(upper, first + width * unit.stride), unit.stride)
             values, addresses = self._vectors(place, unit, inductions)
-            for number, found in addresses.items():
-                for line in self._requests[place].lines(number, found, upper - first):
+            for number, words in addresses.items():
+                for line in self._requests[place].lines(number, words, upper - first):
                     self._output.requests.append((place, number, line))
             others = _filled(
                 [

@@ -128,12 +128,12 @@ def _call(node: Any, of: Any, parameters: Parameters, place: Location) -> Any:
     except TypeError as error:
         raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
     try:
-        found = operator(parameters, place, *arguments, **named)
+        result = operator(parameters, place, *arguments, **named)
     except WorkloadError as error:
         raise WorkloadError(str(error).replace(f"{place}: ", f"{place}: {name}: ", 1)) from None
-    if all(each is not found for each in arguments):
+    if all(each is not result for each in arguments):
         parameters.count_uses([*arguments, *named.values()])
-    return found
+    return result
 
 
 def _short(name: str) -> str:

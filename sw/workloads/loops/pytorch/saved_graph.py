@@ -111,11 +111,11 @@ class _Builder:
             what = "few" if len(self._given) < wanted else "many"
             raise WorkloadError(f"sample inputs: too {what}: must be as many as the graph's")
         values = iter(self._given)
-        found = []
+        placeholders = []
         for number, (kind, entry) in enumerate(inputs):
             with reading(f"{GRAPH}: input_specs[{number}]"):
-                found.append(self._placeholder(number, kind, entry, values, signature))
-        return [spec for spec, _ in found], [value for _, value in found]
+                placeholders.append(self._placeholder(number, kind, entry, values, signature))
+        return [spec for spec, _ in placeholders], [value for _, value in placeholders]
 
     def _placeholder(
         self, number: int, kind: str, entry: Mapping[str, Any], given: Iterator[Any], signature: Any
@@ -213,15 +213,15 @@ class _Builder:
     def _arguments(self, operator: Any, node: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by name, including those that the file has by their order."""
         known = {each.name for each in operator._schema.arguments}
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for each in node["inputs"]:
             name = each["name"]
             if name not in known:
                 raise WorkloadError(f"{node['target']}: has no argument {quoted(name)}")
-            if name in found:
+            if name in arguments:
                 raise WorkloadError(f"{node['target']}: {quoted(name)} is given twice")
-            found[name] = self._value(each["arg"])
-        return found
+            arguments[name] = self._value(each["arg"])
+        return arguments
 
     def _tensor(self, argument: Mapping[str, Any]) -> Any:
         import operator
@@ -302,10 +302,10 @@ def _aten(target: str) -> Any:
     """The operator, if it is one of ``aten`` that takes nothing but tensors and numbers."""
     import torch
 
-    found = _OPERATOR.fullmatch(target)
-    if found is None:
+    matched = _OPERATOR.fullmatch(target)
+    if matched is None:
         return None
-    operator = getattr(getattr(torch.ops.aten, found[1], None), found[2], None)
+    operator = getattr(getattr(torch.ops.aten, matched[1], None), matched[2], None)
     if not isinstance(operator, torch._ops.OpOverload):
         return None
     return operator if all(_is_taken(each.type) for each in operator._schema.arguments) else None

@@ -34,15 +34,15 @@ def reshape(parameters: Parameters, place: Location, value: Value, shape: Sequen
     sizes = tuple(missing if each == -1 else each for each in shape)
     if not prod(sizes):
         return _without_elements(parameters.plain(value, place), sizes, place)
-    found: Value | None = None
+    view: Value | None = None
     if isinstance(value, View):
         value = value.flattens or value
-        found = reshaped(value, sizes, place)
-    found = found or merged(value, sizes, place)
-    if found is None and isinstance(value, View):
+        view = reshaped(value, sizes, place)
+    view = view or merged(value, sizes, place)
+    if view is None and isinstance(value, View):
         flat = merged(value, (prod(sizes),), place)
-        found = reshaped(parameters.plain(flat, place), sizes, place)
-    return found or reshape(parameters, place, parameters.plain(value, place), sizes)
+        view = reshaped(parameters.plain(flat, place), sizes, place)
+    return view or reshape(parameters, place, parameters.plain(value, place), sizes)
 
 
 def _without_elements(view: View, shape: tuple[int, ...], place: Location) -> View:

@@ -208,7 +208,7 @@ def reshaped(view: View, shape: tuple[int, ...], place: Location) -> View | None
 
     def at(indices: Indices) -> Expression:
         (index,) = indices
-        found = []
+        parts = []
         for d, size in enumerate(view.shape):
             inside = prod(view.shape[d + 1 :])
             part = index
@@ -216,8 +216,8 @@ def reshaped(view: View, shape: tuple[int, ...], place: Location) -> View | None
                 part = binary("//", part, integer(inside, place), place)
             if d:
                 part = binary("%", part, integer(size, place), place)
-            found.append(part)
-        return view.at(found)
+            parts.append(part)
+        return view.at(parts)
 
     return View(shape, view.type, at, flattens=view, zeros=view.zeros)
 
@@ -248,7 +248,7 @@ def placed(value: Value, shape: tuple[int, ...], into: Callable[[Indices], Indic
 
 def _groups(shape: Sequence[int], parts: Sequence[int]) -> list[list[int]] | None:
     """The neighbouring dimensions of ``parts`` of which each of ``shape`` is the product."""
-    found, at = [], 0
+    groups, at = [], 0
     for size in shape:
         group, product = [], 1
         while product != size and at < len(parts):
@@ -257,15 +257,15 @@ def _groups(shape: Sequence[int], parts: Sequence[int]) -> list[list[int]] | Non
             at += 1
         if product != size:
             return None
-        found.append(group)
-    return found if all(size == 1 for size in parts[at:]) else None
+        groups.append(group)
+    return groups if all(size == 1 for size in parts[at:]) else None
 
 
 def _linear(
     indices: Indices, sizes: Sequence[int], groups: Sequence[Sequence[int]], place: Location
 ) -> Indices:
     """One index for each of ``groups``, which are dimensions of ``sizes``."""
-    found: list[Expression] = []
+    split: list[Expression] = []
     for group in groups:
         index: Expression | None = None
         for d in group:
@@ -273,8 +273,8 @@ def _linear(
                 continue
             row = None if index is None else scaled(index, sizes[d], place)
             index = indices[d] if row is None else shifted(row, indices[d], place)
-        found.append(integer(0, place) if index is None else index)
-    return found
+        split.append(integer(0, place) if index is None else index)
+    return split
 
 
 def refuse(place: Location, text: str) -> NoReturn:
