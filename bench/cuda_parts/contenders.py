@@ -49,8 +49,8 @@ class Fused:
     def time(self, batch: Batch, after: Batch | None = None) -> float:
         """``after``: the kernel pools that batch first, once caches are empty."""
         embedding = self.embedding
-        given = [batch] if after is None else [after, batch]
-        staged = [embedding.stage(each, self.mapping) for each in given]
+        batches = [batch] if after is None else [after, batch]
+        staged = [embedding.stage(each, self.mapping) for each in batches]
 
         def launch() -> None:
             for each in staged:

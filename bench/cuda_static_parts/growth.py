@@ -90,10 +90,10 @@ def random_schedules(
     ]
     chosen = random.Random(seed).sample(pairs, min(codes, len(pairs)))
     features = tuple(replace(feature, name=f"f{at}") for at, (feature, _) in enumerate(chosen))
-    made = EmbeddingModel(model.name, features)
+    chosen_model = EmbeddingModel(model.name, features)
     schedules = tuple(dict.fromkeys(schedule for _, schedule in chosen))
-    return made, ScheduleSet(
-        model=made.digest,
+    return chosen_model, ScheduleSet(
+        model=chosen_model.digest,
         arch=config.arch,
         block_threads=config.plain_block_threads,
         blocks_per_sm=BLOCKS_PER_SM,

@@ -77,10 +77,10 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     runs: dict[str, EngineRun] = {}
     for place in PLACES:
-        if (placed := run_in(given, job.named(), place, runs)) is not None:
+        if (placed := run_in(measured, job.named(), place, runs)) is not None:
             runs[place] = placed
     return {
         **{f"cycles_{place}": runs[place].cycles if place in runs else None for place in PLACES},

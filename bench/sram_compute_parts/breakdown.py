@@ -94,12 +94,12 @@ class Job:
 
 def measure(job: Job) -> dict[str, int | bool]:
     """Values of ``METRICS``, on a model that has run nothing before."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     with Device(job.named(), "model") as device:
         tile = TILES.get(job.workload)
         place = "auto" if job.workload in PLACED else "memory"
-        program = device.compile(given, seed=job.seed, place=place, tile=tile)
-        result = device.run(program, {**given.inputs, **(given.sizes or {})})
+        program = device.compile(measured, seed=job.seed, place=place, tile=tile)
+        result = device.run(program, {**measured.inputs, **(measured.sizes or {})})
         exact = device.verify(result).bit_exact
     return {
         "cycles": cycles_of(result),

@@ -85,11 +85,11 @@ def measure(job: Job) -> dict[str, float | int]:
     """Values of ``METRICS``, times as medians; what depends on the plan alone is ready by then."""
     config = job.configuration().config
     assert isinstance(config, SramConfig)
-    given = workload(job.workload, job.sizes, job.seed)
-    steps = optimise_plan(plan(given.nest, streams=False), reassociate=True)
+    measured = workload(job.workload, job.sizes, job.seed)
+    steps = optimise_plan(plan(measured.nest, streams=False), reassociate=True)
     steps = shortened(steps, ITERATIONS)
-    generator = CodeGenerator(given.nest, steps, config)
-    commands = generator.generate(given.binding).commands
+    generator = CodeGenerator(measured.nest, steps, config)
+    commands = generator.generate(measured.binding).commands
     fresh: list[float] = []
     remembered: list[float] = []
     for _ in range(RUNS):
@@ -97,9 +97,9 @@ def measure(job: Job) -> dict[str, float | int]:
         for times, calls in ((fresh, 1), (remembered, CALLS)):
             begin = time.process_time()
             for _ in range(calls):
-                generator.generate(given.binding)
+                generator.generate(measured.binding)
             times.append((time.process_time() - begin) / calls)
-    regions = regions_run(steps, given.binding, given.binding.sizes)
+    regions = regions_run(steps, measured.binding, measured.binding.sizes)
     return {
         "regions": regions,
         "commands": commands,

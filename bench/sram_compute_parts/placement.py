@@ -66,7 +66,7 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``, each run on a machine that has run nothing before."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     config = load_configuration(job.config, CHANGES).config
     assert isinstance(config, SramConfig)
     figures: dict[str, float | int | bool | None] = {}
@@ -74,9 +74,9 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     done: list[tuple[Program, int]] = []
     for place in (*PLACES, CHOSEN):
         with Device(load_configuration(job.config, CHANGES), "rtl") as device:
-            inputs = {**given.inputs, **(given.sizes or {})}
+            inputs = {**measured.inputs, **(measured.sizes or {})}
             try:
-                fat = device.compile(given, seed=job.seed, place=place)
+                fat = device.compile(measured, seed=job.seed, place=place)
                 program = device.target.lowered(fat, inputs, config, quiet)
             except (WorkloadError, CapacityError):
                 figures |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
@@ -89,7 +89,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
         done.append((program, cycles))
         figures[f"cycles_{place}"] = cycles
         if place != CHOSEN:
-            figures[f"estimate_{place}"] = _estimate(given, config, program)
+            figures[f"estimate_{place}"] = _estimate(measured, config, program)
     return {**figures, "bit_exact": exact}
 
 

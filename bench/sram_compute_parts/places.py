@@ -83,18 +83,18 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``."""
-    given, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
+    measured, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
     config = named.config
     assert isinstance(config, SramConfig)
     runs: dict[str, EngineRun] = {}
     for place in (*PLACES, CHOSEN):
-        if (placed := run_in(given, named, place, runs)) is not None:
+        if (placed := run_in(measured, named, place, runs)) is not None:
             runs[place] = placed
     exact = all(placed.is_exact for placed in runs.values())
     chosen, rtl = runs[CHOSEN], None
     if job.is_on_rtl:
         with Device(named, "rtl") as device:
-            result = device.run(chosen.program, {**given.inputs, **(given.sizes or {})})
+            result = device.run(chosen.program, {**measured.inputs, **(measured.sizes or {})})
             exact &= device.verify(result).bit_exact
         rtl = cycles_of(result)
         exact &= rtl == chosen.cycles
@@ -105,7 +105,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
         },
         **{f"warm_{place}": _warm(runs.get(place)) for place in ("memory", "near")},
         "cycles_rtl": rtl,
-        **least_cycles(given, config, job.workload),
+        **least_cycles(measured, config, job.workload),
         "bit_exact": exact,
     }
 

@@ -103,8 +103,8 @@ def stages(network: Network, seed: int) -> tuple[Stage, ...]:
         in_order.append(Stage(kernels, QUERY, calls))
         pooled = []
         for scale in scales:
-            made, largest = _abstraction(scale, at, feature, middle, apart, random)
-            in_order += made
+            abstraction, largest = _abstraction(scale, at, feature, middle, apart, random)
+            in_order += abstraction
             pooled.append(largest)
         at, feature = centre, np.concatenate(pooled, axis=1)
     assert feature is not None
@@ -148,8 +148,8 @@ def _measure(at: np.ndarray, centre: np.ndarray) -> tuple[tuple[Call, ...], np.n
     turn = Call("turn", {"centre": centre}, turned, sliced, count, 3)
     apart = {"apart": np.stack([_squares(at, each) for each in middle])}
     sliced = {"middle": (0, 1), "apart": (0, 1)}
-    given = {"at": at, "middle": middle}
-    measure = Call("distances", given, apart, sliced, count, 2 * at.shape[1])
+    arrays = {"at": at, "middle": middle}
+    measure = Call("distances", arrays, apart, sliced, count, 2 * at.shape[1])
     return (turn, measure), middle, apart["apart"]
 
 
@@ -167,8 +167,8 @@ def _abstraction(
     layers, y = _layers(x, scale.widths, random)
     aggregate = _aggregate(scale, y)
     by_kind = {QUERY: (query,), GATHER: gather, MLP: layers, AGGREGATE: (aggregate,)}
-    made = [Stage(scale.name, name, calls) for name, calls in by_kind.items()]
-    return made, aggregate.wanted["pooled"]
+    by_scale = [Stage(scale.name, name, calls) for name, calls in by_kind.items()]
+    return by_scale, aggregate.wanted["pooled"]
 
 
 def _query(scale: Scale, apart: np.ndarray) -> Call:
@@ -201,13 +201,13 @@ def _gather(
     x = np.zeros((len(neighbour), 3 + channels), np.float32)
     x[:, :3] = at.T[neighbour] - middle[owner]
     sliced = {name: (0, 1) for name in ("neighbour", "owner", "x")}
-    given = {"at": at, "middle": middle, "neighbour": neighbour, "owner": owner}
-    calls = [Call("gather_places", given, {"x": x.copy()}, sliced, len(x), 128)]
+    arrays = {"at": at, "middle": middle, "neighbour": neighbour, "owner": owner}
+    calls = [Call("gather_places", arrays, {"x": x.copy()}, sliced, len(x), 128)]
     if feature is not None:
-        given = {"feature": feature, "neighbour": neighbour, "x": x.copy()}
+        arrays = {"feature": feature, "neighbour": neighbour, "x": x.copy()}
         sliced = {name: (0, 1) for name in ("neighbour", "x")}
         x[:, 3:] = feature[neighbour]
-        calls.append(Call("gather_features", given, {"x": x}, sliced, len(x), 4 * channels))
+        calls.append(Call("gather_features", arrays, {"x": x}, sliced, len(x), 4 * channels))
     return tuple(calls), x
 
 

@@ -89,9 +89,9 @@ def loops_of(call: Call) -> LoopWorkload:
     nest = _nest(call.function, neighbours)
     extents = {each.name for each in nest.sizes}
     scalars = {} if neighbours else {name: np.asarray(each) for name, each in call.scalars.items()}
-    given = {name: int(scalars.pop(name)) for name in {*scalars} & extents}
+    extents_given = {name: int(scalars.pop(name)) for name in {*scalars} & extents}
     inputs = {**call.given, **scalars}
-    sizes = bind(nest, {**call.wanted, **inputs}, given).sizes
+    sizes = bind(nest, {**call.wanted, **inputs}, extents_given).sizes
     return LoopWorkload(call.function, nest, inputs, sizes)
 
 

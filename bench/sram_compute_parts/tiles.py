@@ -92,14 +92,14 @@ class Job:
 
 def measure(job: Job) -> dict[str, int | bool | None]:
     """Values of ``METRICS``, on a model that has run nothing before."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     chosen = _chosen(job.workload, tuple(job.sizes.items()), job.seed, job.config)
     flags = {name: tile == job.tile for name, tile in chosen.items()}
     with Device(load_configuration(job.config), "model") as device:
         tile = job.labels["tile"]
-        program = device.compile(given, seed=job.seed, place="memory", tile=tile)
+        program = device.compile(measured, seed=job.seed, place="memory", tile=tile)
         try:
-            result = device.run(program, {**given.inputs, **(given.sizes or {})})
+            result = device.run(program, {**measured.inputs, **(measured.sizes or {})})
         except CapacityError:
             return {"cycles": None, "warm": None, **flags, "bit_exact": True}
         return {
@@ -115,16 +115,16 @@ def _chosen(
     name: str, sizes: tuple[tuple[str, int], ...], seed: int, config_name: str
 ) -> dict[str, tuple[int, ...]]:
     """The tile of each of the flags."""
-    given = workload(name, dict(sizes), seed)
+    measured = workload(name, dict(sizes), seed)
     config = load_configuration(config_name).config
     assert isinstance(config, SramConfig)
     rank = rank_of(name)
-    steps = plan(given.nest, streams=False)
-    tilings = CodeGenerator(given.nest, steps, config).tilings(given.binding)
+    steps = plan(measured.nest, streams=False)
+    tilings = CodeGenerator(measured.nest, steps, config).tilings(measured.binding)
     none = (1,) * (rank - 1) + (config.bitlines,)
     return {
-        RULE: lowered_in_memory(given, config, None).tiling.tile[:rank][::-1],
-        SEARCHED: lowered_in_memory(given, config, "best").tiling.tile[:rank][::-1],
+        RULE: lowered_in_memory(measured, config, None).tiling.tile[:rank][::-1],
+        SEARCHED: lowered_in_memory(measured, config, "best").tiling.tile[:rank][::-1],
         PAPER: paper_tile(steps, tilings)[:rank][::-1],
         NONE: none,
     }
@@ -161,12 +161,12 @@ def jobs(request: Request) -> list[Job]:
     all_jobs = []
     for name, several in given.items():
         for sizes in several:
-            made = workload(name, sizes, request.seed)
-            generator = CodeGenerator(made.nest, plan(made.nest, streams=False), config)
+            measured = workload(name, sizes, request.seed)
+            generator = CodeGenerator(measured.nest, plan(measured.nest, streams=False), config)
             rank = rank_of(name)
             all_jobs += [
                 Job(name, sizes, each.tile[:rank][::-1], request.seed)
-                for each in generator.tilings(made.binding)
+                for each in generator.tilings(measured.binding)
             ]
     return all_jobs
 

@@ -140,9 +140,9 @@ def _branch(choice: Operation, sides: list[list[Operation]]) -> None:
         if isinstance(choice, arith.OrIOp):
             arms.reverse()
     result = choice.results[0]
-    made = scf.IfOp(condition, [result.type], [arms[0]], [arms[1]])
-    made.attributes |= choice.attributes
-    block.insert_op_before(made, choice)
-    result.replace_all_uses_with(made.results[0])
+    branch = scf.IfOp(condition, [result.type], [arms[0]], [arms[1]])
+    branch.attributes |= choice.attributes
+    block.insert_op_before(branch, choice)
+    result.replace_all_uses_with(branch.results[0])
     choice.detach()
     choice.erase()

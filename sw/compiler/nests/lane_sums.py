@@ -163,7 +163,7 @@ def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
     rewritten there."""
     module = module.clone()
     pairs = zip(_loops(before), _loops(after), strict=True)
-    numbers = {number: IntegerAttr(made, i64) for number, made in pairs}
+    numbers = {number: IntegerAttr(statement, i64) for number, statement in pairs}
     for loop in module.walk():
         if STATEMENT in loop.attributes:
             number = loop.attributes[STATEMENT]

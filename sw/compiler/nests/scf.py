@@ -215,8 +215,8 @@ class _Lowering:
         self._inside(block, known, loop.body, None)
         lowers, uppers = zip(*bounds, strict=True)
         arrays = [self._arrays[each.array] for each in loop.fibers]
-        made = fiber.MergeOp(loop.kind, arrays, lowers, uppers, Region(block))
-        self._append(made, loop.place)
+        merge = fiber.MergeOp(loop.kind, arrays, lowers, uppers, Region(block))
+        self._append(merge, loop.place)
 
     def _inside(
         self,

@@ -96,11 +96,11 @@ def replace_by_vectors(
         body = body_like(loop)
         _Body(loop, kinds, body.args[0], lanes, lanes, sums, apart, body.add_op).run()
         body.add_op(scf.YieldOp())
-        made = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
-        made.attributes |= loop.attributes
+        vector_loop = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
+        vector_loop.attributes |= loop.attributes
         if sums:
-            made.attributes[SUMS] = UnitAttr()
-        insert(made)
+            vector_loop.attributes[SUMS] = UnitAttr()
+        insert(vector_loop)
     if upper > whole:
         induction = insert(integer(whole)).results[0]
         _Body(loop, kinds, induction, lanes, upper - whole, sums, apart, insert).run()
@@ -210,9 +210,9 @@ class _Body:
         lower, upper, step = (
             self._values.get(each, each) for each in (loop.lb, loop.ub, loop.step)
         )
-        made = scf.ForOp(lower, upper, step, [], body)
-        made.attributes |= loop.attributes
-        insert(made)
+        new_loop = scf.ForOp(lower, upper, step, [], body)
+        new_loop.attributes |= loop.attributes
+        insert(new_loop)
 
     def _sum(self, sum: LaneSum) -> None:
         value, before = self._values[sum.add.result], self._values[sum.get.value]

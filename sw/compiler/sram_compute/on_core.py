@@ -103,12 +103,12 @@ def core_code(
     module = to_scf(nest, binding.sizes, shapes, scalars)
     bases = {name: line * LINE_WORDS for name, line in lines.items()}
     try:
-        made, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
+        by_step, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
     except ProgramWordsError as error:
         raise CapacityError(
             f"core_instructions = {config.core_instructions}: must be at least "
             f"{before + error.needed}"
         ) from None
-    loops = summed_loops(made["vectorize"])
+    loops = summed_loops(by_step["vectorize"])
     order = sum_by_lanes(nest, binding.sizes, loops, config.core_lanes)
     return CoreCode(instructions, order)

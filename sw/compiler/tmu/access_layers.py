@@ -172,8 +172,8 @@ class AccessLayers:
         if isinstance(operation, MemStrOp):
             unit = self._unit_of(operation, depth) or 0
             word = self._word(operation.array, operation.indices, depth, unit)
-            made = replace(word, temporal=self._is_temporal(operation, layer))
-            place = layer.add(unit, made, operation.stream)
+            stream = replace(word, temporal=self._is_temporal(operation, layer))
+            place = layer.add(unit, stream, operation.stream)
             layer.arrays[unit, place.number] = self._names[operation.array]
         elif is_needed(operation):
             of_all = is_of_coordinate(operation.stream)
@@ -296,10 +296,10 @@ class AccessLayers:
             # Known by a value of its own.
             value: SSAValue = Block(arg_types=[StreamType(i1)]).args[0]
             self._depths[value] = known
-            made = Stream(
+            sum_stream = Stream(
                 StreamKind.ADDRESS, a=operands[0], b=operands[1], scale=factor, length=UNBOUNDED
             )
-            self.layers[known].add(unit, made, value)
+            self.layers[known].add(unit, sum_stream, value)
             self._sums[key] = value
         return self._sums[key], right[1]
 

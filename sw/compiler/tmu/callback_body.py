@@ -63,9 +63,9 @@ class CallbackBody:
                 )
         for operand in _from_outside(owner):
             self._need(operand)
-        made = owner.clone(self._values)
-        self._block.add_op(made)
-        for old, new in zip(owner.results, made.results, strict=True):
+        cloned = owner.clone(self._values)
+        self._block.add_op(cloned)
+        for old, new in zip(owner.results, cloned.results, strict=True):
             self._values[old] = new
 
 

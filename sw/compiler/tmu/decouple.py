@@ -249,16 +249,16 @@ class _Decoupling:
             stream.name_hint = argument.name_hint
             self._streams[argument] = stream
             self._depths[stream] = depth
-        made = MergeOp(
+        merge_op = MergeOp(
             kind, [self._arrays[each] for each in loop.coordinates], lowers, uppers, region
         )
-        for number, position in enumerate(made.positions):
+        for number, position in enumerate(merge_op.positions):
             self._fibers[position] = frozenset({number})
         self._levels.append(_Level(region.block, False, kind))
         self._body(loop.body.block.ops)
         self._levels.pop()
-        made.attributes[PLACE] = StringAttr(place_of(loop))
-        self._levels[-1].block.add_op(made)
+        merge_op.attributes[PLACE] = StringAttr(place_of(loop))
+        self._levels[-1].block.add_op(merge_op)
 
     def _loop(self, loop: scf.ForOp) -> None:
         region = body_of([StreamType(i32)])
@@ -279,11 +279,11 @@ class _Decoupling:
         self._levels.append(_Level(region.block, runs))
         self._body(loop.body.block.ops)
         self._levels.pop()
-        made = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
-        made.attributes[PLACE] = StringAttr(place_of(loop))
+        stream_loop = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
+        stream_loop.attributes[PLACE] = StringAttr(place_of(loop))
         if STATEMENT in loop.attributes:
-            made.attributes[STATEMENT] = loop.attributes[STATEMENT]
-        self._levels[-1].block.add_op(made)
+            stream_loop.attributes[STATEMENT] = loop.attributes[STATEMENT]
+        self._levels[-1].block.add_op(stream_loop)
 
     def _load(self, load: memref.LoadOp) -> None:
         """Loads in the outermost loop that has its indices, from loops around it if they are
@@ -299,12 +299,14 @@ class _Decoupling:
         key = (place, load.memref, *map(_identity, indices))
         if key not in self._made:
             assert isinstance(load.memref.type, MemRefType)
-            made = MemStrOp(self._arrays[load.memref], indices, load.memref.type.element_type)
-            made.attributes[PLACE] = StringAttr(place_of(load))
-            self._levels[place].block.add_op(made)
-            self._made[key] = made.stream
-            self._depths[made.stream] = place
-            self._fibers[made.stream] = self._fibers_of(load.indices, place)
+            stream_load = MemStrOp(
+                self._arrays[load.memref], indices, load.memref.type.element_type
+            )
+            stream_load.attributes[PLACE] = StringAttr(place_of(load))
+            self._levels[place].block.add_op(stream_load)
+            self._made[key] = stream_load.stream
+            self._depths[stream_load.stream] = place
+            self._fibers[stream_load.stream] = self._fibers_of(load.indices, place)
         self._streams[load.res] = self._made[key]
 
     def _has_unit(self, values: Sequence[SSAValue], place: int) -> bool:
@@ -354,9 +356,9 @@ class _Decoupling:
         value = source_of(value)
         block = self._levels[-1 if place is None else place].block
         if (number := constant_of(value)) is not None:
-            made = integer(number)
-            block.add_op(made)
-            return made.result
+            new_op = integer(number)
+            block.add_op(new_op)
+            return new_op.result
         if value in self._streams:
             return self._streams[value]
         assert isinstance(value.owner, Operation)

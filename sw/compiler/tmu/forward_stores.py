@@ -48,8 +48,8 @@ def _callback_before(callback: CallbackOp) -> CallbackOp | None:
 def _replaced(callbacks: list[CallbackOp]) -> CallbackOp:
     """One callback in the place of the last one, or that if no load of it takes anything."""
     *others, last = callbacks
-    made = last.clone()
-    block = made.body.block
+    replacement = last.clone()
+    block = replacement.body.block
     first = block.first_op
     for other in others:
         values: dict[SSAValue, SSAValue] = {}
@@ -60,17 +60,17 @@ def _replaced(callbacks: list[CallbackOp]) -> CallbackOp:
             block.insert_ops_before(copies, first)
     _write_out_loops(block)
     if not _forward(block):
-        made.erase()
+        replacement.erase()
         return last
     _drop_overwritten(block)
     _set_last(block)
     around = last.parent_block()
     assert around is not None
-    around.insert_op_before(made, last)
+    around.insert_op_before(replacement, last)
     for each in callbacks:
         each.detach()
         each.erase()
-    return made
+    return replacement
 
 
 def _write_out_loops(block: Block) -> None:

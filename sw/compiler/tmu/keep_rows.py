@@ -53,12 +53,12 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     from them. Where vectors are more than registers, or the result has no room in the hardware,
     ``fits``, all stays as it is. O(operations).
     """
-    made = module.clone()
-    queued = queued_fiber(made)
+    changed = module.clone()
+    queued = queued_fiber(changed)
     if queued is None:
         return module
     rows = [push for push in queued.pushes if _is_of_outer_loops(push, queued)]
-    kept, count = len(kept_variables(made)), len(rows) * len(queued.starts)
+    kept, count = len(kept_variables(changed)), len(rows) * len(queued.starts)
     if not rows or kept + count > VECTOR_REGISTERS:
         return module
     write_out_loops(queued.callback.body.block)
@@ -69,7 +69,7 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     outer = queued.around.parent_block()
     assert outer is not None
     outer.insert_op_before(begin, queued.around)
-    names = {each.variable.data for each in made.walk() if isinstance(each, GetOp | SetOp)}
+    names = {each.variable.data for each in changed.walk() if isinstance(each, GetOp | SetOp)}
     places = {push: _Row(push, queued, lanes, begin, names) for push in rows}
     vectors = [(pop, places[push], at) for pop, (push, at) in taken.items() if push in places]
     again = max(0, kept + count + TEMPORARIES - VECTOR_REGISTERS)
@@ -79,8 +79,8 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
         push.detach()
         push.erase()
     _drop_unused_streams(queued.loop)
-    join_callbacks(made)
-    return made if fits(made) else module
+    join_callbacks(changed)
+    return changed if fits(changed) else module
 
 
 def _keep(pop: PopOp, row: _Row, at: int, *, is_loaded_again: bool) -> None:

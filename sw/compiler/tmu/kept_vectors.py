@@ -48,14 +48,14 @@ class KeptVector:
     def load(self, block: Block, array: SSAValue, rows: Sequence[SSAValue]) -> None:
         """Loads from the array, at ``rows``, into the variable."""
         at = self._place(block, rows)
-        made: Operation
+        load_op: Operation
         if self.lanes is None:
-            made = vector.LoadOp.build(operands=[array, at], result_types=[self.type])
+            load_op = vector.LoadOp.build(operands=[array, at], result_types=[self.type])
         else:
             rest = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self.type, [0.0]))
             block.add_op(rest)
-            made = vector.MaskedLoadOp(array, at, self._mask(block), rest.result)
-        block.add_ops([made, SetOp(self.name, made.results[0])])
+            load_op = vector.MaskedLoadOp(array, at, self._mask(block), rest.result)
+        block.add_ops([load_op, SetOp(self.name, load_op.results[0])])
 
     def store(self, block: Block, array: SSAValue, rows: Sequence[SSAValue]) -> None:
         get = GetOp(self.name, self.type)
@@ -145,16 +145,16 @@ class KeptVectors:
         for operation in loop.body.block.ops:
             if isinstance(operation, scf.YieldOp):
                 continue
-            made: Operation
+            replacement: Operation
             if operation is update.load:
-                made = GetOp(name, self.type)
+                replacement = GetOp(name, self.type)
             elif operation is update.store:
                 stored = stored_value(update.store)
-                made = SetOp(name, values.get(stored, stored))
+                replacement = SetOp(name, values.get(stored, stored))
             else:
-                made = operation.clone(values)
-            block.insert_op_before(made, loop)
-            for old, new in zip(operation.results, made.results, strict=True):
+                replacement = operation.clone(values)
+            block.insert_op_before(replacement, loop)
+            for old, new in zip(operation.results, replacement.results, strict=True):
                 values[old] = new
 
 

@@ -203,9 +203,9 @@ def _pop_arguments(
         values[argument] = popped = _pop(block, argument, _words(stream))
         popped.name_hint = argument.name_hint
     for operation in callback.body.block.ops:
-        made = operation.clone(values)
-        block.add_op(made)
-        for old, new in zip(operation.results, made.results, strict=True):
+        cloned = operation.clone(values)
+        block.add_op(cloned)
+        for old, new in zip(operation.results, cloned.results, strict=True):
             values[old] = new
 
 

@@ -35,24 +35,24 @@ def first_lanes(block: Block, lanes: int, used: int) -> SSAValue:
 def drop_whole_masks(root: Operation) -> None:
     """Accesses and blends under a mask of all lanes do without, in place. O(operations)."""
     for operation in list(root.walk()):
-        made: Operation | None = None
+        unmasked: Operation | None = None
         match operation:
             case vector.MaskedLoadOp(base=base, indices=indices, mask=mask) if _is_whole(mask):
-                made = vector.LoadOp.build(
+                unmasked = vector.LoadOp.build(
                     operands=[base, list(indices)], result_types=[operation.result.type]
                 )
             case vector.MaskedStoreOp(base=base, indices=indices, mask=mask) if _is_whole(mask):
-                made = vector.StoreOp(operation.value_to_store, base, list(indices))
+                unmasked = vector.StoreOp(operation.value_to_store, base, list(indices))
             case BlendOp(mask=mask) if _is_whole(mask):
                 operation.result.replace_all_uses_with(operation.value)
             case _:
                 continue
         block = operation.parent_block()
         assert block is not None
-        if made is not None:
-            made.attributes |= operation.attributes
-            block.insert_op_before(made, operation)
-            for old, new in zip(operation.results, made.results, strict=True):
+        if unmasked is not None:
+            unmasked.attributes |= operation.attributes
+            block.insert_op_before(unmasked, operation)
+            for old, new in zip(operation.results, unmasked.results, strict=True):
                 old.replace_all_uses_with(new)
         operation.detach()
         operation.erase()

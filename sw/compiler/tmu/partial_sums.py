@@ -39,8 +39,8 @@ def partial_sums(module: ModuleOp) -> ModuleOp:
     takes as many instructions as a sum takes cycles. See ``sw.workloads.loops.lane_sums`` for the
     order. O(operations).
     """
-    made = module.clone()
-    queued = queued_fiber(made)
+    changed = module.clone()
+    queued = queued_fiber(changed)
     if queued is None or SUMS not in queued.loop.attributes or len(queued.starts) < 2:
         return module
     block = queued.callback.body.block
@@ -63,7 +63,7 @@ def partial_sums(module: ModuleOp) -> ModuleOp:
         assert chain is not None
         chain.split(block, count)
     queued.loop.attributes[PARTIAL_SUMS] = IntegerAttr(count, i64)
-    return made
+    return changed
 
 
 def loops_of_partial_sums(module: ModuleOp) -> dict[int, int]:

@@ -45,8 +45,8 @@ def repeat_fibers(
     takes. Where a module does not ``fits`` what the hardware has, all stays as it is.
     O(operations).
     """
-    made = module.clone()
-    queued = queued_fiber(made)
+    changed = module.clone()
+    queued = queued_fiber(changed)
     if queued is None or len(queued.pushes) != 1 or not _join(queued):
         return module
     words = {pop: push for pop, (push, _) in (queued.taken() or {}).items() if push in queued.words}
@@ -56,7 +56,7 @@ def repeat_fibers(
     if not rounds or vectors * config.lanes > config.data_words:
         return module
     _repeat(queued.loop, rounds + 1)
-    return made if fits(made) else module
+    return changed if fits(changed) else module
 
 
 def _join(found: QueuedFiber) -> bool:

@@ -95,8 +95,8 @@ def _wrap(operations: list[Operation], place: str) -> None:
     inner = Block(arg_types=[zero.result.type])
     loop = scf.ForOp(zero, one, one, [], Region(inner))
     loop.attributes |= {PLACE: StringAttr(place)}
-    for made in (zero, one, loop):
-        block.insert_op_before(made, block.last_op)
+    for new_op in (zero, one, loop):
+        block.insert_op_before(new_op, block.last_op)
     for operation in operations:
         operation.detach()
         inner.add_op(operation)

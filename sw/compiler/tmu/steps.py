@@ -140,13 +140,13 @@ def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
     shares = SHARES if first.share < 0 else (first.share,)
     if first.name != PASSES_OF[True][-1]:
         yield first
-    made, share, code = couple(
+    modules, share, code = couple(
         first.module, config, first.zeros, bases, done, shares, first.manner.reassociate
     )
     step = replace(first, share=share, instructions=code)
-    if not made:
+    if not modules:
         yield step
-    for name, module in made.items():
+    for name, module in modules.items():
         step = step.after(name, module, config)
         yield step
 

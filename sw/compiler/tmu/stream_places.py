@@ -95,10 +95,10 @@ def _replace(store: memref.StoreOp, array: str) -> None:
     word = block.insert_arg(i32, len(callback.streams))
     word.name_hint = "place"
     callback.operands = [*callback.streams, place]
-    made = flat.StoreOp(store.value, array, offset, word)
+    flat_store = flat.StoreOp(store.value, array, offset, word)
     if PLACE in store.attributes:
-        made.attributes[PLACE] = store.attributes[PLACE]
-    block.insert_op_before(made, store)
+        flat_store.attributes[PLACE] = store.attributes[PLACE]
+    block.insert_op_before(flat_store, store)
     store.detach()
     store.erase()
     drop_unused(block)

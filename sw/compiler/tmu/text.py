@@ -97,8 +97,8 @@ def _wrong_loop(operation: Operation) -> str:
             steps += [operation.vector.value.data] if operation.vector is not None else []
         case LayerOp():
             units = [each.data for each in operation.units if isinstance(each, DictionaryAttr)]
-            given = [each["stride"] for each in units if "stride" in each]
-            steps = [each.data for each in given if isinstance(each, IntAttr)]
+            strides = [each["stride"] for each in units if "stride" in each]
+            steps = [each.data for each in strides if isinstance(each, IntAttr)]
     for step in steps:
         if step is None:
             return "its step is no constant: must be one above 0"

@@ -115,10 +115,10 @@ class CExpressionReader:
             node = node.type
         names = " ".join(node.names) if isinstance(node, c_ast.IdentifierType) else ""
         if names not in TYPES:
-            given = names or type(node).__name__
+            spelt = names or type(node).__name__
             self._text.refuse(
                 node,
-                f"{given}: a type must be float, int, unsigned, short, signed char, unsigned char, "
+                f"{spelt}: a type must be float, int, unsigned, short, signed char, unsigned char, "
                 "bool, or int8_t to uint32_t",
             )
         return TYPES[names]
@@ -252,12 +252,12 @@ class CExpressionReader:
             self._text.refuse(
                 node, f"call of {name or 'an expression'}: only {', '.join(_CALLS)} may be called"
             )
-        given = node.args.exprs if node.args else []
-        if len(given) != _CALLS[name]:
-            self._text.refuse(node, f"{name} takes {_CALLS[name]} values, not {len(given)}")
+        arguments = node.args.exprs if node.args else []
+        if len(arguments) != _CALLS[name]:
+            self._text.refuse(node, f"{name} takes {_CALLS[name]} values, not {len(arguments)}")
         if name == "abs":
-            return Unary(UnaryOperator.ABS, self.read_as(given[0], INT32), place)
-        values = [self.read_as(each, FLOAT32) for each in given]
+            return Unary(UnaryOperator.ABS, self.read_as(arguments[0], INT32), place)
+        values = [self.read_as(each, FLOAT32) for each in arguments]
         if name in ("fabsf", "sqrtf"):
             operator = UnaryOperator.ABS if name == "fabsf" else UnaryOperator.SQRT
             return Unary(operator, values[0], place)

@@ -49,24 +49,24 @@ def _unary(operator: str, type: ScalarType, place: Location) -> None:
 
 
 def _binary(operator: str, left: ScalarType, right: ScalarType, place: Location) -> None:
-    given = f"{left} {operator} {right}"
+    shown = f"{left} {operator} {right}"
     if operator in SHIFTS:
         if not (left.is_integer and right.is_integer):
-            _refuse(place, f"{given}: must be integers")
+            _refuse(place, f"{shown}: must be integers")
         return
     if left != right:
-        _refuse(place, f"{given}: must be of one type")
+        _refuse(place, f"{shown}: must be of one type")
     if operator in LOGICAL:
         if left != BOOL:
-            _refuse(place, f"{given}: must be bool")
+            _refuse(place, f"{shown}: must be bool")
     elif operator in INTEGER_ONLY:
         if not left.is_integer:
-            _refuse(place, f"{given}: must be integers")
+            _refuse(place, f"{shown}: must be integers")
     elif operator == "/":
         if left != FLOAT32:
-            _refuse(place, f"{given}: must be float32, or // for integers")
+            _refuse(place, f"{shown}: must be float32, or // for integers")
     elif not left.is_number:
-        _refuse(place, f"{given}: must be numbers")
+        _refuse(place, f"{shown}: must be numbers")
 
 
 def _refuse(place: Location, text: str) -> NoReturn:

@@ -62,9 +62,9 @@ class Inliner:
                 before.append(Assign(local, value, place))
                 names[name] = Variable(local, value.type, place)
         for array in called.arrays.values():
-            given = arguments[array.name]
-            assert isinstance(given, Array)
-            _require_alike(called, array, given, names, place)
+            argument = arguments[array.name]
+            assert isinstance(argument, Array)
+            _require_alike(called, array, argument, names, place)
         for own in dict.fromkeys(_own_names(called.body)):
             names[own] = self._fresh(own)
         return (*before, *_inlined(called.body, names, place))
@@ -85,8 +85,8 @@ def size_arguments(
     """The sizes of a function that is given ``arrays``, by the names of its parameters: each is
     what they have in its place. Raises ``WorkloadError`` for one that is no dimension by itself."""
     sizes: dict[str, Argument] = {}
-    for name, given in arrays.items():
-        for size, length in zip(called.arrays[name].shape, given.shape, strict=False):
+    for name, argument in arrays.items():
+        for size, length in zip(called.arrays[name].shape, argument.shape, strict=False):
             if isinstance(size, Variable):
                 sizes.setdefault(size.name, length)
     for each in called.sizes:

@@ -235,8 +235,8 @@ class ExpressionReader:
             converted = self._converted(left, first, wanted), self._converted(right, second, wanted)
             if converted[0] is not None and converted[1] is not None:
                 return converted[0], converted[1]
-        given = form.format(*types)
-        self._text.refuse(node, f"{given}: must be of one type: convert as in float32(n)")
+        shown = form.format(*types)
+        self._text.refuse(node, f"{shown}: must be of one type: convert as in float32(n)")
 
     def _unless_literal(self, node: ast.expr) -> Expression | None:
         """A literal's type is that of where it stands."""

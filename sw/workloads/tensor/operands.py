@@ -118,8 +118,8 @@ def grown_shapes(
                 continue
             for index, size in zip(access.indices, entry.tensor.shape, strict=False):
                 name = names[index]
-                given = sizes.get(name, 0)
-                sizes[name] = max(given, size) if may_grow else given or size
+                known_size = sizes.get(name, 0)
+                sizes[name] = max(known_size, size) if may_grow else known_size or size
     shapes = {name: entry.tensor.shape for name, entry in operands.items()}
     for access in statement.operands:
         entry = operands.get(access.tensor)

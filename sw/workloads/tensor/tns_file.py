@@ -86,10 +86,10 @@ def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, s
     for number, line in enumerate(lines, 1):
         if "#" in line and (match := _SHAPE.fullmatch(line.strip(BLANKS))):
             place = f"{source}:{number}"
-            given = tuple(whole_number(size, place) for size in words_of(match[1]))
-            if shape not in (None, given):
+            stated = tuple(whole_number(size, place) for size in words_of(match[1]))
+            if shape not in (None, stated):
                 raise WorkloadError(f"{place}: another shape than in {earlier}: must be one")
-            shape, earlier = given, earlier or place
+            shape, earlier = stated, earlier or place
     return shape, earlier
 
 

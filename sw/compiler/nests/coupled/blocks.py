@@ -115,9 +115,9 @@ def _jam(loop: scf.ForOp, count: int) -> None:
     for part, together in ((span[:whole], count), (span[whole:], len(span) - whole)):
         if len(part):
             body = _together(loop, span.step, together)
-            bounds, made = counted(range(part.start, part.stop, part.step * together), body)
-            made.attributes |= loop.attributes
-            block.insert_ops_before([*bounds, made], loop)
+            bounds, new_loop = counted(range(part.start, part.stop, part.step * together), body)
+            new_loop.attributes |= loop.attributes
+            block.insert_ops_before([*bounds, new_loop], loop)
     loop.detach()
     loop.erase()
 
@@ -173,9 +173,9 @@ class _Copying:
         self.operations(loop.body.block.ops, copies, inner)
         inner.add_op(scf.YieldOp())
         lower, upper, step = (copies[0].get(each, each) for each in (loop.lb, loop.ub, loop.step))
-        made = scf.ForOp(lower, upper, step, [], inner)
-        made.attributes |= loop.attributes
-        body.add_op(made)
+        new_loop = scf.ForOp(lower, upper, step, [], inner)
+        new_loop.attributes |= loop.attributes
+        body.add_op(new_loop)
 
     def _is_shared(
         self,

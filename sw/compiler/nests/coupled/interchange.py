@@ -110,15 +110,15 @@ def _rebuild(band: Sequence[scf.ForOp], order: Sequence[int]) -> None:
             for each in loop.body.block.ops
             if not isinstance(each, scf.YieldOp) and each not in band
         )
-    made: scf.ForOp | None = None
+    new_loop: scf.ForOp | None = None
     for number, body in reversed(list(zip(order, bodies, strict=True))):
-        if made is not None:
-            body.add_op(made)
+        if new_loop is not None:
+            body.add_op(new_loop)
         body.add_op(scf.YieldOp())
-        bounds, made = counted(trips(band[number]), body)
-        made.attributes |= band[number].attributes
+        bounds, new_loop = counted(trips(band[number]), body)
+        new_loop.attributes |= band[number].attributes
         block.insert_ops_before(bounds, outermost)
-    assert made is not None
-    block.insert_op_before(made, outermost)
+    assert new_loop is not None
+    block.insert_op_before(new_loop, outermost)
     outermost.detach()
     outermost.erase()

@@ -116,16 +116,16 @@ def _keep(
         assert isinstance(access, (*LOADS, *STORES))
         indices, mask = list(access.indices), place.mask
         values: dict[SSAValue, SSAValue] = {}
-        made: list[Operation] = []
+        computed: list[Operation] = []
         for value in (*indices, *([mask] if mask is not None else [])):
-            _compute(value, loop, values, made)
+            _compute(value, loop, values, computed)
         indices = [values.get(each, each) for each in indices]
         mask = values.get(mask, mask) if mask is not None else None
         is_zero = place.access.array in at_zero and _is_first(loop, place)
         first: list[Operation] = (
             [arith.ConstantOp(_zero(_type(access)))] if is_zero else _load(access, indices, mask)
         )
-        before += [*made, *first, SetOp(name, first[-1].results[0])]
+        before += [*computed, *first, SetOp(name, first[-1].results[0])]
         if any(isinstance(each, STORES) for each in place.accesses):
             behind += _store(access, indices, mask, name)
         for each in place.accesses:
@@ -231,10 +231,10 @@ def _replace(access: Operation, name: str) -> None:
     block = access.parent_block()
     assert block is not None
     if isinstance(access, LOADS):
-        made: Operation = GetOp(name, access.results[0].type)
-        access.results[0].replace_all_uses_with(made.results[0])
+        replacement: Operation = GetOp(name, access.results[0].type)
+        access.results[0].replace_all_uses_with(replacement.results[0])
     else:
-        made = SetOp(name, stored_value(access))
-    block.insert_op_before(made, access)
+        replacement = SetOp(name, stored_value(access))
+    block.insert_op_before(replacement, access)
     access.detach()
     access.erase()

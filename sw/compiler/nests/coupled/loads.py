@@ -109,6 +109,6 @@ def with_values(
             plus = arith.AddiOp(total, number.result)
             insert(plus, before)
             total = plus.result
-    made = arith.IndexCastOp(total, IndexType())
-    insert(made, before)
-    return made.result
+    new_index = arith.IndexCastOp(total, IndexType())
+    insert(new_index, before)
+    return new_index.result

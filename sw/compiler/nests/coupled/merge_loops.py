@@ -48,11 +48,11 @@ def _replace(loop: MergeOp, ahead: int) -> None:
     block = loop.parent_block()
     assert block is not None
     both = _both(loop, ahead)
-    made: list[Operation] = [both]
+    new_ops: list[Operation] = [both]
     if loop.is_union:
         for number in range(2):
-            made += _rest(loop, number, both.results)
-    for each in made:
+            new_ops += _rest(loop, number, both.results)
+    for each in new_ops:
         each.attributes[PLACE] = StringAttr(place_of(loop))
         block.insert_op_before(each, loop)
     loop.detach()

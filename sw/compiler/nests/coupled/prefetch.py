@@ -124,9 +124,9 @@ class _Prefetching:
             if ahead > self._rooms[tells.memref]:
                 return
             values = self._moved(tells, loop, distance, tells)
-            made = memref.LoadOp.get(tells.memref, values)
-            insert(made, tells)
-            later = self._later[tells.res, loop] = made.res
+            later_load = memref.LoadOp.get(tells.memref, values)
+            insert(later_load, tells)
+            later = self._later[tells.res, loop] = later_load.res
             self._tells.add(tells)
         indices = [with_values(index, {tells.res: later}, load) for index in indices_of(load)]
         insert(FetchOp(array_of(load), indices), load)

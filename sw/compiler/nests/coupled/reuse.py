@@ -87,12 +87,12 @@ def _keep(loop: scf.ForOp, pairs: list[Pair], first: int) -> None:
         name = f"ahead_{number}"
         load = now if isinstance(now, LoadOp) else now.operands[0].owner
         assert isinstance(load, LoadOp)
-        made: Operation = load.clone({body.args[0]: loop.lb})
-        before.append(made)
+        first_load: Operation = load.clone({body.args[0]: loop.lb})
+        before.append(first_load)
         if now is not load:
-            made = now.clone({load.value: made.results[0]})
-            before.append(made)
-        before.append(SetOp(name, made.results[0]))
+            first_load = now.clone({load.value: first_load.results[0]})
+            before.append(first_load)
+        before.append(SetOp(name, first_load.results[0]))
         get = GetOp(name, now.results[0].type)
         body.insert_op_before(get, now)
         now.results[0].replace_all_uses_with(get.value)

@@ -28,13 +28,13 @@ def late_takes(steps: Sequence[Step], live: Collection[Register]) -> list[Step]:
     block. O(steps^2).
     """
     late = [replace(step) for step in steps]
-    made: set[Register] = set()
+    results: set[Register] = set()
     moves = []
     for step in late:
         is_short = step.opcode in _SHORT and not step.vector
-        moves.append(step.takes or (is_short and not made.isdisjoint(step.reads)))
+        moves.append(step.takes or (is_short and not results.isdisjoint(step.reads)))
         if moves[-1] and step.dst is not None:
-            made.add(step.dst)
+            results.add(step.dst)
     pairs = list(zip(late, moves, strict=True))
     for number in reversed(range(len(pairs))):
         step, is_moved = pairs[number]

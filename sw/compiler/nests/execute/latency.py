@@ -75,8 +75,8 @@ def _issue(
         time += 1
         for register in step.reads:
             if register in writers:
-                made, maker = writers[register]
-                time = max(time, made + latency(maker, step))
+                issued_at, maker = writers[register]
+                time = max(time, issued_at + latency(maker, step))
         if step.opcode in _DIVISIONS:
             time = max(time, divided)
             divided = time + _DIVISION

@@ -24,14 +24,14 @@ def linearize(module: ModuleOp) -> ModuleOp:
     module = module.clone()
     arrays = arrays_of(function_of(module))
     for operation in list(module.walk()):
-        if (made := flat_access(operation, arrays)) is None:
+        if (flat_op := flat_access(operation, arrays)) is None:
             continue
         block = operation.parent_block()
         assert block is not None
         if PLACE in operation.attributes:
-            made.attributes[PLACE] = operation.attributes[PLACE]
-        block.insert_op_before(made, operation)
-        for old, new in zip(operation.results, made.results, strict=True):
+            flat_op.attributes[PLACE] = operation.attributes[PLACE]
+        block.insert_op_before(flat_op, operation)
+        for old, new in zip(operation.results, flat_op.results, strict=True):
             new.name_hint = old.name_hint
             old.replace_all_uses_with(new)
         operation.detach()
@@ -79,11 +79,11 @@ def _address(
     assert block is not None
     variable: SSAValue | None = None
     for value, factor in sorted(total.terms.items(), key=lambda term: _depth(term[0])):
-        made = _scaled(value, factor, block, operation)
+        scaled = _scaled(value, factor, block, operation)
         if variable is None:
-            variable = made
+            variable = scaled
             continue
-        plus = arith.AddiOp(variable, made)
+        plus = arith.AddiOp(variable, scaled)
         block.insert_op_before(plus, operation)
         variable = plus.result
     return variable, total.constant

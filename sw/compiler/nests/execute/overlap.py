@@ -34,10 +34,10 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
         live = lives[number]
         most = cycles(best_order(block, live, window))
         tries = [
-            (made, steps)
+            (scheduled, steps)
             for steps in choices(block.steps, live)
-            if (made := modulo_schedule(steps, window, most)) is not None
-            and made.stages <= _iterations(count)
+            if (scheduled := modulo_schedule(steps, window, most)) is not None
+            and scheduled.stages <= _iterations(count)
         ]
         if tries:
             _replace(blocks, number, count, *min(tries, key=lambda each: each[0].interval))

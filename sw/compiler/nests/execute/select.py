@@ -80,9 +80,9 @@ class Selection(Computing):
             case PopOp():
                 self._pop(operation)
             case GetOp():
-                made = self.new(kind_of(operation.value.type))
-                self.emit(copy(made, self._variable(operation)))
-                self.values[operation.value] = made
+                copied = self.new(kind_of(operation.value.type))
+                self.emit(copy(copied, self._variable(operation)))
+                self.values[operation.value] = copied
             case SetOp():
                 self.emit(copy(self._variable(operation), self.values[operation.value]))
             case flat.LoadOp():
@@ -144,19 +144,19 @@ class Selection(Computing):
     def _load(self, load: flat.LoadOp) -> None:
         is_vector = isinstance(load.value.type, VectorType)
         address, words = self._where(load, self._lanes if is_vector else 1)
-        made = self.new("v" if is_vector else "s")
+        result = self.new("v" if is_vector else "s")
         self.emit(
             Step(
                 Opcode.LOAD,
                 is_vector,
-                made,
+                result,
                 address,
                 mask=self._mask(load.mask),
                 immediate=self._word(load),
                 words=words,
             )
         )
-        self.values[load.value] = made
+        self.values[load.value] = result
 
     def _store(self, store: flat.StoreOp) -> None:
         is_vector = isinstance(store.value.type, VectorType)
@@ -277,14 +277,14 @@ class Selection(Computing):
     def _hand(self, end: Operation | None, registers: list[Register]) -> None:
         """Values of a yield, or of what is behind a condition, into registers, all at once."""
         assert end is not None
-        given = end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
-        values = [self.values[each] for each in given]
+        yielded = end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
+        values = [self.values[each] for each in yielded]
         if len(values) > 1:
             held = []
             for value, register in zip(values, registers, strict=True):
-                made = self.new(register.kind)
-                self.emit(copy(made, value))
-                held.append(made)
+                copied = self.new(register.kind)
+                self.emit(copy(copied, value))
+                held.append(copied)
             values = list(held)
         for value, register in zip(values, registers, strict=True):
             self.emit(copy(register, value))
@@ -312,13 +312,13 @@ class Selection(Computing):
         self.operations(before.ops)
         condition = before.last_op
         assert isinstance(condition, scf.ConditionOp)
-        given = [self.new(kind_of(each.type)) for each in behind.args]
+        registers = [self.new(kind_of(each.type)) for each in behind.args]
         if [self.values[each] for each in condition.operands[1:]] == carried:
-            given = carried
+            registers = carried
         else:
-            self._hand(condition, given)
-        self.values |= dict(zip(behind.args, given, strict=True))
-        self.values |= dict(zip(loop.results, given, strict=True))
+            self._hand(condition, registers)
+        self.values |= dict(zip(behind.args, registers, strict=True))
+        self.values |= dict(zip(loop.results, registers, strict=True))
         test = self._branch_unless(condition.condition)
         first = self.begin()
         self.operations(behind.ops)

@@ -123,11 +123,11 @@ def split(loop: scf.ForOp, count: int) -> scf.ForOp | None:
         block.insert_ops_before([span, zero, positive, mask, whole, middle], loop)
     stride = integer(count)
     body = body_like(loop)
-    made = scf.ForOp(loop.lb, middle.results[0], stride.result, [], body)
-    made.attributes |= loop.attributes
-    block.insert_ops_before([stride, made], loop)
+    new_loop = scf.ForOp(loop.lb, middle.results[0], stride.result, [], body)
+    new_loop.attributes |= loop.attributes
+    block.insert_ops_before([stride, new_loop], loop)
     loop.operands[0] = middle.results[0]
-    return made
+    return new_loop
 
 
 def _has_loops(loop: scf.ForOp) -> bool:
@@ -147,14 +147,14 @@ def write_iteration(loop: scf.ForOp, number: int, behind: bool = False) -> None:
     assert block is not None
     induction = integer(number)
     values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction.result}
-    made: list[Operation] = [induction]
+    new_ops: list[Operation] = [induction]
     for each in loop.body.block.ops:
         if not isinstance(each, scf.YieldOp):
-            made.append(each.clone(values))
+            new_ops.append(each.clone(values))
     if behind:
-        block.insert_ops_after(made, loop)
+        block.insert_ops_after(new_ops, loop)
     else:
-        block.insert_ops_before(made, loop)
+        block.insert_ops_before(new_ops, loop)
 
 
 def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
@@ -166,9 +166,9 @@ def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
     for number in range(count):
         _iteration(loop, body, step * number)
     body.add_op(scf.YieldOp())
-    made = scf.ForOp(loop.lb, last.result, stride.result, [], body)
-    made.attributes |= loop.attributes
-    block.insert_ops_before([last, stride, made], loop)
+    new_loop = scf.ForOp(loop.lb, last.result, stride.result, [], body)
+    new_loop.attributes |= loop.attributes
+    block.insert_ops_before([last, stride, new_loop], loop)
     loop.detach()
     loop.erase()
 

@@ -120,8 +120,8 @@ def choose_engines(
     if runs is None:
         return None
     runs = _joined(runs)
-    made = tuple(costs.part(run) for run in runs)
-    return EngineChoice(made, runs, tuple(costs.seen), costs.by_data)
+    made_parts = tuple(costs.part(run) for run in runs)
+    return EngineChoice(made_parts, runs, tuple(costs.seen), costs.by_data)
 
 
 def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -230,13 +230,13 @@ class _Costs:
             for name, each in zip(arrays, stored(types, shapes, 1), strict=True)
         }
         try:
-            made = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)
+            code = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)
         except (WorkloadError, CapacityError) as refusal:
             self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
             return None
         limit = self._limit(first, end)
         memory = core_memory(arrays, lines, self._nest(0, first).results)
-        cycles = part_cycles(made.instructions, config, limit, memory)
+        cycles = part_cycles(code.instructions, config, limit, memory)
         self.by_data |= memory.decides
         return self._found("core", first, end, limit, cycles)
 

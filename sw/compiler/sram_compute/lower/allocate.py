@@ -286,11 +286,11 @@ def _emit(
     elif step.kind == FINISH:
         kind = finishes.kinds[step.detail]
         for number in range(kind.first, kind.end):
-            given = finishes.rows[number]
-            at = append(rows, state.tally, given[0], finishes.cycles[number])
+            command = finishes.rows[number]
+            at = append(rows, state.tally, command[0], finishes.cycles[number])
             for place in range(COLUMNS):
-                rows[at, place] = given[place]
-            if given[0] == _STREAM:
+                rows[at, place] = command[place]
+            if command[0] == _STREAM:
                 rows[at, _STREAM_ROW] = values[step.result].row
     else:
         assert step.kind == KEEP

@@ -107,9 +107,9 @@ def finishes(
     for number, kind in enumerate(kinds):
         first, order = len(cycles), orders.get(kind.dimension)
         if order is not None:
-            for made, spent in _commands(kind, order, tiling, config):
-                rows.append(made)
-                cycles += [0] * (len(made) - 1) + [spent]
+            for commands, spent in _commands(kind, order, tiling, config):
+                rows.append(commands)
+                cycles += [0] * (len(commands) - 1) + [spent]
             extent = order.tile * order.tiles * order.banks
             is_in_one_bank = order.banks == 1
             finished[number] = first, len(cycles), order.tile, order.kept, extent, is_in_one_bank

@@ -224,7 +224,7 @@ class CodeGenerator:
         tile = sizes.tile or self._sampled_tile(sizes, shapes)
         tiling = tiling_of(self._types, shapes, self._config, tile, self._moves)
         arrays = stored(self._types, shapes, 0)
-        given = _Given(
+        arguments = _Given(
             sizes,
             {**dict(sizes.sizes), **self._scalars(sizes)},
             np.array(shapes, np.int64),
@@ -235,7 +235,7 @@ class CodeGenerator:
             tiles_of(tiling, self._config.tiles),
         )
         manners = self._orders(tiling)
-        best = min((self._found(given, each) for each in manners), key=lambda each: each.cycles)
+        best = min((self._found(arguments, each) for each in manners), key=lambda each: each.cycles)
         count = unit_count(best.rows, ENCODING.units)
         offset = -(-count // LINE_UNITS)
         if offset + best.lines > self._config.memory_lines:
@@ -310,8 +310,8 @@ class CodeGenerator:
         self, prepared: Prepared, given: _Given, orders: Mapping[int, TileOrder]
     ) -> _Found:
         config = self._config
-        made = finishes(prepared.finishes, orders, given.tiling, config)
-        steps = self._program_steps(prepared, given, made)
+        finished = finishes(prepared.finishes, orders, given.tiling, config)
+        steps = self._program_steps(prepared, given, finished)
         moved = self._moved(steps, given.tiles)
         while True:
             rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
@@ -320,7 +320,7 @@ class CodeGenerator:
                 given.tiles,
                 steps,
                 moved,
-                made,
+                finished,
                 given.arrays,
                 given.lines,
                 config.wordlines,

@@ -81,16 +81,16 @@ def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
     first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
     for at in range(DIMENSIONS):
         first[at], last[at] = moved.cells[at, 0], moved.cells[at, 1]
-    made = shifts(first, last, tiles.shape, tiles.tile, dimension, moved.by)
-    for number in range(len(made.between)):
-        between, within = made.between[number], made.within[number]
+    pieces = shifts(first, last, tiles.shape, tiles.tile, dimension, moved.by)
+    for number in range(len(pieces.between)):
+        between, within = pieces.between[number], pieces.within[number]
         for end in range(2):
-            made.bits[number, dimension, end] += within
-            made.tiles[number, dimension, end] += between
+            pieces.bits[number, dimension, end] += within
+            pieces.tiles[number, dimension, end] += between
         row = _row(rows, count, _SHIFT if between else _MOVE)
         row[_DISTANCE] = within * tiles.bit_strides[dimension] % tiles.bitlines
-        _pattern(row, _BITLINES, made.bits[number], tiles.bit_strides)
-        _pattern(row, _TILES, made.tiles[number], tiles.strides)
+        _pattern(row, _BITLINES, pieces.bits[number], tiles.bit_strides)
+        _pattern(row, _TILES, pieces.tiles[number], tiles.strides)
         if between:
             row[_BETWEEN] = between * tiles.strides[dimension] % tiles.all
         count += 1

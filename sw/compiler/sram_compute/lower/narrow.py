@@ -135,12 +135,12 @@ class _Narrower:
         return bits
 
     def _make(self, number: int, node: Node) -> int:
-        given = [self._made[each] for each in operands(node)]
+        new_operands = [self._made[each] for each in operands(node)]
         add, graph = self._builder.add, self._graph
         match node:
             case Move() | Broadcast() | Shrink():
-                moved = with_operands(node, given)
-                return add(replace(moved, type=self._builder.nodes[given[0]].type))
+                moved = with_operands(node, new_operands)
+                return add(replace(moved, type=self._builder.nodes[new_operands[0]].type))
             case Const() if self._is_integer(number):
                 return add(replace(node, type=self._range(number).type(self._range(number).bits)))
             case Reduce() if self._is_integer(number):
@@ -167,7 +167,7 @@ class _Narrower:
                 return add(Compute("select", (self._made[condition], *chosen), type))
             case Compute(function, sides) if self._is_integer(sides[-1]):
                 return self._computed(number, function, sides)
-        return add(with_operands(node, given))
+        return add(with_operands(node, new_operands))
 
     def _computed(self, number: int, function: str, sides: Sequence[int]) -> int:
         whole = self._range(sides[0])
@@ -183,8 +183,8 @@ class _Narrower:
         else:
             whole |= result
             operating, type = whole.type(whole.bits), result.type(whole.bits)
-        given = tuple(fit(each, operating) for each in sides)
-        return self._builder.add(Compute(function, given, type))
+        new_operands = tuple(fit(each, operating) for each in sides)
+        return self._builder.add(Compute(function, new_operands, type))
 
     def _extended(self, number: int, type: ScalarType) -> int:
         """A node's value in at least as many rows as ``type`` has."""
@@ -213,19 +213,19 @@ class _Narrower:
 def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
     """The range of an integer node, given those of the nodes that it reads."""
     whole = Range(node.type.least, node.type.most)
-    given = [known[each] for each in operands(node)]
+    operand_ranges = [known[each] for each in operands(node)]
     match node:
         case Const(value) if not isinstance(value, str):
             return Range(int(value), int(value))
         case Move() | Broadcast() | Shrink():
-            numbers = given[0]
+            numbers = operand_ranges[0]
         case Reduce(function):
-            numbers = given[0] if function != "+" else None
+            numbers = operand_ranges[0] if function != "+" else None
         case Compute("select"):
-            _, chosen, other = given
+            _, chosen, other = operand_ranges
             numbers = chosen | other if chosen is not None and other is not None else None
-        case Compute(function) if all(given):
-            numbers = _computed(function, [each for each in given if each is not None])
+        case Compute(function) if all(operand_ranges):
+            numbers = _computed(function, [each for each in operand_ranges if each is not None])
         case _:
             numbers = None
     is_held = numbers is not None and whole.least <= numbers.least and numbers.most <= whole.most

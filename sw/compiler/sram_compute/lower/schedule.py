@@ -46,7 +46,7 @@ SCHEDULES: tuple[Schedule, ...] = (late, as_given, remade)
 
 def _scheduled(graph: Graph, *, remakes: bool) -> Graph:
     needs = _needs(graph)
-    made: list[Node] = []
+    scheduled: list[Node] = []
     numbers: dict[int, int] = {}
 
     def make(number: int) -> int:
@@ -55,12 +55,12 @@ def _scheduled(graph: Graph, *, remakes: bool) -> Graph:
             return numbers[number]
         given = operands(node)
         found = {each: make(each) for each in sorted(given, key=lambda each: -needs[each])}
-        made.append(with_operands(node, [found[each] for each in given]))
-        numbers[number] = len(made) - 1
+        scheduled.append(with_operands(node, [found[each] for each in given]))
+        numbers[number] = len(scheduled) - 1
         return numbers[number]
 
     outputs = tuple(replace(each, node=make(each.node)) for each in graph.outputs)
-    return replace(graph, nodes=tuple(made), outputs=outputs)
+    return replace(graph, nodes=tuple(scheduled), outputs=outputs)
 
 
 def _needs(graph: Graph) -> list[int]:

@@ -102,7 +102,7 @@ class Statements:
                 if not may_be_sequential or len(stored) > 1:
                     raise
                 return self._sequential(stored[0], around)
-            made = [self._stored(each, around) for each in stored]
+            grouped = [self._stored(each, around) for each in stored]
         except NotTensor as refusal:
             self._return_to(before)
             loop = group[0]
@@ -123,7 +123,7 @@ class Statements:
                 ]
             except NotTensor:
                 raise refusal from None
-        return [each for commands in made for each in commands]
+        return [each for commands in grouped for each in commands]
 
     def _state(self) -> _State:
         return self._loops, [*self.by_lanes], {*self._touched}, {**self.written_first}
@@ -250,11 +250,11 @@ class Statements:
             try:
                 if not whole or not self._is_aligned(stored, [x, y, z], around):
                     continue
-                made = self._program(stored, x, y, several, around, shared)
+                commands = self._program(stored, x, y, several, around, shared)
                 if rest:
                     last = Loop(z.variable, z.first + whole * copies * z.step, rest, z.step)
-                    made += self._jammed(stored, [x, y, last], around)
-                return made
+                    commands += self._jammed(stored, [x, y, last], around)
+                return commands
             except NotTensor:
                 continue  # too many registers, operations or streams
         return self._program(stored, x, y, [z], around, ())

@@ -94,8 +94,8 @@ def _computed(equation: str, wrapped: str, kept: str, when: str) -> list[Rule]:
             if all(is_flat):
                 continue
             pairs = list(zip(names, is_flat, strict=True))
-            given = " ".join(name if flat else wrapped.format(name) for name, flat in pairs)
-            left = f"(C{count} f {given})"
+            arguments = " ".join(name if flat else wrapped.format(name) for name, flat in pairs)
+            left = f"(C{count} f {arguments})"
             right = kept.format(f"(C{count} f {' '.join(names)})")
             conditions = [f"({'flat' if flat else 'boxed'} {name})" for name, flat in pairs]
             whole = " ".join([*conditions, when]).strip()

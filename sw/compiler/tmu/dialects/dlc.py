@@ -123,9 +123,9 @@ def layer_of(op: LayerOp, tokens: Mapping[str, int], bases: Mapping[str, int]) -
         streams = []
         for stream in values["streams"]:
             array = stream.data.get("array")
-            made: Stream = _made(Stream, stream.data)
-            base = made.base + (bases[array.data] if isinstance(array, StringAttr) else 0)
-            streams.append(Stream(**{**vars(made), "base": base}))
+            relative: Stream = _made(Stream, stream.data)
+            base = relative.base + (bases[array.data] if isinstance(array, StringAttr) else 0)
+            streams.append(Stream(**{**vars(relative), "base": base}))
         unit_fields = vars(_made(Unit, values))
         units.append(Unit(**{**unit_fields, "streams": tuple(streams)}))
     events = {}
@@ -133,9 +133,11 @@ def layer_of(op: LayerOp, tokens: Mapping[str, int], bases: Mapping[str, int]) -
         event_steps = []
         for step in steps:  # type: ignore[attr-defined]
             token = step.data.get("token")
-            given = tokens[token.data] if isinstance(token, StringAttr) else 0
+            token_number = tokens[token.data] if isinstance(token, StringAttr) else 0
             values = {key: value for key, value in step.data.items() if key != "token"}
-            event_steps.append(EventStep(**{**vars(_made(EventStep, values)), "token": given}))
+            event_steps.append(
+                EventStep(**{**vars(_made(EventStep, values)), "token": token_number})
+            )
         events[Event[name.upper()]] = tuple(event_steps)
     return Layer(Mode[op.mode.data.upper()], tuple(units), op.slots.data, op.toggle.data, events)
 
@@ -145,15 +147,15 @@ def _plain(value: Any, more: Mapping[str, Attribute]) -> DictionaryAttr:
     fields_given: dict[str, Attribute] = {}
     plain = type(value)() if type(value) is not EventStep else EventStep(EventKind.WORD)
     for field in fields(value):
-        given = getattr(value, field.name)
-        if field.name in more or (given == getattr(plain, field.name) and field.name != "kind"):
+        own = getattr(value, field.name)
+        if field.name in more or (own == getattr(plain, field.name) and field.name != "kind"):
             continue
-        if isinstance(given, Operand):
-            fields_given[field.name] = _plain(given, {})
+        if isinstance(own, Operand):
+            fields_given[field.name] = _plain(own, {})
         elif field.name in _ENUMS:
-            fields_given[field.name] = StringAttr(given.name.lower())
+            fields_given[field.name] = StringAttr(own.name.lower())
         else:
-            fields_given[field.name] = IntAttr(int(given))
+            fields_given[field.name] = IntAttr(int(own))
     return DictionaryAttr(
         {**fields_given, **{name: each for name, each in more.items() if _says(each)}}
     )
@@ -166,14 +168,14 @@ def _says(attribute: Attribute) -> bool:
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:
     values_by_field = {}
     for field in fields(kind):
-        given = values.get(field.name)
-        if isinstance(given, DictionaryAttr):
-            values_by_field[field.name] = _made(Operand, given.data)
-        elif isinstance(given, StringAttr):
+        attribute = values.get(field.name)
+        if isinstance(attribute, DictionaryAttr):
+            values_by_field[field.name] = _made(Operand, attribute.data)
+        elif isinstance(attribute, StringAttr):
             enums = _ENUMS[field.name]
             chosen = enums[-1] if kind is EventStep else enums[0]
-            values_by_field[field.name] = chosen[given.data.upper()]
-        elif isinstance(given, IntAttr):
+            values_by_field[field.name] = chosen[attribute.data.upper()]
+        elif isinstance(attribute, IntAttr):
             is_flag = isinstance(getattr(kind, field.name, None), bool)
-            values_by_field[field.name] = bool(given.data) if is_flag else given.data
+            values_by_field[field.name] = bool(attribute.data) if is_flag else attribute.data
     return kind(**values_by_field)

@@ -54,11 +54,11 @@ def _rotate(loop: scf.ForOp, inner: scf.ForOp) -> None:
     previous = arith.SubiOp(body.args[0], step.result)
     body.add_ops([previous, *_copies(loop, behind, previous.result)])
     body.add_ops([*_copies(loop, before, body.args[0]), scf.YieldOp()])
-    made = scf.ForOp(second.result, loop.ub, loop.step, [], Region(body))
-    made.attributes |= loop.attributes
+    new_loop = scf.ForOp(second.result, loop.ub, loop.step, [], Region(body))
+    new_loop.attributes |= loop.attributes
     block.insert_ops_before([first, second, last, step], loop)
     block.insert_ops_before(_copies(loop, before, first.result), loop)
-    block.insert_op_before(made, loop)
+    block.insert_op_before(new_loop, loop)
     block.insert_ops_before(_copies(loop, behind, last.result), loop)
     loop.detach()
     loop.erase()

@@ -56,12 +56,12 @@ def _is_choice(operation: Operation) -> bool:
 
 
 def _split(block: Block, condition: SSAValue) -> None:
-    made = condition.owner
-    if not isinstance(made, Operation) or made.parent_block() is not block:
+    test = condition.owner
+    if not isinstance(test, Operation) or test.parent_block() is not block:
         return
-    _move_up(block, made)
+    _move_up(block, test)
     operations = list(block.ops)
-    left = operations[operations.index(made) + 1 :]
+    left = operations[operations.index(test) + 1 :]
     arms = (_arm(left, condition, 1), _arm(left, condition, 2))
     for each in reversed(left):
         each.detach()
@@ -96,8 +96,8 @@ def _arm(operations: list[Operation], condition: SSAValue, side: int) -> Region:
         if _is_choice(each) and each.operands[0] is condition:
             values[each.results[0]] = values.get(each.operands[side], each.operands[side])
             continue
-        made = copy(each, values)
-        body.add_op(made)
-        values |= dict(zip(each.results, made.results, strict=True))
+        copied = copy(each, values)
+        body.add_op(copied)
+        values |= dict(zip(each.results, copied.results, strict=True))
     body.add_op(scf.YieldOp())
     return Region(body)

@@ -287,7 +287,7 @@ class Run:
         else:
             patterns = [pattern(fields, "sources"), pattern(fields, "copies")]
             steps = exchanges.broadcast_steps(config, *patterns)
-        given = exchanges.Exchange(
+        rows_exchanged = exchanges.Exchange(
             fields["a"],
             fields["d"],
             fields["n"],
@@ -296,8 +296,8 @@ class Run:
             patterns,
             steps,
         )
-        exchanges.exchange(config, self._system.banks, given)
-        cost = exchanges.cost(config, given)
+        exchanges.exchange(config, self._system.banks, rows_exchanged)
+        cost = exchanges.cost(config, rows_exchanged)
         sent = start + cost.cycles
         self._exchange_end = sent + SEND_CYCLES - 1
         self._exchanges.append((start + 1, self._exchange_end))

@@ -132,7 +132,7 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
     from torch.utils._pytree import tree_leaves
 
     program = program.run_decompositions({})
-    given = iter(tree_leaves(program.example_inputs))
+    examples = iter(tree_leaves(program.example_inputs))
     called = iter(saved.inputs if saved else ())
     tensors = saved.tensors if saved else {}
     data, names = {}, {}
@@ -143,7 +143,7 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
         else:
             names[key] = next(called, key)
         if spec.kind == InputKind.USER_INPUT:
-            value = next(given)
+            value = next(examples)
             data[key] = spec.arg.value if isinstance(spec.arg, ConstantArgument) else value
         elif spec.target in program.state_dict:
             data[key] = program.state_dict[spec.target].detach()

@@ -170,13 +170,15 @@ def _index(
 ) -> View:
     """Indices for some dimensions, broadcast together."""
     view = parameters.plain(value, place)
-    given = {d: parameters.plain(each, place) for d, each in enumerate(chosen) if each is not None}
-    common_shape = tuple(np.broadcast_shapes(*(each.shape for each in given.values())))
-    wide = {d: broadcast(each, common_shape, place) for d, each in given.items()}
-    numbers = [*given]
+    indices_of = {
+        d: parameters.plain(each, place) for d, each in enumerate(chosen) if each is not None
+    }
+    common_shape = tuple(np.broadcast_shapes(*(each.shape for each in indices_of.values())))
+    wide = {d: broadcast(each, common_shape, place) for d, each in indices_of.items()}
+    numbers = [*indices_of]
     adjacent = numbers == [*range(numbers[0], numbers[-1] + 1)]
     first, order = numbers[0] if adjacent else 0, len(common_shape)
-    kept = [d for d in range(len(view.shape)) if d not in given]
+    kept = [d for d in range(len(view.shape)) if d not in indices_of]
     sizes = [view.shape[d] for d in kept]
     shape = (*sizes[:first], *common_shape, *sizes[first:])
 

@@ -76,9 +76,9 @@ class _Builder:
 
         with reading(f"{GRAPH}: graph_module"):
             graph, specs = self._module["graph"]["nodes"], self._module["signature"]
-            given, wanted = list(specs["input_specs"]), list(specs["output_specs"])
+            input_specs, wanted = list(specs["input_specs"]), list(specs["output_specs"])
             entry = self._module["module_call_graph"][0]["signature"]
-        inputs, values = self._placeholders(given, signature)
+        inputs, values = self._placeholders(input_specs, signature)
         with reading(f"{GRAPH}: graph_module.graph.nodes"):
             self._operators(graph)
         results = []
@@ -176,8 +176,8 @@ class _Builder:
 
     def _inlined(self, node: Mapping[str, Any]) -> None:
         """What is around ``torch.no_grad``."""
-        _, graph, *given = (each["arg"] for each in node["inputs"])
-        inner, values = graph["as_graph"]["graph"], [self._value(each) for each in given]
+        _, graph, *arguments = (each["arg"] for each in node["inputs"])
+        inner, values = graph["as_graph"]["graph"], [self._value(each) for each in arguments]
         outer = self._nodes, self._parts
         self._nodes, self._parts = {}, {}
         for argument, value in zip(inner["inputs"], values, strict=True):
@@ -267,8 +267,8 @@ class _Builder:
             FakeTensorProp(root, mode).propagate_dont_convert_inputs(*fake)
         for node, value in zip(self._graph.nodes, fake, strict=False):
             node.meta["val"] = value
-        given = tuple(self._given)
-        in_spec = tree_structure((given, {}))
+        inputs = tuple(self._given)
+        in_spec = tree_structure((inputs, {}))
         out_spec = tree_structure(tuple(range(len(signature.output_specs))))
         call = ModuleCallSignature([], [], in_spec, out_spec)
         return ExportedProgram(
@@ -278,7 +278,7 @@ class _Builder:
             self._state,
             {},
             [ModuleCallEntry("", call)],
-            (given, {}),
+            (inputs, {}),
             self._constants,
             verifiers=[TrainingIRVerifier],
         )
