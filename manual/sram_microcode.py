@@ -178,10 +178,10 @@ def _integers() -> str:
         cells = [f"`{name}`", formula(operation), *costs, scratch, published, _says(operation)]
         rows.append("| " + " | ".join(cells) + " |")
     return (
-        "## Integers\n\nOf n = 1 to 32 bits, n being a parameter of the command. Signed, where "
-        "there is an `_unsigned` one beside it. Cycles are the same for all data. A shift by a "
-        "constant is a move and what is shifted in, a constant is `clear` and `set` of runs of its "
-        "bits: n cycles.\n\n" + "\n".join(rows)
+        "## Integers\n\nIntegers have n = 1 to 32 bits, a parameter of the command. They are "
+        "signed where there is an `_unsigned` operation beside it. Cycles are the same for all "
+        "data. A shift by a constant is a move and what is shifted in, a constant is `clear` and "
+        "`set` of runs of its bits: n cycles.\n\n" + "\n".join(rows)
     )
 
 

@@ -56,7 +56,7 @@ JSON_FIELDS = {
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
     "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
-    "outputs": "object: outputs by name. Of named scalars, up to 100, the values; of others an "
+    "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name",

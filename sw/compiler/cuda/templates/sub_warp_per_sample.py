@@ -20,7 +20,7 @@ class SubWarpPerSample(Template):
 
     As ``warp_per_sample``, with several samples in a warp; it goes through as many rounds as the
     longest of their bags needs. As many rows lie side by side as a sample's lanes have room for.
-    Of several samples in turn, the next one's offsets and indices are on their way as there.
+    With several samples in turn, the next one's offsets and indices are on their way as there.
     See ``gnarl/sub_warp_per_sample.cuh``.
     """
 
