@@ -22,7 +22,7 @@ CONFIG = "tmu_l8"
 
 @dataclass(frozen=True)
 class Run:
-    """``statistics``: of the report."""
+    """A run on a machine. ``statistics``: of the report."""
 
     workload: LoopWorkload
     program: Program

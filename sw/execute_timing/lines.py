@@ -54,7 +54,9 @@ oldest request, and how many; of written lines the oldest, how many, and whether
 
 
 class Lines(NamedTuple):
-    """at
+    """The state of a cache and the memory behind it.
+
+    at
         int64: numbers.
     keys, used
         int64 [sets, ways]: the line held, -1 for none; when it was used last, counted.

@@ -55,7 +55,9 @@ _TAGS = 2
 
 
 class Core(NamedTuple):
-    """at
+    """The state of the core's pipeline.
+
+    at
         int64: numbers.
     ready, as_sum, as_addend
         int64 [registers]: from when on each can be read; as a, by adders; as c of ``FMUL_ADD``.

@@ -38,8 +38,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Counted:
-    """``results``: the arrays that a nest writes, by name. ``iterations`` of all its loops, and one
-    for each loop that was begun."""
+    """A counted run. ``results``: the arrays that a nest writes, by name. ``iterations`` of all its
+    loops, and one for each loop that was begun."""
 
     results: dict[str, np.ndarray]
     iterations: int

@@ -31,7 +31,8 @@ _ADD = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
 
 @dataclass(frozen=True)
 class LaneSum:
-    """``add``: float32 sum of what ``get`` reads, which nothing else uses, for ``set``."""
+    """A sum that lanes can share. ``add``: float32 sum of what ``get`` reads, which nothing else
+    uses, for ``set``."""
 
     get: GetOp
     add: arith.AddfOp

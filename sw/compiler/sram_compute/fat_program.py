@@ -95,7 +95,8 @@ class FatPart:
 
 @dataclass(frozen=True)
 class FatFile:
-    """``nest``: in the notation of Python, and ``places`` of its nodes in the source."""
+    """What a file has of a fat program. ``nest``: in the notation of Python, and ``places`` of its
+    nodes in the source."""
 
     nest: str
     places: tuple[Location, ...]

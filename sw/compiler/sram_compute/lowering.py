@@ -59,7 +59,7 @@ class _Key(NamedTuple):
 
 
 class MadeParts(NamedTuple):
-    """``by_data``: whether their places depend on the arrays' elements."""
+    """Parts of a program. ``by_data``: whether their engines depend on the arrays' elements."""
 
     parts: Sequence[Made]
     by_data: bool = False

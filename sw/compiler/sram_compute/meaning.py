@@ -40,7 +40,9 @@ class EngineStatements:
 
 @dataclass(frozen=True)
 class Meaning:
-    """nest
+    """What a program of commands means.
+
+    nest
         as the source has it.
     order
         the same with the operations in the program's order.

@@ -92,7 +92,7 @@ def is_read_where_present(
 
 
 class _Presence:
-    """``every``: masks that a coordinate of the union may have."""
+    """Tracks presence in a union. ``every``: masks that a coordinate of the union may have."""
 
     def __init__(self, loop: MergeOp, written: Collection[SSAValue]) -> None:
         self._written = written

@@ -37,7 +37,7 @@ def store_lanes(module: ModuleOp, lanes: int) -> ModuleOp:
 
 
 class _Variable:
-    """``stores``: that take what ``gets`` read."""
+    """A variable of a callback. ``stores``: that take what ``gets`` read."""
 
     def __init__(self, sets: list[SetOp], gets: list[GetOp], stores: list[flat.StoreOp]) -> None:
         self._sets = sets

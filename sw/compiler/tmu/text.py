@@ -70,7 +70,7 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
 
 
 class _Parser(Parser):
-    """``places``: where in the text operations begin."""
+    """A parser that knows locations. ``places``: where in the text operations begin."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, text, file)

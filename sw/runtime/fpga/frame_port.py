@@ -71,7 +71,7 @@ class _Unanswered(Exception):
 
 @dataclass(frozen=True)
 class _Request:
-    """``words``: where those that are read go, ``None`` for a write."""
+    """A request to a board. ``words``: where those that are read go, ``None`` for a write."""
 
     tag: int
     frame: bytes

@@ -18,7 +18,8 @@ _CRC_BYTES = CRC_BITS // 8
 
 @dataclass(frozen=True)
 class Response:
-    """``last``: tag of the last write that was executed. ``words``: uint32 [n], of a read."""
+    """A response of a board. ``last``: tag of the last write that was executed. ``words``: uint32
+    [n], of a read."""
 
     tag: int
     last: int

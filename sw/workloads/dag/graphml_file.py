@@ -49,7 +49,7 @@ reads. ``integer`` is what Gephi writes."""
 
 @dataclass(frozen=True)
 class _Key:
-    """``domain``: the kind of elements that it is for, or ``all``."""
+    """A declared attribute. ``domain``: the kind of elements that it is for, or ``all``."""
 
     name: str
     type: str

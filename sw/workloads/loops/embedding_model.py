@@ -35,8 +35,9 @@ RESULT = "out"
 
 @dataclass(frozen=True)
 class ModelWorkload:
-    """``batch``: what is looked up, or ``None`` to synthesise it; programs are made for its size
-    and, to the next power of two, its look-ups. ``place``: where it comes from, for messages."""
+    """An embedding model as a workload. ``batch``: what is looked up, or ``None`` to synthesise it;
+    programs are made for its size and, to the next power of two, its look-ups. ``place``: where it
+    comes from, for messages."""
 
     model: EmbeddingModel
     batch: Batch | None = None

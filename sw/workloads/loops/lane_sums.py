@@ -67,7 +67,8 @@ def loops_of_sums(nest: Nest) -> set[int]:
 
 
 class _Rewriting:
-    """``wanted``: of loops by identity, in how many parts they are gone through at once."""
+    """How a nest is rewritten. ``wanted``: of loops by identity, in how many parts they are gone
+    through at once."""
 
     def __init__(
         self, nest: Nest, sizes: Mapping[str, int], wanted: Mapping[int, int], lanes: int

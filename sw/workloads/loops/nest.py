@@ -258,7 +258,8 @@ Statement: TypeAlias = For | Merge | Store | AugmentedStore | Assign | If
 
 @dataclass(frozen=True)
 class Array:
-    """``shape``: an expression of constants, sizes, +, - and * for each dimension."""
+    """An array parameter. ``shape``: an expression of constants, sizes, +, - and * for each
+    dimension."""
 
     name: str
     type: ScalarType

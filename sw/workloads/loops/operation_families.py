@@ -70,7 +70,8 @@ class Inputs:
 
 
 class Family(ABC):
-    """``shapes``: names. ``detail``: what the name's last part says, empty if there is none."""
+    """A family of operations. ``shapes``: names. ``detail``: what the name's last part says, empty
+    if there is none."""
 
     shapes: tuple[str, ...]
     detail: ClassVar[str] = ""

@@ -138,7 +138,7 @@ def _together(loop: scf.ForOp, step: int, count: int) -> Block:
 
 
 class _Copying:
-    """``written``: arrays that iterations write."""
+    """Copies iterations of a loop. ``written``: arrays that iterations write."""
 
     def __init__(self, written: set[SSAValue]) -> None:
         self._written = written

@@ -12,7 +12,8 @@ from sw.compiler.nests.values import constant_of, source_of
 
 @dataclass
 class Affine:
-    """``terms``: factors of values, in the order in which they were met; and ``constant``."""
+    """An affine sum. ``terms``: factors of values, in the order in which they were met; and
+    ``constant``."""
 
     constant: int = 0
     terms: dict[SSAValue, int] = field(default_factory=dict)

@@ -19,7 +19,8 @@ _FINENESS = 48
 
 @dataclass(frozen=True)
 class ModuloSchedule:
-    """``times``: of the steps of an iteration; the next one begins ``interval`` cycles later."""
+    """A modulo schedule. ``times``: of the steps of an iteration; the next one begins ``interval``
+    cycles later."""
 
     interval: int
     times: tuple[int, ...]

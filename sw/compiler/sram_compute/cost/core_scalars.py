@@ -67,7 +67,9 @@ _FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
 
 
 class Scalars(NamedTuple):
-    """values
+    """What is known of the core's scalars.
+
+    values
         int64 [scalars].
     masks
         int64 [masks]: their lanes.

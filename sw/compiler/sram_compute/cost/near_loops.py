@@ -43,7 +43,7 @@ _FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
 
 
 class Network(NamedTuple):
-    """``cycles``: in which a word goes from bank to bank."""
+    """The network between banks. ``cycles``: in which a word goes from bank to bank."""
 
     banks: int
     cycles: int

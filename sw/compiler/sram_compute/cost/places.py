@@ -54,7 +54,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """parts
+    """The engines chosen for a nest's statements.
+
+    parts
         with their commands, which one on the core does not have.
     runs
         where they run, and about how many cycles each takes.
@@ -158,7 +160,9 @@ def _segments(nest: Nest, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
 
 
 class _Costs:
-    """is_divisible
+    """Costs of statements on each engine.
+
+    is_divisible
         each statement may be a part.
     seen
         what was found out.

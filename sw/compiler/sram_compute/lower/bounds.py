@@ -18,7 +18,9 @@ TERM = np.dtype([("name", np.int64), ("factor", np.int64)])
 
 
 class Bounds(NamedTuple):
-    """affines, terms
+    """Affine bounds as flat arrays.
+
+    affines, terms
         ``AFFINE`` [n], ``TERM`` [n].
     ends
         int64 [n]: numbers of affine numbers.

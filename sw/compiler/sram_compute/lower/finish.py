@@ -45,7 +45,9 @@ tile, and partial sums that are left of them; cells of all tiles that engines re
 
 
 class Finishes(NamedTuple):
-    """kinds
+    """Commands that finish sums, of all kinds.
+
+    kinds
         ``FINISH`` [n].
     rows, cycles
         int64 [commands, columns], in which rows of streams are 0; int64 [commands], about how long
@@ -143,7 +145,9 @@ def _commands(
 
 
 class _Program(NamedTuple):
-    """rows
+    """A program of stream engines.
+
+    rows
         of operations that are set before, int64 [operations, columns].
     last
         the last one that runs.

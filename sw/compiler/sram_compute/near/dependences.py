@@ -36,7 +36,8 @@ def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:
 
 @dataclass(frozen=True)
 class _Access:
-    """``behind``: of what is read, how many statements come before it in an iteration."""
+    """An access of an array. ``behind``: of what is read, how many statements come before it in an
+    iteration."""
 
     array: str
     words: Words
@@ -46,7 +47,9 @@ class _Access:
 
 @dataclass(frozen=True)
 class _Statement:
-    """own, summed
+    """A statement of a loop on stream engines.
+
+    own, summed
         loops, each iteration of which writes an element of its own, or adds to one.
     partly_summed
         reads, between which part of a sum is stored.

@@ -26,7 +26,9 @@ MOST_LOOPS = 4096
 
 @dataclass(frozen=True)
 class NearCode:
-    """arrays
+    """Commands of stream engines.
+
+    arrays
         where they are in banks.
     computing
         commands without those that copy.

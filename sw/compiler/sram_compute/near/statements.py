@@ -43,7 +43,9 @@ _State = tuple[int, list[For], set[str], dict[str, Box]]
 
 
 class Statements:
-    """room
+    """Compiles statements to commands of stream engines.
+
+    room
         for sums by lanes, if there may be any.
     most_loops
         ``NEAR`` commands that there may be.

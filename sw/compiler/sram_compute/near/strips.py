@@ -35,7 +35,7 @@ _COMMUTES = frozenset(
 
 @dataclass(frozen=True)
 class Register:
-    """``is_kept``: it has its value after this."""
+    """A register of a stream engine. ``is_kept``: it has its value after this."""
 
     number: int
     is_kept: bool = False
@@ -43,7 +43,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Immediate:
-    """``word``: its bits."""
+    """A number in an operation. ``word``: its bits."""
 
     word: int
 

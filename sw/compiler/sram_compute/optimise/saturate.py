@@ -61,7 +61,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Optimised:
-    """``is_reordered``: whether floats may be computed in another order than before."""
+    """An optimised graph. ``is_reordered``: whether floats may be computed in another order than
+    before."""
 
     graph: Graph
     is_reordered: bool

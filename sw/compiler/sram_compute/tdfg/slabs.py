@@ -43,7 +43,9 @@ class SlabError(WorkloadError):
 
 @dataclass(frozen=True)
 class SlabPlan:
-    """steps
+    """The plan of a slab.
+
+    steps
         of one slab.
     dimension
         of the lattice that counts rows.

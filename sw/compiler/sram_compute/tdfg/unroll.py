@@ -67,7 +67,9 @@ _UNARY = {"-": "neg", "abs": "abs", "sqrt": "sqrt", "not": "not"}
 
 @dataclass(frozen=True)
 class Options:
-    """reassociate
+    """Options of the tensor graphs.
+
+    reassociate
         whether float32 may be summed up in another order.
     streams
         whether what is no box of an array may be gathered.

@@ -13,7 +13,7 @@ from hw.tmu.config import TmuConfig
 
 @dataclass(frozen=True)
 class Array:
-    """``base``: its first word in memory."""
+    """An array in memory. ``base``: its first word."""
 
     base: int
     shape: tuple[int, ...]

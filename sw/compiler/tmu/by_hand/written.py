@@ -37,9 +37,18 @@ CoupledWriter = Callable[[Site], str]
 
 @dataclass(frozen=True)
 class ByHand:
-    """``writer``: of the program for both units; ``coupled``: of that for the execute unit alone.
-    ``sums``: vectors of partial sums of what loops add up. ``keeps``: what results are before is
-    added to, or stays where nothing is stored; else they begin as zeros."""
+    """Programs by hand for a nest.
+
+    writer
+        writes the program for both units.
+    coupled
+        writes the program for the execute unit alone.
+    sums
+        vectors of partial sums of what loops add up.
+    keeps
+        what results are before is added to, or stays where nothing is stored; else they begin as
+        zeros.
+    """
 
     writer: Writer
     coupled: CoupledWriter

@@ -39,7 +39,8 @@ from sw.workloads.tensor.workload import TensorWorkload
 
 @dataclass(frozen=True)
 class PooledSumJob(EmbeddingJob):
-    """``modes``: the dimension of the result that each level of it stores."""
+    """A job of a pooled sum. ``modes``: the dimension of the result that each level of it
+    stores."""
 
     modes: tuple[int, ...]
 

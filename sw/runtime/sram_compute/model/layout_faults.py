@@ -12,8 +12,8 @@ from hw.sram_compute.memory_map import ErrorCause
 
 
 class LayoutFault(NamedTuple):
-    """``place``: of the line, in the order of ``transfer.line_mapping``, counted with those that
-    the last chunk does not have."""
+    """A fault of a layout. ``place``: of the line, in the order of ``transfer.line_mapping``,
+    counted with those that the last chunk does not have."""
 
     cause: ErrorCause
     place: int
@@ -52,7 +52,9 @@ def _least(end: int, holds: Callable[[int], bool]) -> int:
 
 
 class _Walk:
-    """ends, chunks
+    """A walk over the lines of a layout.
+
+    ends, chunks
         how many coordinates there are in each dimension of a chunk; how many chunks.
     fixed
         coordinates, by dimension, of which no others are looked at.

@@ -62,8 +62,15 @@ _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
 @dataclass(frozen=True)
 class SavedProgram:
-    """``graph``: JSON of a ``torch._export.serde.schema.ExportedProgram``. ``tensors``: parameters,
-    buffers and constants by name. ``inputs``: leaves of the arguments of the export, in order."""
+    """A program as its file has it.
+
+    graph
+        JSON of a ``torch._export.serde.schema.ExportedProgram``.
+    tensors
+        parameters, buffers and constants by name.
+    inputs
+        leaves of the arguments of the export, in order.
+    """
 
     graph: dict[str, Any]
     tensors: dict[str, Any]
@@ -97,7 +104,7 @@ def _members(file: zipfile.ZipFile, place: str = "") -> dict[str, zipfile.ZipInf
 
 
 class _Archive:
-    """``size``: octets of the file."""
+    """The archive in a file. ``size``: octets of the file."""
 
     def __init__(
         self, file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], size: int

@@ -35,9 +35,19 @@ _STATE = {"parameter": "PARAMETER", "buffer": "BUFFER", "tensor_constant": "CONS
 
 @dataclass(frozen=True)
 class SavedGraph:
-    """``program``: a ``torch.export.ExportedProgram``. ``inputs``: what the file calls its inputs,
-    in order; ``tensors``: parameters, buffers and constants, by their names here. ``results``: what
-    results are called. ``traces``: stack traces of the file, by those here."""
+    """A saved graph, with the names that its file has.
+
+    program
+        a ``torch.export.ExportedProgram``.
+    inputs
+        what the file calls its inputs, in order.
+    tensors
+        parameters, buffers and constants, by their names here.
+    results
+        what results are called.
+    traces
+        stack traces of the file, by those here.
+    """
 
     program: Any
     inputs: list[str]

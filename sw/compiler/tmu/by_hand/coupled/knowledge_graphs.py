@@ -52,8 +52,8 @@ def l2(site: Site) -> str:
 
 
 class _Scores:
-    """``make``: what is done with differences; ``add``: adds them up; ``end``: makes a score of
-    their sum s7."""
+    """Scores of samples. ``make``: what is done with differences; ``add``: adds them up; ``end``:
+    makes a score of their sum s7."""
 
     def __init__(self, site: Site, make: list[str], add: str, end: list[str]) -> None:
         self._site, self._make, self._add, self._end = site, make, add, end
