@@ -47,7 +47,8 @@ class Fused:
     mapping_ms: float = field(default=0.0, init=False)
 
     def time(self, batch: Batch, after: Batch | None = None) -> float:
-        """``after``: the kernel pools that batch first, once caches are empty."""
+        """The time of a batch. ``after``: the kernel pools that batch first, once caches are
+        empty."""
         embedding = self.embedding
         batches = [batch] if after is None else [after, batch]
         staged = [embedding.stage(each, self.mapping) for each in batches]

@@ -259,7 +259,7 @@ def rectified(y: np.ndarray) -> np.ndarray:
 
 
 def _aggregate(scale: Scale, y: np.ndarray) -> Call:
-    """``y``: [centroids * neighbours, width]."""
+    """Pools the neighbours of each centroid. ``y``: [centroids * neighbours, width]."""
     slots, width = y.shape
     pooled = np.maximum(y.reshape(-1, scale.neighbours, width).max(1), np.float32(0))
     return Call(

@@ -65,7 +65,7 @@ class Bounds:
 
     @classmethod
     def of(cls, demands: np.ndarray, batch: int) -> Bounds:
-        """``demands``: ``DEMAND`` [features]."""
+        """Bounds of a batch, from ``DEMAND`` [features]."""
         by_value = demands["per_value"] != 0
         rates = demands["numerator"] / demands["denominator"]
         blocks = np.maximum(1, np.ceil(np.where(by_value, 0, batch * rates)))

@@ -225,7 +225,7 @@ class _Lowering:
         body: Iterable[Statement],
         place: Location | None,
     ) -> None:
-        """``place``: of the block's terminator, if it has one."""
+        """Lowers statements into a block. ``place``: of the block's terminator, if it has one."""
         builder, known = self._builder, self._values
         self._builder = Builder(InsertPoint.at_end(block))
         self._values = {**known, **values}

@@ -130,7 +130,7 @@ def listing(program: Program) -> Iterator[str]:
 
 
 def core_listing(instructions: np.ndarray) -> Iterator[str]:
-    """``instructions``: uint32 [instructions, words of one]."""
+    """A listing of the core's programs. ``instructions``: uint32 [instructions, words of one]."""
     yield from execute_listing(
         [Instruction.decoded(tuple(words)) for words in instructions.tolist()]
     )

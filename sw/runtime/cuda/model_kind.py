@@ -31,7 +31,7 @@ class ModelKind(Kind[EmbeddingJob]):
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> EmbeddingJob:
-        """``mapping``: one of ``MAPPINGS``."""
+        """The job of a launch. ``mapping``: one of ``MAPPINGS``."""
         _, tables, batch = unbind(program, tensors)
         compiled = embedding_of(program)
         grid = chosen_grid(compiled, batch, options.get("mapping"))

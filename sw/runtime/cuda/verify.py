@@ -36,7 +36,7 @@ def verify(
     batch: Batch,
     outputs: Mapping[str, Array],
 ) -> Verification:
-    """``outputs``: [batch, dim] by feature.
+    """Verifies a model's outputs. ``outputs``: [batch, dim] by feature.
 
     Where a feature's sums are exact in any order its bits must be the golden model's; elsewhere
     results must be within the bound of ``sw.golden.embedding.bound``.

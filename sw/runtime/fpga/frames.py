@@ -32,7 +32,7 @@ def read_request(tag: int, address: int, count: int) -> bytes:
 
 
 def write_request(tag: int, address: int, words: Words) -> bytes:
-    """``words``: uint32 [n], at most ``MOST_WORDS``."""
+    """A frame that writes words. ``words``: uint32 [n], at most ``MOST_WORDS``."""
     header = _header(REQUEST, tag=tag, count=len(words), address=address, write=1)
     return with_check(header + words.astype("<u4").tobytes())
 

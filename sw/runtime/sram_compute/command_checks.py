@@ -20,7 +20,8 @@ from sw.runtime.sram_compute.model.microprograms import microprograms
 
 
 def check_commands(config: SramConfig, units: np.ndarray) -> None:
-    """``units``: uint32 [units, words of a unit]. Raises ``ProgramError`` naming unit and field.
+    """Checks the units of a program. ``units``: uint32 [units, words of a unit]. Raises
+    ``ProgramError`` naming unit and field.
 
     What the hardware refuses is left to it.
     """

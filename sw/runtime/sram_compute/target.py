@@ -206,7 +206,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
 
     def lowered(self, program: Program, inputs: Any, config: SramConfig, stages: Stages) -> Program:
-        """``inputs``: arrays, scalars and sizes by name."""
+        """The program for such inputs. ``inputs``: arrays, scalars and sizes by name."""
         fat = fat_program(program)
         if fat is None:
             return program

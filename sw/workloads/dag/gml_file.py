@@ -199,7 +199,7 @@ def _add_edge(
     place: str,
     source: str,
 ) -> None:
-    """``seen``: edges by what no two have in common."""
+    """Adds an edge. ``seen``: edges by what no two have in common."""
     once = ("source", "target", "key", *EDGE_ATTRIBUTES)
     fields = _fields(given, "edge", once, place, source)
     for end in ("source", "target"):

@@ -84,7 +84,7 @@ def _functions(text: CText) -> list[c_ast.FuncDef]:
 
 
 def _nest(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nest:
-    """``callers``: names of functions that call it, one another."""
+    """The nest of a function. ``callers``: names of functions that call it, one another."""
     with damaged_as(WorkloadError, text.place(function)):
         nest = _read(text, function, callers)
     verify(nest)

@@ -93,7 +93,7 @@ def _functions(text: PythonText) -> list[ast.FunctionDef]:
 
 
 def _nest(text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...]) -> Nest:
-    """``callers``: names of functions that call it, one another."""
+    """The nest of a function. ``callers``: names of functions that call it, one another."""
     with damaged_as(WorkloadError, text.place(function)):
         nest = _Signature(text, function, callers).nest()
     verify(nest)

@@ -20,8 +20,8 @@ allow for what the block itself has begun when it comes again."""
 
 
 def best_order(block: Block, live: Collection[Register], window: int) -> list[Step]:
-    """``live``: registers that are needed behind the block; ``window``: as ``schedule`` has it.
-    O(choices x steps x window)."""
+    """The best order of a block's steps. ``live``: registers that are needed behind the block;
+    ``window``: as ``schedule`` has it. O(choices x steps x window)."""
     tried = choices(block.steps, live)
     if len(block.steps) <= MOST_TRIED:
         late = choices(late_takes(block.steps, live), live)

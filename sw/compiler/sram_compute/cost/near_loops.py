@@ -101,8 +101,8 @@ def loop_cycles(
 
 @compiled_inner
 def _access(ends: np.ndarray, begun: int, steps: np.ndarray) -> None:
-    """``ends``: the cycles in which the last three accesses end, before the operation and then with
-    it; all but the last let others go on."""
+    """Times an access. ``ends``: the cycles in which the last three accesses end, before the
+    operation and then with it; all but the last let others go on."""
     end = begun
     for place in (1, 2):
         end = ends[place] if end < ends[place] else end + 1

@@ -175,7 +175,8 @@ def _programs(kind: Finish, kept: int, bits: int, is_in_one_bank: bool) -> list[
 def _program(
     begin: Sequence[dict[str, Any]], end: Sequence[dict[str, Any]], first: int | None
 ) -> _Program:
-    """``first``: of the operations that have not been set, if there are some."""
+    """A program of operations. ``first``: of the operations that have not been set, if there are
+    some."""
     operations = [*begin, *end]
     slots = range(len(operations) if first is None else first, len(operations))
     rows = table(command(Opcode.OPERATION, slot=slot, **operations[slot]) for slot in slots)

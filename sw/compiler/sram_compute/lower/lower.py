@@ -181,12 +181,12 @@ class CodeGenerator:
     def generate(
         self, binding: Binding, tile: Tile | None = None, whole: Binding | None = None
     ) -> MemoryCode:
-        """``tile``: as ``tiling_of`` has it; ``whole``: where ``binding`` has parts of arrays, all
-        of them, which accesses must keep to. Raises ``WorkloadError`` for what banks do not compute
-        and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
-        the ``SCHEDULES`` the first with which no value has to be loaded twice, else the one that
-        seems the fastest; of memory alone and stream engines for the ends of sums, what seems the
-        fastest. O(commands)."""
+        """The code for a binding's sizes and scalars. ``tile``: as ``tiling_of`` has it; ``whole``:
+        where ``binding`` has parts of arrays, all of them, which accesses must keep to. Raises
+        ``WorkloadError`` for what banks do not compute and for iterations that leave an array, and
+        ``CapacityError`` naming what is too small. Of the ``SCHEDULES`` the first with which no
+        value has to be loaded twice, else the one that seems the fastest; of memory alone and
+        stream engines for the ends of sums, what seems the fastest. O(commands)."""
         limits = binding if whole is None else whole
         return self._remembered(
             _Sizes(

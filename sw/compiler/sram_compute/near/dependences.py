@@ -129,7 +129,7 @@ class _Loops:
         return apart[1:] if all(apart) else None
 
     def counter(self, loop: For, scope: Mapping[str, For]) -> Counter:
-        """``scope``: loops around, and others beside, by variable."""
+        """The counter of a loop. ``scope``: loops around, and others beside, by variable."""
         name = loop.place, replace(loop, body=())
         if name not in self._ranges:
             lower, upper = (self._linear(each, scope) for each in (loop.lower, loop.upper))

@@ -93,7 +93,8 @@ class Statements:
     def _group(
         self, group: tuple[Statement, ...], around: Mapping[str, int], *, may_be_sequential: bool
     ) -> list[Command]:
-        """``around``: variables of loops that run in order."""
+        """Commands of statements that share loops. ``around``: variables of loops that run in
+        order."""
         known = frozenset(self._numbers) | frozenset(around)
         before = self._state()
         try:

@@ -67,7 +67,7 @@ class Stream:
     scale: int = 0
 
     def command(self, number: int, first: int) -> Command:
-        """``first``: x of the first iteration."""
+        """The command that sets the stream. ``first``: x of the first iteration."""
         return command(
             Opcode.STREAM,
             stream=number,

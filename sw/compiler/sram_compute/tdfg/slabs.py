@@ -60,8 +60,8 @@ class SlabPlan:
 
 
 def slab_plan(plan: tuple[Step, ...], ranks: Mapping[str, int]) -> SlabPlan:
-    """``ranks``: dimensions of the arrays of ``plan``. Raises ``SlabError`` saying why there are
-    no slabs. O(nodes)."""
+    """Plans slabs. ``ranks``: dimensions of the arrays of ``plan``. Raises ``SlabError`` saying why
+    there are no slabs. O(nodes)."""
     dimension = max(ranks.values()) - 1
     graphs = [region.graph for region in regions(plan)]
     groups = _Groups()

@@ -236,7 +236,7 @@ class Layers:
         return self.all[-1]
 
     def program(self, tokens: Mapping[str, int]) -> AccessProgram:
-        """``tokens``: addresses of labels. Raises ``CapacityError``."""
+        """The access unit's program. ``tokens``: addresses of labels. Raises ``CapacityError``."""
         queued = [len(layer.queued) for layer in self.all]
         trips = [layer.trips for layer in self.all]
         shares = slots_of_layers(self.config.stream_words, queued, trips) if queued else []

@@ -193,7 +193,7 @@ def _merged(
 
 
 def _begin(first: int) -> str:
-    """``first``: the word that the first coordinate stores."""
+    """Begins the fibers' lists. ``first``: the word that the first coordinate stores."""
     return f"""
     first_lanes m1, 1
     add s2, {first}, zero

@@ -87,8 +87,8 @@ _ENUMS = {
 
 
 def layer_op(layer: Layer, tokens: Sequence[str], arrays: Mapping[tuple[int, int], str]) -> LayerOp:
-    """``tokens``: names of tokens by their numbers; ``arrays``: of the array that stream s of unit
-    u reads, by (u, s), whose base is then a number of words in it."""
+    """The operation of a layer. ``tokens``: names of tokens by their numbers; ``arrays``: of the
+    array that stream s of unit u reads, by (u, s), whose base is then a number of words in it."""
     units = []
     for number, unit in enumerate(layer.units):
         streams = [

@@ -104,8 +104,9 @@ class TensorKind(Kind[CudaJob]):
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> CudaJob:
-        """``mapping``: one of ``MAPPINGS``, of pooled sums only. Raises ``WorkloadError`` for
-        values that the format does not hold, and for more rows than a batch has."""
+        """The job of a launch. ``mapping``: one of ``MAPPINGS``, of pooled sums only. Raises
+        ``WorkloadError`` for values that the format does not hold, and for more rows than a batch
+        has."""
         compiled, mapping = _compiled(program), options.get("mapping")
         statement, operands = compiled.expression.statement, _operands(compiled, tensors)
         if isinstance(compiled, SampledProductProgram):

@@ -110,7 +110,8 @@ def pytorch_gradients(
 def _program(
     text: str, trained: tuple[bool, ...], index_type: str, stores: bool
 ) -> BackwardProgram:
-    """``stores``: gradients, rather than taking the optimizer's step."""
+    """The program of the backward pass. ``stores``: gradients, rather than taking the optimizer's
+    step."""
     compiled = operator_program(text)
     optimizer = None if stores else compiled.optimizer
     tables = compiled.table_of_feature
@@ -118,7 +119,7 @@ def _program(
 
 
 def _launch(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
-    """``memory``: what kernels have addresses of."""
+    """The launch function of a device. ``memory``: what kernels have addresses of."""
     from sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
 
     device = lookup.values.device

@@ -169,7 +169,7 @@ class Lookup:
 
 
 def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: bool) -> None:
-    """``shape``: in words, what ``fits`` says whether it is."""
+    """Checks a tensor of the input. ``shape``: in words, what ``fits`` says whether it is."""
     if not fits or tensor.dtype != TORCH_TYPES[type]:
         raise WorkloadError(
             f"input: {name} are {type_name(tensor.dtype)} {list(tensor.shape)}: "

@@ -115,7 +115,7 @@ def _take_step(
     state: torch.Tensor | None,
     learning_rate: torch.Tensor,
 ) -> None:
-    """``gradient``: float32, in the shape of the table."""
+    """Takes the optimizer's step of a table. ``gradient``: float32, in the shape of the table."""
     step = gradient * learning_rate
     if state is not None and isinstance(optimizer, Adagrad):
         state += gradient.square()

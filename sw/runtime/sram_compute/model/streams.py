@@ -286,7 +286,8 @@ class Streaming:
         return cycles, rounds
 
     def _step_rounds(self, wants: list[tuple[int, int, Any]], stores: bool) -> list[Round]:
-        """``wants``: engines, the banks of their words, and these."""
+        """Rounds in which words go from bank to bank in a step. ``wants``: engines, the banks of
+        their words, and these."""
         rounds: list[Round] = []
         while wants:
             chosen: dict[int, tuple[int, Any]] = {}

@@ -81,7 +81,7 @@ def stored_words(
 def load(
     banks: Sequence[Bank], bitlines: int, memory: np.ndarray, where: LineMapping, row: int, n: int
 ) -> None:
-    """``memory``: uint32 [lines, words of a line]."""
+    """Loads lines into the rows of banks. ``memory``: uint32 [lines, words of a line]."""
     bits = rows_of(banks, row, n, bitlines)
     values = _values(memory[where.lines], where)
     for place in range(n):
@@ -99,7 +99,7 @@ def store(
     is_signed: bool,
     words: np.ndarray,
 ) -> None:
-    """``words``: those that are written, as of ``stored_words``."""
+    """Stores rows of banks to lines. ``words``: those that are written, as of ``stored_words``."""
     bits = rows_of(banks, row, n, bitlines)
     values = np.zeros(where.tiles.shape, np.uint32)
     for place in range(n):

@@ -25,7 +25,8 @@ MakeLoop = Callable[[int, Location], Loop]
 def stored(
     value: Value, to: Destination, place: Location, make_loop: MakeLoop, begun: bool = False
 ) -> tuple[Statement, ...]:
-    """``begun``: a sum's elements have what it begins with already."""
+    """Statements that store a value. ``begun``: a sum's elements have what it begins with
+    already."""
     match value:
         case Parts(parts=parts):
             return tuple(

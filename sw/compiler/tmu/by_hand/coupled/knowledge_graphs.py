@@ -123,7 +123,7 @@ class _Scores:
         yield from (f"mul s{first + n}, s{n + 11}, {self._site.sizes['dim']}" for n in range(3))
 
     def _step(self, behind: Iterable[str] = ()) -> Iterator[str]:
-        """``behind``: the additions of what the step before has made."""
+        """A step of a score. ``behind``: the additions of what the step before has made."""
         fetches = [*self._fetches()]
         first = len(fetches) // 2
         for i in self._vectors:

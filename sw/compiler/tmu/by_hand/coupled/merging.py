@@ -205,8 +205,9 @@ class _Fibers:
         return f"at_{i}_{k}"
 
     def _next_block(self, n: int, other: int | None = None, again: str = "") -> Iterator[str]:
-        """``other``: the place in the other fiber's block. An intersection ends where either fiber
-        does, and leaves out blocks that lie before that place."""
+        """Loads the next block of a fiber. ``other``: the place in the other fiber's block. An
+        intersection ends where either fiber does, and leaves out blocks that lie before that
+        place."""
         if not self._is_union:
             yield f"branch_ge s{16 + n}, s{18 + n}, end"
             if other is not None:

@@ -129,7 +129,8 @@ class _Messages:
         yield f"{found}:"
 
     def _body(self, add: str) -> Iterator[str]:
-        """``add``: what is done with the edge before; none, where there is none."""
+        """The body for an edge. ``add``: what is done with the edge before; none, where there is
+        none."""
         loads, slots = self._products()
         turn = len(slots)
         if add:
