@@ -128,13 +128,13 @@ Block = tuple[Microinstruction, ...]
 
 def _blocks(program: Block) -> list[Block]:
     """Blocks that may be passed over, without those within them."""
-    found, place = [], 0
+    blocks, place = [], 0
     while place < len(program):
         each = program[place]
         if each.sweep is None:
-            found.append(program[place + 1 : place + 1 + each.length])
+            blocks.append(program[place + 1 : place + 1 + each.length])
         place += 1 + each.length
-    return found
+    return blocks
 
 
 def _whole(block: Block) -> int:

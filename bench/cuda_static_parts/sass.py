@@ -192,7 +192,7 @@ def _split(operands: str) -> list[str]:
 
 def _registers(operand: str, width: int) -> Iterator[str]:
     """Names of the registers in an operand: the one, or ``width`` consecutive ones from it on."""
-    for found in _REGISTER.finditer(operand):
-        first = int(found["number"])
-        for number in range(first, first + (2 if found["wide"] else width)):
-            yield f"{found['file']}{number}"
+    for registers in _REGISTER.finditer(operand):
+        first = int(registers["number"])
+        for number in range(first, first + (2 if registers["wide"] else width)):
+            yield f"{registers['file']}{number}"

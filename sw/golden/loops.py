@@ -145,6 +145,6 @@ class _Function:
         with np.errstate(all="ignore"), _deep_recursion():
             trap = self._function(*arguments, notes, *more)
         if trap >= 0:
-            found = self._traps[trap]
-            raise WorkloadError(f"{found.place}: {found.text.format(*notes)}")
+            trap_found = self._traps[trap]
+            raise WorkloadError(f"{trap_found.place}: {trap_found.text.format(*notes)}")
         return notes.tolist()

@@ -141,13 +141,13 @@ class _CheckedFile(IndexDataCacheFile):
 def _sources_digest(source: Path) -> bytes:
     """The digest of a module's file and the files of all modules of this project that it imports;
     empty if they have changed since the process began."""
-    found, new = {source}, [source]
+    files, new = {source}, [source]
     while new:
-        imported = _imported(new.pop()) - found
-        found |= imported
+        imported = _imported(new.pop()) - files
+        files |= imported
         new += imported
-    digest = hashlib.sha256(b"".join(map(_digest, sorted(found)))).digest()
-    return b"" if any(path.stat().st_ctime > _BEGAN for path in found) else digest
+    digest = hashlib.sha256(b"".join(map(_digest, sorted(files)))).digest()
+    return b"" if any(path.stat().st_ctime > _BEGAN for path in files) else digest
 
 
 @cache

@@ -217,11 +217,11 @@ class Program:
 
 def totals(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Sums by name."""
-    found: dict[str, int] = {}
+    sums: dict[str, int] = {}
     for each in counts:
         for name, count in each.items():
-            found[name] = found.get(name, 0) + count
-    return found
+            sums[name] = sums.get(name, 0) + count
+    return sums
 
 
 def _add(known: dict[str, TensorSpec], specs: tuple[TensorSpec, ...]) -> None:

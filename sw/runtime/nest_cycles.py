@@ -39,6 +39,8 @@ def most_cycles(nest: Nest, iterations: int, latency: int, line_cycles: int) -> 
 @cache
 def _counts(nest: Nest) -> tuple[int, int]:
     """Statements and operations of the nest's source, and accesses to arrays among them."""
-    found = [part for part in nodes(nest.body) if not isinstance(part, Constant | Variable)]
-    accesses = sum(isinstance(part, Load | Store | Fiber) for part in found)
-    return len(found), accesses + 2 * sum(isinstance(part, AugmentedStore) for part in found)
+    operations = [part for part in nodes(nest.body) if not isinstance(part, Constant | Variable)]
+    accesses = sum(isinstance(part, Load | Store | Fiber) for part in operations)
+    return len(operations), accesses + 2 * sum(
+        isinstance(part, AugmentedStore) for part in operations
+    )

@@ -254,12 +254,12 @@ class Report:
         return Text(" · ").join(shown)
 
     def _verdict(self) -> Text:
-        found = self.verification
+        verification = self.verification
         error = self._error()
         if not self.matches:
-            return Text(f"✘ {found.difference}, {error}", "bold red")
-        how = "bit-exact" if found.bit_exact else "within its bound"
-        return Text(f"{self.sign} {how}, {error}", "yellow" if found.lost else "green")
+            return Text(f"✘ {verification.difference}, {error}", "bold red")
+        how = "bit-exact" if verification.bit_exact else "within its bound"
+        return Text(f"{self.sign} {how}, {error}", "yellow" if verification.lost else "green")
 
     @property
     def sign(self) -> str:

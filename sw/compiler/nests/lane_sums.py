@@ -150,13 +150,13 @@ def summed_loops(module: ModuleOp) -> set[int]:
 
 def loops_with(attribute: str, module: ModuleOp) -> set[int]:
     """Numbers of the nest's statements that are loops with an attribute."""
-    found = set()
+    loops = set()
     for loop in module.walk():
         if attribute in loop.attributes:
             number = loop.attributes[STATEMENT]
             assert isinstance(number, IntegerAttr)
-            found.add(number.value.data)
-    return found
+            loops.add(number.value.data)
+    return loops
 
 
 def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
@@ -174,5 +174,5 @@ def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
 
 
 def _loops(nest: Nest) -> list[int]:
-    found = enumerate(statements(nest.body))
-    return [number for number, statement in found if isinstance(statement, For)]
+    loops = enumerate(statements(nest.body))
+    return [number for number, statement in loops if isinstance(statement, For)]

@@ -235,11 +235,11 @@ class _Lowering:
         self._builder, self._values = builder, known
 
     def _indices(self, indices: Iterable[Expression]) -> list[SSAValue]:
-        found = []
+        as_indices = []
         for index in indices:
             value = self._expression(index)
-            found.append(self._add(arith.IndexCastOp(value, IndexType()), index.place))
-        return found
+            as_indices.append(self._add(arith.IndexCastOp(value, IndexType()), index.place))
+        return as_indices
 
     def _expression(self, expression: Expression) -> SSAValue:
         match expression:
@@ -280,9 +280,9 @@ class _Lowering:
     def _side(self, expression: Expression) -> SSAValue:
         """The value of an expression that the nest may leave out."""
         before, self._is_side = self._is_side, True
-        found = self._expression(expression)
+        side = self._expression(expression)
         self._is_side = before
-        return found
+        return side
 
     def _unary(self, operator: str, value: SSAValue, type: ScalarType, place: Location) -> SSAValue:
         if operator == "-" and type == FLOAT32:

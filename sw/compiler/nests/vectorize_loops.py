@@ -60,8 +60,8 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
 
 def bounds_of(loop: scf.ForOp) -> tuple[int, int] | None:
     """The bounds of a loop in steps of 1, if they are constants."""
-    found = iterations_of(loop)
-    return None if found is None or found.step != 1 else (found.start, found.stop)
+    bounds = iterations_of(loop)
+    return None if bounds is None or bounds.step != 1 else (bounds.start, bounds.stop)
 
 
 def has_vectors(loop: scf.ForOp) -> bool:

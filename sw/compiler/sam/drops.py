@@ -15,11 +15,11 @@ from sw.compiler.sam.streams import StreamTable, trace
 
 def writers_of(graph: Graph) -> dict[str, list[Block]]:
     """The writers of each tensor's levels, outermost first."""
-    found: dict[str, list[Block]] = {}
+    writers: dict[str, list[Block]] = {}
     for block in graph.blocks:
         if block.type == "fiberwrite":
-            found.setdefault(block["tensor"], []).append(block)
-    return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in found.items()}
+            writers.setdefault(block["tensor"], []).append(block)
+    return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in writers.items()}
 
 
 def with_inner(levels: list[Block]) -> Iterator[tuple[Block, Block | None]]:

@@ -93,8 +93,8 @@ class _Lowering:
         nest = self._walker.start(list(operands(self._formula)))
         for index in shared:
             complete = index in self._dense or self._must_be_complete_outside()
-            found = self._coordinates(self._formula, index, nest, complete)
-            nest = self._walker.descend(nest, index, found, list(operands(self._formula)))
+            visited = self._coordinates(self._formula, index, nest, complete)
+            nest = self._walker.descend(nest, index, visited, list(operands(self._formula)))
         result = self._sum(self._formula, nest)
         self._write((*nest.loops, *result.loops), result.val)
         return self._builder.graph()
@@ -145,12 +145,12 @@ class _Lowering:
         return own
 
     def _coordinates(self, formula: Formula, index: str, nest: Nest, complete: bool) -> Coordinates:
-        found = coordinates(formula, index, nest.present)
-        if found is None:
+        visited = coordinates(formula, index, nest.present)
+        if visited is None:
             return All()
-        if complete and not is_full(found, nest.present):
-            return simplify(Union((found, All())), nest.present)
-        return found
+        if complete and not is_full(visited, nest.present):
+            return simplify(Union((visited, All())), nest.present)
+        return visited
 
     # Values, term by term.
 

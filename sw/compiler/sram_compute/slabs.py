@@ -76,10 +76,10 @@ class SlabCodeGenerator:
     def generate(self, binding: Binding, tile: TileChoice) -> Slabs:
         """Raises as ``CodeGenerator.generate`` does, and ``WorkloadError`` saying why there are no
         slabs. O(commands)."""
-        found = tuple(self._slabs(self._plan, binding, tile))
-        if any(each.code.orders != found[0].code.orders for each in found):
+        slabs = tuple(self._slabs(self._plan, binding, tile))
+        if any(each.code.orders != slabs[0].code.orders for each in slabs):
             raise CapacityError("sums of the slabs would be in different orders")
-        return Slabs(found)
+        return Slabs(slabs)
 
     def _slabs(self, steps: tuple[Step, ...], binding: Binding, tile: TileChoice) -> Iterator[Slab]:
         try:
@@ -132,14 +132,14 @@ class _Steps:
 
     def slabs(self, binding: Binding, tile: TileChoice) -> list[Slab]:
         """Raises as ``SlabCodeGenerator.generate`` does."""
-        found: list[Slab] = []
+        generated: list[Slab] = []
         for part, lines in self._parts(binding, tile):
-            if found:
-                code = self._generator.generate(part, found[0].code.tiling.tile, binding)
+            if generated:
+                code = self._generator.generate(part, generated[0].code.tiling.tile, binding)
             else:
                 code = generate_in_tile(self._generator, part, tile, binding)
-            found.append(Slab(code, lines))
-        return found
+            generated.append(Slab(code, lines))
+        return generated
 
     @cached_property
     def _of_slab(self) -> SlabPlan:

@@ -71,10 +71,10 @@ of the configuration, around which they are counted."""
 
 def tiles_of(tiling: Tiling, tiles: int) -> np.ndarray:
     """``TILES`` [1], with so many tiles in all."""
-    found = np.empty(1, TILES)
+    record = np.empty(1, TILES)
     lines = tiling.shape, tiling.tile, tiling.grid, tiling.bit_strides, tiling.tile_strides
-    found[0] = (*lines, tiling.bitlines, tiles)
-    return found
+    record[0] = (*lines, tiling.bitlines, tiles)
+    return record
 
 
 def valid_tiles(

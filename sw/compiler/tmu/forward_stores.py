@@ -37,12 +37,12 @@ def forward_stores(module: ModuleOp) -> ModuleOp:
 
 
 def _callback_before(callback: CallbackOp) -> CallbackOp | None:
-    found = callback.prev_op
-    while isinstance(found, PushOp | arith.ConstantOp):
-        found = found.prev_op
-    if not isinstance(found, CallbackOp) or found.streams or found.masked or callback.streams:
+    before = callback.prev_op
+    while isinstance(before, PushOp | arith.ConstantOp):
+        before = before.prev_op
+    if not isinstance(before, CallbackOp) or before.streams or before.masked or callback.streams:
         return None
-    return None if callback.masked else found
+    return None if callback.masked else before
 
 
 def _replaced(callbacks: list[CallbackOp]) -> CallbackOp:

@@ -164,14 +164,14 @@ class _Row:
 
     def variables(self, block: Block) -> list[SSAValue]:
         """Indices, at the end of another callback's body."""
-        found = []
+        indices = []
         for each in self._variables:
             if isinstance(each, int):
-                found.append(_add(block, integer(each)))
+                indices.append(_add(block, integer(each)))
             else:
                 name, index = each
-                found.append(_add(block, GetOp(name, index.type)))
-        return found
+                indices.append(_add(block, GetOp(name, index.type)))
+        return indices
 
     def load(self, at: int, block: Block, rows: Sequence[SSAValue]) -> SSAValue:
         """Loads vector ``at``; lanes beyond the row's end are 0."""

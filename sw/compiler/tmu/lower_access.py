@@ -235,13 +235,13 @@ def _words(stream: SSAValue | None) -> int:
 def _needed(function: func.FuncOp) -> set[Operation]:
     """Streams of which something else is made than other streams that nothing needs: hardware
     brings what it does not queue to where other streams are."""
-    found: set[Operation] = set()
+    needed: set[Operation] = set()
     for operation in reversed(list(function.walk())):
         if isinstance(operation, AluStrOp | MemStrOp):
             users = {use.operation for use in operation.stream.uses}
-            if any(each in found or not isinstance(each, AluStrOp | MemStrOp) for each in users):
-                found.add(operation)
-    return found
+            if any(each in needed or not isinstance(each, AluStrOp | MemStrOp) for each in users):
+                needed.add(operation)
+    return needed
 
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:

@@ -17,8 +17,8 @@ def lanes_of(mask: SSAValue) -> int | None:
     """How many lanes ``vector.create_mask`` of a constant has, from the first on."""
     if isinstance(mask.owner, vector.CreateMaskOp):
         (count,) = mask.owner.mask_dim_sizes
-        found = constant_of(count)
-        return None if found is None else max(0, min(found, _size(mask)))
+        count_of_lanes = constant_of(count)
+        return None if count_of_lanes is None else max(0, min(count_of_lanes, _size(mask)))
     return None
 
 

@@ -68,13 +68,13 @@ def partial_sums(module: ModuleOp) -> ModuleOp:
 
 def loops_of_partial_sums(module: ModuleOp) -> dict[int, int]:
     """The number of sums by the nest's statements that are such loops."""
-    found = {}
+    loops = {}
     for loop in module.walk():
         if PARTIAL_SUMS in loop.attributes:
             number, count = loop.attributes[STATEMENT], loop.attributes[PARTIAL_SUMS]
             assert isinstance(number, IntegerAttr) and isinstance(count, IntegerAttr)
-            found[number.value.data] = count.value.data
-    return found
+            loops[number.value.data] = count.value.data
+    return loops
 
 
 @dataclass(frozen=True)

@@ -181,10 +181,10 @@ class _Presence:
 
     def _meant_beside(self, condition: SSAValue, sides: Mapping[bool, SSAValue]) -> Masks:
         """The masks for which the condition is meant, and each side that it may choose."""
-        found = self.meant(condition)
+        masks = self.meant(condition)
         for truth, side in sides.items():
-            found &= self.meant(side) | (self.every - self.may_be(condition, truth))
-        return found
+            masks &= self.meant(side) | (self.every - self.may_be(condition, truth))
+        return masks
 
     def check(self) -> None:
         self._check(self.loop.body.block.ops, self.every)
@@ -270,8 +270,8 @@ class _Conditions:
         for bound in every[1:]:
             limit = integer(bound)
             at_least = frozenset(mask for mask in every if mask >= bound)
-            for found, order in ((at_least, "sge"), (self._every - at_least, "slt")):
-                if masks == found:
+            for operations, order in ((at_least, "sge"), (self._every - at_least, "slt")):
+                if masks == operations:
                     if order == "sge":  # as the execute unit compares
                         limit, order = integer(bound - 1), "sgt"
                     return [limit, arith.CmpiOp(self._mask, limit.result, order)]

@@ -100,12 +100,12 @@ def _join(found: QueuedFiber) -> bool:
 
 
 def _between(first: Operation, last: Operation) -> list[Operation]:
-    found = []
+    between = []
     operation = first.next_op
     while operation is not None and operation is not last:
-        found.append(operation)
+        between.append(operation)
         operation = operation.next_op
-    return found
+    return between
 
 
 def _rounds(found: QueuedFiber) -> int:

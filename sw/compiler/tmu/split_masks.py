@@ -184,12 +184,12 @@ _ORDERS: Mapping[int, Callable[[int, int], int]] = dict(enumerate((eq, ne, lt, l
 def _needed(condition: SSAValue, operations: Sequence[Operation]) -> list[Operation]:
     """What a condition is computed by, in order."""
     wanted = {condition}
-    found: list[Operation] = []
+    needed: list[Operation] = []
     for each in reversed(operations):
         if not wanted.isdisjoint(each.results):
             wanted |= set(each.operands)
-            found.insert(0, each)
-    return found
+            needed.insert(0, each)
+    return needed
 
 
 def _either(block: Block, choice: arith.SelectOp) -> SSAValue:

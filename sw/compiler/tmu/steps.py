@@ -109,11 +109,11 @@ def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Ma
 
 def in_order(first: Sequence[Step]) -> list[Step]:
     """Orders a program's launches: each knows what those before it write."""
-    found: list[Step] = []
+    ordered: list[Step] = []
     for step in first:
-        written = [spec.name for each in found for spec in each.meaning.outputs]
-        found.append(replace(step, earlier=tuple(dict.fromkeys(written))))
-    return found
+        written = [spec.name for each in ordered for spec in each.meaning.outputs]
+        ordered.append(replace(step, earlier=tuple(dict.fromkeys(written))))
+    return ordered
 
 
 def steps(first: Step, config: TmuConfig) -> Iterator[Step]:

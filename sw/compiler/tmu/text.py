@@ -109,10 +109,10 @@ def _wrong_loop(operation: Operation) -> str:
 
 def _check_strings(text: str, file: str) -> None:
     """xDSL's lexer takes exponential time for a string that does not end. O(size of the text)."""
-    for found in _STRING.finditer(text):
-        if found[0] == '"' or not found[0].endswith('"') and not found[0].startswith("//"):
-            line = text.count("\n", 0, found.end()) + 1
-            column = found.end() - text.rfind("\n", 0, found.end())
+    for matched in _STRING.finditer(text):
+        if matched[0] == '"' or not matched[0].endswith('"') and not matched[0].startswith("//"):
+            line = text.count("\n", 0, matched.end()) + 1
+            column = matched.end() - text.rfind("\n", 0, matched.end())
             raise WorkloadError(
                 f"{file}:{line}:{column}: a string must end in its line, and have no escapes but "
                 '\\n, \\t, \\", \\\\ and two hexadecimal digits'

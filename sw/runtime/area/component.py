@@ -93,9 +93,9 @@ def build_tree(
         """Made once for each module, under the module's name."""
         if module not in known:
             memory = MemorySize.of_module(module)
-            found = NetlistModule() if memory else modules[module]
-            own = sum((cost_of(kind) * count for kind, count in found.cells.items()), Cost())
-            known[module] = Component(module, module, (module,), own, parts(found), memory)
+            definition = NetlistModule() if memory else modules[module]
+            own = sum((cost_of(kind) * count for kind, count in definition.cells.items()), Cost())
+            known[module] = Component(module, module, (module,), own, parts(definition), memory)
         return known[module]
 
     def parts(found: NetlistModule) -> tuple[Component, ...]:

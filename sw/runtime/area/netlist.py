@@ -55,14 +55,14 @@ def parse_netlist(text: str) -> dict[str, NetlistModule]:
 
 def text_of(modules: Mapping[str, NetlistModule], top: str) -> str:
     """The text of a module and all below, the module first."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting = [top]
     while waiting:
         name = waiting.pop()
-        if name in modules and name not in found:
-            found[name] = modules[name].text
+        if name in modules and name not in texts:
+            texts[name] = modules[name].text
             waiting += [kind for _, kind in modules[name].parts]
-    return "".join(found.values())
+    return "".join(texts.values())
 
 
 def register_signals(

@@ -212,9 +212,9 @@ def result(
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     """What the host sets for a block: a size, or the words of a bitvector of that size."""
     block = graph[name]
-    found = block.setting(setting)
-    index = graph.index_of(name, found.output) if found.output else block["index"]
-    return -(-operands.sizes[index] // found.coordinates)
+    block_setting = block.setting(setting)
+    index = graph.index_of(name, block_setting.output) if block_setting.output else block["index"]
+    return -(-operands.sizes[index] // block_setting.coordinates)
 
 
 def _require_held(tensor: str, operands: Operands) -> None:

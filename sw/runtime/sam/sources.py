@@ -27,10 +27,10 @@ _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
     """The workload of an expression or a graph's file, with operands from files by name."""
-    found = workload(text)
+    parsed = workload(text)
     if not tensors:
-        return found
-    return replace(found, inputs=load_operands(tensors, found.statement.formats))
+        return parsed
+    return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
 
 
 def workload(source: Any, seed: int = 0) -> SamWorkload:

@@ -125,10 +125,10 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the result must have, but for signs of zeros."""
         (launch,) = program.launches
-        found, type = operands(launch, tensors), launch.outputs[0].type
+        own, type = operands(launch, tensors), launch.outputs[0].type
         statement = statement_of(launch.sections)
-        coordinates, words = golden_model.evaluate(statement, found.tensors, type)
-        return as_output(found, coordinates, typed(words, type))
+        coordinates, words = golden_model.evaluate(statement, own.tensors, type)
+        return as_output(own, coordinates, typed(words, type))
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         (launch,) = program.launches

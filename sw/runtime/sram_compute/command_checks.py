@@ -71,14 +71,14 @@ def _check_compute(config: SramConfig, place: int, compute: Command) -> None:
 @lru_cache(maxsize=4)
 def _widths(config: SramConfig) -> dict[int, frozenset[int]]:
     """The widths that programs have, by entry; any where the width is no parameter."""
-    found: dict[int, frozenset[int]] = {}
+    by_entry: dict[int, frozenset[int]] = {}
     for name, operation in config.operations.items():
         starts = sorted(operation.programs())
         for least, end in zip(starts, [*starts[1:], MAX_WIDTH + 1], strict=True):
             entry = config.rom.entries[name][least]
             widths = range(least if operation.is_parametric else 0, end)
-            found[entry] = found.get(entry, frozenset()) | frozenset(widths)
-    return found
+            by_entry[entry] = by_entry.get(entry, frozenset()) | frozenset(widths)
+    return by_entry
 
 
 @lru_cache(maxsize=1 << 14)

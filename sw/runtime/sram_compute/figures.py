@@ -50,12 +50,12 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
 
 
 def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:
-    found = meaning(program)
-    if found is None:
+    meant = meaning(program)
+    if meant is None:
         return 0
-    binding = found.binding(found.nest, result.launches[0].job.operands)
+    binding = meant.binding(meant.nest, result.launches[0].job.operands)
     everywhere = MemoryLayout(dict.fromkeys(binding.arrays, 0), sys.maxsize)
-    return GoldenLoops(found.nest).work(binding, everywhere).operations
+    return GoldenLoops(meant.nest).work(binding, everywhere).operations
 
 
 def traffic(counters: Mapping[str, int]) -> dict[str, int]:

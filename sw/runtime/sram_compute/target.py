@@ -155,10 +155,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         yield from listing(program)
 
     def dot(self, program: Program) -> str:
-        fat, found = fat_program(program), meaning(program)
-        if fat is None and found is None:
+        fat, meant = fat_program(program), meaning(program)
+        if fat is None and meant is None:
             return super().dot(program)
-        steps = fat.steps if fat is not None else found.steps if found is not None else ()
+        steps = fat.steps if fat is not None else meant.steps if meant is not None else ()
         if not steps:
             raise WorkloadError(
                 f"--dot: {program.workload} has no graph: it does not run in memory"
@@ -264,10 +264,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
 
     def cause(self, program: Program, tensors: Tensors) -> str:
         """An index that the golden model finds outside of its array."""
-        found = meaning(program)
-        if found is not None:
+        meant = meaning(program)
+        if meant is not None:
             try:
-                _golden(found.nest).run(found.binding(found.nest, tensors))
+                _golden(meant.nest).run(meant.binding(meant.nest, tensors))
             except WorkloadError as error:
                 return str(error)
         return ""
@@ -276,24 +276,24 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         nest = meaning(program)
         if nest is None:
             return self._of_model(program, tensors)
-        found = _golden(nest.order).run(nest.binding(nest.order, tensors))
-        return {spec.name: found[spec.name] for spec in program.outputs}
+        results = _golden(nest.order).run(nest.binding(nest.order, tensors))
+        return {spec.name: results[spec.name] for spec in program.outputs}
 
     def reference(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         nest = meaning(program)
         if nest is None:
             return self._of_model(program, tensors)
-        found = _golden(nest.nest).reference(nest.binding(nest.nest, tensors))
-        return {spec.name: found[spec.name] for spec in program.outputs}
+        results = _golden(nest.nest).reference(nest.binding(nest.nest, tensors))
+        return {spec.name: results[spec.name] for spec in program.outputs}
 
     def _of_model(self, program: Program, tensors: Tensors) -> dict[str, Array]:
-        found: dict[str, Array] = dict(tensors)
+        values: dict[str, Array] = dict(tensors)
         config = SramConfig.from_dict(program.config)
         for launch in program.launches:
-            job = HostJob[Tensors](launch, found, image(launch, found))
+            job = HostJob[Tensors](launch, values, image(launch, values))
             memory = self.model(config, job, partial(result_rows, launch)).memory
-            found |= outputs(launch, found, memory)
-        return {spec.name: found[spec.name] for spec in program.outputs}
+            values |= outputs(launch, values, memory)
+        return {spec.name: values[spec.name] for spec in program.outputs}
 
 
 @lru_cache(maxsize=16)

@@ -68,9 +68,9 @@ def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
 
 def _words(line: str) -> tuple[str, str, str, str]:
     """The first word, all that comes behind it, the second word, and what comes behind that."""
-    found = _TWO_WORDS.fullmatch(line.strip(BLANKS))
-    assert found is not None
-    return found[1], found[2], found[3], found[4]
+    matched = _TWO_WORDS.fullmatch(line.strip(BLANKS))
+    assert matched is not None
+    return matched[1], matched[2], matched[3], matched[4]
 
 
 def _without_comment(line: str) -> tuple[str, str, str]:

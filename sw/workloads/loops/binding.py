@@ -89,9 +89,11 @@ def _all_sizes(
     otherwise: int,
     given: Mapping[str, int] | None,
 ) -> _Sizes:
-    found = _Sizes(nest, given or {})
-    found.infer({name: array for name, array in arrays.items() if name in nest.arrays}, otherwise)
-    return found
+    inferred = _Sizes(nest, given or {})
+    inferred.infer(
+        {name: array for name, array in arrays.items() if name in nest.arrays}, otherwise
+    )
+    return inferred
 
 
 def require_sizes(nest: Nest, names: Iterable[str]) -> None:

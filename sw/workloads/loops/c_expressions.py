@@ -99,9 +99,9 @@ class CExpressionReader:
         """Reads an expression as C converts it to a type; doubles may be numbers alone."""
         number = self._literal(node)
         if isinstance(number, float) and type == FLOAT32:
-            found = rounded(number, self._text.place(node))
-            if found is not None:
-                return found
+            constant = rounded(number, self._text.place(node))
+            if constant is not None:
+                return constant
         if isinstance(number, Constant):
             return convert(number, type)
         return convert(self.read(node), type)
@@ -183,12 +183,12 @@ class CExpressionReader:
         return None
 
     def _number(self, spelled: str, node: Any) -> Constant | float:
-        found = literal(spelled, self._text.place(node))
-        if found is None:
+        number = literal(spelled, self._text.place(node))
+        if number is None:
             self._text.refuse(
                 node, f"{short(spelled)}: must be an int, an unsigned or a float, as 1, 1u, 1.0f"
             )
-        return found
+        return number
 
     def _variable(self, node: c_ast.ID) -> Variable:
         if node.name in self.arrays:

@@ -93,12 +93,12 @@ def _nest(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nes
 
 def _called(text: CText, call: c_ast.FuncCall, callers: tuple[str, ...]) -> Called:
     name = call.name.name if isinstance(call.name, c_ast.ID) else "an expression"
-    found = [each for each in _functions(text) if each.decl.name == name]
-    if not found:
+    functions = [each for each in _functions(text) if each.decl.name == name]
+    if not functions:
         text.refuse(call, f"call of {name}: must be of a function of this file")
     if name in callers:
         text.refuse(call, f"call of {name}, which calls this function: must not")
-    return Called(_nest(text, found[0], callers), _parameter_names(found[0]))
+    return Called(_nest(text, functions[0], callers), _parameter_names(functions[0]))
 
 
 def _parameters(function: c_ast.FuncDef) -> list[Any]:
@@ -174,11 +174,11 @@ def _is_void(parameter: Any) -> bool:
 
 def _dimensions(parameter: Any) -> list[Any]:
     """Sizes of an array, the outermost first; ``None`` for one that is left out."""
-    node, found = getattr(parameter, "type", None), []
+    node, dimensions = getattr(parameter, "type", None), []
     while isinstance(node, c_ast.ArrayDecl):
-        found.append(node.dim)
+        dimensions.append(node.dim)
         node = node.type
-    return found
+    return dimensions
 
 
 def _element(parameter: c_ast.Decl) -> Any:

@@ -68,11 +68,11 @@ class CStatementReader:
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
         """A scope. Raises ``WorkloadError`` for what nests lack."""
         outer, types = dict(self._declared), dict(self._expressions.types)
-        found = tuple(each for node in nodes for each in self._statement(node))
+        statements = tuple(each for node in nodes for each in self._statement(node))
         self._declared = outer
         self._expressions.types.clear()
         self._expressions.types.update(types)
-        return found
+        return statements
 
     def _statement(self, node: Any) -> tuple[Statement, ...]:
         if node is None or isinstance(node, c_ast.EmptyStatement):

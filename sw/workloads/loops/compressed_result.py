@@ -43,10 +43,10 @@ class CompressedResult:
         if not self._levels.is_sum:
             return [self._store_value(value, positions)]
         sum = ir.Variable(self._sum, FLOAT32, self._place)
-        found: list[ir.Statement] = [self._assign(self._sum, add(sum, value, self._place))]
+        statements: list[ir.Statement] = [self._assign(self._sum, add(sum, value, self._place))]
         if self._levels.drops(self._last):
-            found.append(self._assign(self._found, integer(1, self._place)))
-        return found
+            statements.append(self._assign(self._found, integer(1, self._place)))
+        return statements
 
     def body(
         self, depth: int, inside: Sequence[ir.Statement], positions: Positions
@@ -112,8 +112,8 @@ class CompressedResult:
         """What is done for a coordinate only if there is something below it."""
         place, below = self._place, number + 1
         if number == self._last:
-            found, least = variable(self._found, place), integer(0, place)
-            is_any = ir.Binary(ir.BinaryOperator.GREATER, found, least, place)
+            flag, least = variable(self._found, place), integer(0, place)
+            is_any = ir.Binary(ir.BinaryOperator.GREATER, flag, least, place)
             return ir.If(is_any, tuple(statements), (), place)
         count, end = (variable(name(below), place) for name in (self._count, self._end))
         is_any = ir.Binary(ir.BinaryOperator.GREATER, count, end, place)

@@ -69,9 +69,9 @@ class _Lowering:
         loops = self._loops(0, _State((zero,) * len(self._parts.operands)))
         body = (*self._result.before(), *loops, *self._result.behind())
         sizes, parameters = self._parameters()
-        found = ir.Nest("expression", sizes, parameters, body, self._place)
-        verify(found)
-        return found
+        lowered = ir.Nest("expression", sizes, parameters, body, self._place)
+        verify(lowered)
+        return lowered
 
     def _loops(self, depth: int, state: _State) -> tuple[ir.Statement, ...]:
         if depth == len(self._parts.loops):

@@ -71,12 +71,12 @@ class Inliner:
 
     def _fresh(self, name: str) -> str:
         """Itself, or as the next one of several."""
-        found, number, stem = name, 1, _NUMBER.sub("", name)
-        while found in self._taken:
+        fresh, number, stem = name, 1, _NUMBER.sub("", name)
+        while fresh in self._taken:
             number += 1
-            found = f"{stem}_{number}"
-        self._taken.add(found)
-        return found
+            fresh = f"{stem}_{number}"
+        self._taken.add(fresh)
+        return fresh
 
 
 def size_arguments(
@@ -138,10 +138,10 @@ def _polynomial(size: Expression) -> Counter[tuple[str, ...]]:
 def _sum(
     one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]], factor: int
 ) -> Counter[tuple[str, ...]]:
-    found = Counter(one)
+    total = Counter(one)
     for names, each in other.items():
-        found[names] += factor * each
-    return found
+        total[names] += factor * each
+    return total
 
 
 def _own_names(body: tuple[Statement, ...]) -> Iterator[str]:

@@ -156,13 +156,13 @@ def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
 
 def _sums(body: tuple[Statement, ...]) -> list[str]:
     """Locals that a body adds up, those of lanes that may be left out too."""
-    found = []
+    sums = []
     for statement in body:
         if isinstance(statement, If):
-            found += _sums(statement.then)
+            sums += _sums(statement.then)
         elif isinstance(statement, Assign) and _adds_up(statement):
-            found.append(statement.name)
-    return found
+            sums.append(statement.name)
+    return sums
 
 
 def _sum(name: str, other: str, place: Location) -> Assign:

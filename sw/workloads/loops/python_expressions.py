@@ -118,13 +118,13 @@ class ExpressionReader:
     def read_as(self, node: ast.expr, wanted: ScalarType, what: str) -> Expression:
         """Reads as ``read`` does, and converts to the type ``wanted`` if that holds every value;
         ``what`` says what must be of this type."""
-        found = self._converted(node, self._unless_literal(node), wanted)
-        if found is None:
+        converted = self._converted(node, self._unless_literal(node), wanted)
+        if converted is None:
             self._text.refuse(
                 node,
                 f"{self._text.spelled(node)} is {self.read(node).type}: {what} must be {wanted}",
             )
-        return found
+        return converted
 
     def element(self, node: ast.Subscript) -> tuple[Array, tuple[Expression, ...]]:
         """An array and indices."""

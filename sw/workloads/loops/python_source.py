@@ -134,12 +134,12 @@ class _Signature:
     def _called(self, call: ast.Call) -> Nest:
         assert isinstance(call.func, ast.Name)
         name = call.func.id
-        found = [each for each in _functions(self._text) if each.name == name]
-        if not found:
+        functions = [each for each in _functions(self._text) if each.name == name]
+        if not functions:
             self._text.refuse(call, f"call of {name}: must be of a function of this file")
         if name in self._callers:
             self._text.refuse(call, f"call of {name}, which calls this function: must not")
-        return _nest(self._text, found[0], self._callers)
+        return _nest(self._text, functions[0], self._callers)
 
     def _require_plain(self) -> None:
         arguments = self._function.args

@@ -92,14 +92,14 @@ def save_tensor(path: str | Path, tensor: Tensor) -> None:
 
 
 def _only_tensor(folder: Path) -> str:
-    found = tensors_in(folder)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    names = tensors_in(folder)
+    if len(names) == 1:
+        return names[0]
+    if not names:
         raise WorkloadError(f"{folder}: no file tensor_NAME_mode_vals: not a fibertree folder")
     raise WorkloadError(
-        f"{folder}: tensors {', '.join(found)}: one must be named, as in {folder / 'tensor_'}"
-        f"{found[0]}"
+        f"{folder}: tensors {', '.join(names)}: one must be named, as in {folder / 'tensor_'}"
+        f"{names[0]}"
     )
 
 

@@ -129,12 +129,12 @@ def _is_another(loop: MergeOp, number: int) -> bool:
 def _arrays(loop: MergeOp, number: int) -> list[SSAValue]:
     """Arrays with an element for each of a fiber's positions: its coordinates, and others that the
     body loads there."""
-    found = [loop.coordinates[number]]
+    arrays = [loop.coordinates[number]]
     for each in loop.walk():
-        if isinstance(each, memref.LoadOp) and each.memref not in found:
+        if isinstance(each, memref.LoadOp) and each.memref not in arrays:
             if [source_of(index) for index in each.indices] == [loop.positions[number]]:
-                found.append(each.memref)
-    return found
+                arrays.append(each.memref)
+    return arrays
 
 
 def _fetch(block: Block, arrays: Sequence[SSAValue], position: SSAValue, ahead: int) -> None:

@@ -157,9 +157,11 @@ class _Placing:
         return not self._conflicts(number, time)
 
     def _conflicts(self, number: int, time: int) -> set[int]:
-        found = {self._written.get((time + after) % self._interval) for after in self._bus[number]}
-        found.add(self._issues.get(time % self._interval))
-        return {each for each in found if each is not None}
+        conflicts = {
+            self._written.get((time + after) % self._interval) for after in self._bus[number]
+        }
+        conflicts.add(self._issues.get(time % self._interval))
+        return {each for each in conflicts if each is not None}
 
     def _remove(self, number: int) -> None:
         time = self._times[number]

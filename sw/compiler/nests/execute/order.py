@@ -38,10 +38,10 @@ def best_order(block: Block, live: Collection[Register], window: int) -> list[St
 def choices(steps: Sequence[Step], live: Collection[Register]) -> list[list[Step]]:
     """The steps with operands from the queue, in the ways that are worth a try."""
     kinds = takers(steps, live)[:MOST_TAKERS]
-    found: list[list[Step]] = []
+    ways: list[list[Step]] = []
     for count in reversed(range(len(kinds) + 1)):
         for eager in combinations(kinds, count):
             made = queue_operands(steps, live, eager)
-            if made not in found:
-                found.append(made)
-    return found
+            if made not in ways:
+                ways.append(made)
+    return ways

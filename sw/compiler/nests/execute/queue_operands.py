@@ -76,8 +76,8 @@ def _waits(before: Sequence[Step], user: Step, taken: Register) -> bool:
 
 def takers(steps: Sequence[Step], live: Collection[Register]) -> list[Opcode]:
     """What steps are that could take something from the data queue themselves."""
-    found = queue_operands(steps, live, eager=tuple(Opcode))
+    queued = queue_operands(steps, live, eager=tuple(Opcode))
     before = [step.opcode for step in steps if step.takes]
-    counts = Counter(step.opcode for step in found if step.takes)
+    counts = Counter(step.opcode for step in queued if step.takes)
     counts.subtract(before)
     return [opcode for opcode, count in counts.items() if count > 0]

@@ -66,12 +66,12 @@ def schedule(
 def _found_waits(steps: Sequence[Step], earlier: Mapping[Register, tuple[int, Step]]) -> list[int]:
     """For each step, the cycle in which what it finds in registers is there."""
     written: set[Register | None] = set()
-    found = []
+    ready = []
     for step in steps:
         makers = [earlier[each] for each in step.reads if each in earlier and each not in written]
-        found.append(max((time + latency(maker, step) for time, maker in makers), default=0))
+        ready.append(max((time + latency(maker, step) for time, maker in makers), default=0))
         written.add(step.dst)
-    return [max(0, each) for each in found]
+    return [max(0, each) for each in ready]
 
 
 def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:

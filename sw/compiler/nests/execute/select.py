@@ -137,9 +137,9 @@ class Selection(Computing):
     def _mask(self, mask: SSAValue | None) -> Register | None:
         if mask is None:
             return None
-        found = self.values[mask]
-        assert isinstance(found, Register)
-        return found
+        register = self.values[mask]
+        assert isinstance(register, Register)
+        return register
 
     def _load(self, load: flat.LoadOp) -> None:
         is_vector = isinstance(load.value.type, VectorType)

@@ -56,9 +56,9 @@ def _sunk(steps: Sequence[Step]) -> list[bool]:
 def _of_takes(steps: Sequence[Step]) -> list[bool]:
     """Marks the steps that take something, or need one that does."""
     made: set[Register | None] = set()
-    found = []
+    takes = []
     for step in steps:
-        found.append(step.takes or not made.isdisjoint(step.reads))
-        if found[-1]:
+        takes.append(step.takes or not made.isdisjoint(step.reads))
+        if takes[-1]:
             made.add(step.dst)
-    return found
+    return takes

@@ -38,13 +38,13 @@ _INTEGERS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp, arith.SubiOp)
 
 def cost(operations: Iterable[Operation]) -> int:
     """Estimates how many instructions operations take, loops written out once."""
-    found = 0
+    instructions = 0
     for operation in operations:
         for region in operation.regions:
             for block in region.blocks:
-                found += 2 + cost(block.ops)
-        found += not operation.regions and not _is_free(operation)
-    return found
+                instructions += 2 + cost(block.ops)
+        instructions += not operation.regions and not _is_free(operation)
+    return instructions
 
 
 def _is_free(operation: Operation) -> bool:

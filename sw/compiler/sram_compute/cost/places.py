@@ -128,13 +128,13 @@ def choose_engines(
 
 def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """Neighbours on the core as one, which finds its cache filled."""
-    found: list[Run] = []
+    joined: list[Run] = []
     for run in runs:
-        if found and found[-1].engine == run.engine == "core":
-            last = found.pop()
+        if joined and joined[-1].engine == run.engine == "core":
+            last = joined.pop()
             run = Run("core", last.first, run.end, last.cycles + run.cycles)
-        found.append(run)
-    return tuple(found)
+        joined.append(run)
+    return tuple(joined)
 
 
 def _named(nest: Nest, first: int, end: int) -> str:

@@ -92,10 +92,10 @@ class BoundsBuilder:
 def value_of(bounds: Bounds, affine: int, names: np.ndarray) -> int:
     """The value of an affine number. ``names``: int64 [names], the values of names."""
     number = bounds.affines[affine]
-    found: int = number.constant
+    value: int = number.constant
     for place in range(number.first, number.end):
-        found += names[bounds.terms[place].name] * bounds.terms[place].factor
-    return found
+        value += names[bounds.terms[place].name] * bounds.terms[place].factor
+    return value
 
 
 @compiled_inner

@@ -69,13 +69,13 @@ one, and from when on memory is free for it. The rest says the configuration."""
 
 def clock(config: SramConfig) -> np.ndarray:
     """``CLOCK`` [1] before all commands."""
-    found = np.zeros(1, CLOCK)
-    found["latency"], found["line_cycles"] = config.latency, config.line_cycles
-    found["in_flight"] = config.latency // config.line_cycles + 1
-    found["arrays"], found["tiles"] = config.arrays, config.tiles
-    found["network_bits"] = config.network_bits
-    found["bitline_bits"] = (config.bitlines - 1).bit_length()
-    return found
+    times = np.zeros(1, CLOCK)
+    times["latency"], times["line_cycles"] = config.latency, config.line_cycles
+    times["in_flight"] = config.latency // config.line_cycles + 1
+    times["arrays"], times["tiles"] = config.arrays, config.tiles
+    times["network_bits"] = config.network_bits
+    times["bitline_bits"] = (config.bitlines - 1).bit_length()
+    return times
 
 
 @compiled_inner
@@ -168,13 +168,13 @@ def movement_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
 @compiled_inner
 def _expanded(movement: np.ndarray, place: int) -> int:
     """Cycles in which a pattern is."""
-    found = 1
+    cycles = 1
     for level in range(DIMENSIONS):
         count = movement[place + 1 + DIMENSIONS + level]
         while count:
             count >>= 1
-            found += 1
-    return found
+            cycles += 1
+    return cycles
 
 
 @compiled_inner

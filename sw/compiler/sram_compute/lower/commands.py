@@ -128,10 +128,10 @@ def append_movement(
 @compiled
 def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
     """Units of all rows of commands. ``units``: as ``Encoding`` has them."""
-    found = 0
+    count = 0
     for number in range(len(rows)):
-        found += units[rows[number, 0]]
-    return found
+        count += units[rows[number, 0]]
+    return count
 
 
 @compiled

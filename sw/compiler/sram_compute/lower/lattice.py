@@ -58,11 +58,11 @@ def padded(shape: Shape) -> Shape:
 
 def stored(types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int) -> list[Stored]:
     """Arrays one behind the other."""
-    found: list[Stored] = []
+    arrays: list[Stored] = []
     for type, shape in zip(types, shapes, strict=True):
-        found.append(Stored(type, shape, first_line))
-        first_line += found[-1].lines
-    return found
+        arrays.append(Stored(type, shape, first_line))
+        first_line += arrays[-1].lines
+    return arrays
 
 
 NO_MOVES = np.zeros(DIMENSIONS, np.int64)
@@ -110,8 +110,8 @@ def tilings_of(
 ) -> list[Tiling]:
     """All of the same box that there are enough tiles for. Raises ``CapacityError`` where there is
     none."""
-    whole, found = _valid(types, shapes, config)
-    tilings = [Tiling(whole, tuple(tile)) for tile in found.tolist()]
+    whole, tiles = _valid(types, shapes, config)
+    tilings = [Tiling(whole, tuple(tile)) for tile in tiles.tolist()]
     fit = [each for each in tilings if each.tiles <= config.tiles]
     return fit or [tiling_of(types, shapes, config)]
 

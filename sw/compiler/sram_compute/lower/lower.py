@@ -149,12 +149,12 @@ def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
 
 def _moves(plan: tuple[Step, ...]) -> np.ndarray:
     """Moves, copies and sums in each dimension: int64 [dimensions]."""
-    found = np.zeros(DIMENSIONS, np.int64)
+    moves = np.zeros(DIMENSIONS, np.int64)
     for region in regions(plan):
         for node in region.graph.nodes:
             if isinstance(node, Move | Broadcast | Reduce):
-                found[node.dimension] += 1
-    return found
+                moves[node.dimension] += 1
+    return moves
 
 
 class OutsideError(WorkloadError):
@@ -204,8 +204,8 @@ class CodeGenerator:
         arrays = [binding.arrays[name] for name in self._nest.arrays]
         rank = max(array.ndim for array in arrays)
         shapes = [padded(array.shape[::-1]) for array in arrays]
-        found = tilings_of(self._types, shapes, self._config)
-        return [each for each in found if set(each.tile[rank:]) <= {1}]
+        fitting = tilings_of(self._types, shapes, self._config)
+        return [each for each in fitting if set(each.tile[rank:]) <= {1}]
 
     def forget(self) -> None:
         """What has been lowered is lowered again."""
@@ -292,10 +292,10 @@ class CodeGenerator:
     def _found(self, given: _Given, orders: Mapping[int, TileOrder]) -> _Found:
         best: _Found | None = None
         for schedule in SCHEDULES:
-            found = self._allocated(self._prepared(schedule), given, orders)
-            if best is None or found.cycles < best.cycles:
-                best = found
-            if not found.returns:
+            allocated = self._allocated(self._prepared(schedule), given, orders)
+            if best is None or allocated.cycles < best.cycles:
+                best = allocated
+            if not allocated.returns:
                 break
         assert best is not None
         return best

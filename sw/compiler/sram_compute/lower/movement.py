@@ -180,10 +180,10 @@ def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.nda
 @compiled_inner
 def _all(extents: Records) -> np.ndarray:
     """Intervals from 0 on."""
-    found = np.zeros((DIMENSIONS, 2), np.int64)
+    intervals = np.zeros((DIMENSIONS, 2), np.int64)
     for dimension in range(DIMENSIONS):
-        found[dimension, 1] = extents[dimension]
-    return found
+        intervals[dimension, 1] = extents[dimension]
+    return intervals
 
 
 @compiled_inner

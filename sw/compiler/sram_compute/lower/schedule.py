@@ -54,8 +54,8 @@ def _scheduled(graph: Graph, *, remakes: bool) -> Graph:
         if number in numbers and not (remakes and isinstance(node, Move | Broadcast)):
             return numbers[number]
         given = operands(node)
-        found = {each: make(each) for each in sorted(given, key=lambda each: -needs[each])}
-        scheduled.append(with_operands(node, [found[each] for each in given]))
+        operands_made = {each: make(each) for each in sorted(given, key=lambda each: -needs[each])}
+        scheduled.append(with_operands(node, [operands_made[each] for each in given]))
         numbers[number] = len(scheduled) - 1
         return numbers[number]
 
@@ -65,9 +65,9 @@ def _scheduled(graph: Graph, *, remakes: bool) -> Graph:
 
 def _needs(graph: Graph) -> list[int]:
     """Values in rows at once, to make each node from what is in memory."""
-    found: list[int] = []
+    needs: list[int] = []
     for node in graph.nodes:
-        needed = sorted((found[each] for each in operands(node)), reverse=True)
+        needed = sorted((needs[each] for each in operands(node)), reverse=True)
         own = 0 if isinstance(node, Tensor | Const) else 1
-        found.append(max([own, *(each + at for at, each in enumerate(needed))]))
-    return found
+        needs.append(max([own, *(each + at for at, each in enumerate(needed))]))
+    return needs

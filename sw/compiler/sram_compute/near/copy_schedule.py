@@ -202,10 +202,10 @@ def _lines(near: Command, stream: Command) -> tuple[int, int]:
 
 def _lowest_behind(parts: Sequence[_Part], arrays: Mapping[str, BankArray]) -> list[dict[str, int]]:
     """For each part, the first lines of arrays that parts behind it write."""
-    found: list[dict[str, int]] = []
+    behind: list[dict[str, int]] = []
     lowest: dict[str, int] = {}
     for part in reversed(parts):
-        found.append(dict(lowest))
+        behind.append(dict(lowest))
         for name, line in part.lowest.items():
             lowest[name] = min(line, lowest.get(name, arrays[name].lines))
-    return found[::-1]
+    return behind[::-1]

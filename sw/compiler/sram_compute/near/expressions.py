@@ -160,12 +160,12 @@ class Expressions:
         """The variable of y, which is counted from here on."""
         program, when = self._program, self._program.when
         program.when = 1 << When.FIRST_Y
-        found = program.keep_apart(_integer(self._y.first - self._y.step))
+        counter = program.keep_apart(_integer(self._y.first - self._y.step))
         program.when = 0
-        program.set(found, Opcode.ADD, found, _integer(self._y.step))
+        program.set(counter, Opcode.ADD, counter, _integer(self._y.step))
         program.when = when
-        self.locals[self._y.variable] = found
-        return found
+        self.locals[self._y.variable] = counter
+        return counter
 
     def _unary(self, operator: str, operand: Any, place: Location) -> Operand:
         program, value = self._program, self.value(operand)

@@ -141,11 +141,11 @@ class StripProgram:
 
     def with_rotated(self, operation: Opcode, register: Register, distance: int) -> Register:
         """A new register: of each element and the one ``distance`` further on."""
-        found = self._new()
-        self._emit(operation, found, register, register)
+        rotated = self._new()
+        self._emit(operation, rotated, register, register)
         self._rest[-1]["offset"] = distance
         self._release(register)
-        return found
+        return rotated
 
     def reserve(self, register: Register) -> None:
         """Takes a register that already has a value out of the free ones."""
@@ -168,12 +168,12 @@ class StripProgram:
 
     def keep_apart(self, operand: Operand) -> Register:
         """A register with the value, which nothing else of the program writes."""
-        found = self._unused()
+        kept = self._unused()
         if operand == Immediate(0):
-            self.set(found, Opcode.AND, found, operand)
+            self.set(kept, Opcode.AND, kept, operand)
         else:
-            self.set(found, Opcode.OR, operand, Immediate(0))
-        return found
+            self.set(kept, Opcode.OR, operand, Immediate(0))
+        return kept
 
     def release(self, register: Register) -> None:
         self._free.insert(0, register.number)
@@ -191,9 +191,9 @@ class StripProgram:
 
     def _constant(self, word: int) -> Register:
         if word not in self._constants:
-            found = self._unused()
-            self._fill(found, word)
-            self._constants[word] = found
+            constant = self._unused()
+            self._fill(constant, word)
+            self._constants[word] = constant
         return self._constants[word]
 
     def _fill(self, register: Register, word: int) -> None:
@@ -236,11 +236,11 @@ class StripProgram:
 
     def _unused(self) -> Register:
         """One that nothing writes in another iteration."""
-        found = [number for number in self._free if number not in self._used]
-        if not found:
+        unused = [number for number in self._free if number not in self._used]
+        if not unused:
             reject(self._place, f"needs more than {REGISTERS} registers: must be at most that")
-        self._free.remove(found[-1])
-        return Register(found[-1], is_kept=True)
+        self._free.remove(unused[-1])
+        return Register(unused[-1], is_kept=True)
 
     def _release(self, *operands: Operand | None) -> None:
         for each in operands:

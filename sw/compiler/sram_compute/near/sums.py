@@ -69,21 +69,21 @@ def add(program: StripProgram, node: Reduction, total: Register, term: Operand) 
 
 def sum_operation(node: Reduction) -> Opcode:
     """Raises ``NotTensor``."""
-    found = operation_of(node.operator, node.type)
-    if found is None:
+    operation = operation_of(node.operator, node.type)
+    if operation is None:
         reject(node.place, f"{node.operator} of {node.type}: not supported by stream engines")
-    return found
+    return operation
 
 
 def summed_loops(stored: Stored) -> tuple[For, ...]:
     """Loops of the reduction or recurrence in a value, which has one at most."""
-    found = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
-    found += {
+    summed = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
+    summed += {
         id(each): (each.loop,) for each in nodes(stored.value) if isinstance(each, Carried)
     }.values()
-    if len(found) > 1:
+    if len(summed) > 1:
         reject(stored.place, "several sums in one value: must be one")
-    return found[0] if found else ()
+    return summed[0] if summed else ()
 
 
 def shared_loads(stored: Stored, z: Loop) -> list[Load]:
@@ -122,7 +122,7 @@ def continued(stored: Stored) -> Stored:
 
 def without_sum(stored: Stored) -> Stored:
     """The statement where there is nothing to add up."""
-    found = stored.value
-    if not isinstance(found, Reduction):
+    value = stored.value
+    if not isinstance(value, Reduction):
         reject(stored.place, "a sum of nothing within a value: must be the value")
-    return replace(stored, value=found.initial)
+    return replace(stored, value=value.initial)

@@ -62,8 +62,8 @@ def read_egraph(text: str) -> EGraph:
             base, offset = (nodes[child] for child in node["children"])
             return f"{literal(base)} {literal(offset)}"
         if node["eclass"].startswith(("String-", "i64-")):
-            found: str = node["op"]
-            return json.loads(found) if found.startswith('"') else found
+            text_of_node: str = node["op"]
+            return json.loads(text_of_node) if text_of_node.startswith('"') else text_of_node
         return None
 
     classes: dict[str, list[Term]] = {}

@@ -108,14 +108,14 @@ _ONE_CELL = "(S {} i (At e o) (At e (+ o 1)))"
 
 def _shrunken() -> list[Rule]:
     """9, for each operand."""
-    found = []
+    rules = []
     for count in (1, 2, 3):
         names = "abc"[:count]
         for name in names:
             given = " ".join(f"(S {each} i p q)" if each == name else each for each in names)
             right = f"(S (C{count} f {' '.join(names)}) i p q)"
-            found.append(Rule("9", f"(C{count} f {given})", right))
-    return found
+            rules.append(Rule("9", f"(C{count} f {given})", right))
+    return rules
 
 
 RULES: tuple[Rule, ...] = (

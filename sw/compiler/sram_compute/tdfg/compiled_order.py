@@ -100,13 +100,13 @@ class _Writer:
         return tuple(statements)
 
     def number(self, affine: Affine) -> Expression:
-        found: Expression = integer(affine.constant, self._place)
+        total: Expression = integer(affine.constant, self._place)
         for name, factor in affine.terms:
             term: Expression = variable(name, self._place)
             if factor != 1:
                 term = multiply(term, integer(factor, self._place), self._place)
-            found = add(term, found, self._place)
-        return found
+            total = add(term, total, self._place)
+        return total
 
     def array(self, type: ScalarType, graph: Graph) -> str:
         """A new one that has all cells of the lattice."""
@@ -173,10 +173,10 @@ class _RegionWriter:
     def _extreme(self, operator: BinaryOperator, ends: Sequence[Affine]) -> Expression:
         # Where the lattice is the largest of several sizes, no end but an array's own is less.
         known = [end for end in ends if not any(name.startswith("lattice") for name in end.names)]
-        found = self._writer.number(known[0])
+        extreme = self._writer.number(known[0])
         for end in known[1:]:
-            found = Binary(operator, found, self._writer.number(end), self._place)
-        return found
+            extreme = Binary(operator, extreme, self._writer.number(end), self._place)
+        return extreme
 
     def _indices(self, array: str, cells: Cells) -> Cells:
         """The indices of a cell that an array has, the outermost dimension first."""
@@ -222,13 +222,13 @@ class _RegionWriter:
 
     def _gathered(self, node: Stream, cells: Cells) -> Expression:
         def index(affine: Affine) -> Expression:
-            found: Expression = integer(affine.constant, self._place)
+            total: Expression = integer(affine.constant, self._place)
             for name, factor in affine.terms:
                 places = {f"x{at}": cell for at, cell in enumerate(cells)}
                 term = places.get(name, variable(name, self._place))
                 term = multiply(term, integer(factor, self._place), self._place)
-                found = add(found, term, self._place)
-            return found
+                total = add(total, term, self._place)
+            return total
 
         indices: list[Expression] = []
         for each in node.indices:

@@ -198,10 +198,10 @@ class Graph:
     @cached_property
     def domains(self) -> tuple[Box, ...]:
         """The domain of each node."""
-        found: list[Box] = []
+        boxes: list[Box] = []
         for node in self.nodes:
-            found.append(_domain(node, found, self))
-        return tuple(found)
+            boxes.append(_domain(node, boxes, self))
+        return tuple(boxes)
 
     def clipped(self, box: Box, dimension: int) -> Box:
         """What is left in the lattice of a box that was moved along a dimension."""
@@ -264,13 +264,13 @@ def has_float_sums(graph: Graph) -> bool:
 
 def arrays_of(graph: Graph) -> Iterator[str]:
     """Arrays that are read, each once."""
-    found: dict[str, None] = {}
+    arrays: dict[str, None] = {}
     for node in graph.nodes:
         if isinstance(node, Tensor | Stream):
-            found[node.array] = None
+            arrays[node.array] = None
         if isinstance(node, Stream):
-            found.update((each.array, None) for each in node.indices if isinstance(each, Indirect))
-    yield from found
+            arrays.update((each.array, None) for each in node.indices if isinstance(each, Indirect))
+    yield from arrays
 
 
 def mentioned_arrays(graph: Graph) -> frozenset[str]:

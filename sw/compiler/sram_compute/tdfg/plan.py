@@ -147,10 +147,10 @@ def regions(steps: tuple[Step, ...]) -> tuple[Region, ...]:
 
 def refusals(steps: tuple[Step, ...]) -> tuple[Elsewhere, ...]:
     """What is no tensor computation."""
-    found: list[Elsewhere] = []
+    elsewhere: list[Elsewhere] = []
     for step in steps:
         if isinstance(step, Elsewhere):
-            found.append(step)
+            elsewhere.append(step)
         elif isinstance(step, Repeat):
-            found += refusals(step.body)
-    return tuple(found)
+            elsewhere += refusals(step.body)
+    return tuple(elsewhere)

@@ -132,10 +132,10 @@ class _Reader:
         self, body: tuple[Statement, ...], loops: tuple[For, ...], locals: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Gives the locals behind it."""
-        found = dict(locals)
+        known = dict(locals)
         for statement in body:
-            found = self._statement(statement, loops, found)
-        return found
+            known = self._statement(statement, loops, known)
+        return known
 
     def _statement(
         self, statement: Statement, loops: tuple[For, ...], locals: dict[str, Any]

@@ -80,9 +80,9 @@ def _needed(before: list[Operation], behind: list[Operation]) -> list[Operation]
 
 def _copies(loop: scf.ForOp, operations: list[Operation], induction: SSAValue) -> list[Operation]:
     values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction}
-    found = []
+    copies = []
     for each in operations:
         made = copy(each, values)
         values |= dict(zip(each.results, made.results, strict=True))
-        found.append(made)
-    return found
+        copies.append(made)
+    return copies

@@ -118,12 +118,12 @@ def fused_embedding_bags_backward(
 @fused_embedding_bags_backward.register_fake
 def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
     _, tables, values, *_, wanted, weights_wanted = arguments
-    found = [
+    gradients_like = [
         table.new_empty(table.shape) for table, want in zip(tables, wanted, strict=True) if want
     ]
     if weights_wanted:
-        found.append(values.new_empty(values.shape, dtype=torch.float32))
-    return found
+        gradients_like.append(values.new_empty(values.shape, dtype=torch.float32))
+    return gradients_like
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:

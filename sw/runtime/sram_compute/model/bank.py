@@ -37,9 +37,9 @@ def _places(pattern: Pattern, size: int) -> np.ndarray:
     for stride, count in pattern.levels:
         places = np.unique(places[:, None] + stride * np.arange(count))
         places = places[places < size]
-    found = np.zeros(size, bool)
-    found[places] = True
-    return found
+    is_place = np.zeros(size, bool)
+    is_place[places] = True
+    return is_place
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,9 @@ def promoted(types: Iterable[ScalarType]) -> ScalarType:
     given = [*types]
     if FLOAT32 in given:
         return FLOAT32
-    found = common(*given)
-    assert found is not None, "int32 holds whole numbers of all tensors"
-    return found
+    shared = common(*given)
+    assert shared is not None, "int32 holds whole numbers of all tensors"
+    return shared
 
 
 class Parameters:

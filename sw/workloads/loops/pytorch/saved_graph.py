@@ -302,10 +302,10 @@ def _only(spec: Mapping[str, Any]) -> tuple[str, Any]:
 
 def _outputs(node: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """What a node gives, one by one."""
-    found: Sequence[Mapping[str, Any]] = node["outputs"]
-    if len(found) == 1 and "as_tensors" in found[0]:
-        return [{"as_tensor": each} for each in found[0]["as_tensors"]]
-    return found
+    outputs: Sequence[Mapping[str, Any]] = node["outputs"]
+    if len(outputs) == 1 and "as_tensors" in outputs[0]:
+        return [{"as_tensor": each} for each in outputs[0]["as_tensors"]]
+    return outputs
 
 
 def _aten(target: str) -> Any:
