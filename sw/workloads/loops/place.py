@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
 class Location:
-    """``line`` and ``column`` are counted from 1, columns in characters; ``caller``: where the
-    function that it is in is called, if that is not the nest's own."""
+    """A place in a source file. ``line`` and ``column`` are counted from 1, columns in characters;
+    ``caller``: where the function that it is in is called, if that is not the nest's own."""
+
+    NAME_IN_FILES: ClassVar[str] = "Place"
 
     file: str
     line: int
