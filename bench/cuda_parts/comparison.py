@@ -97,12 +97,12 @@ class Comparison:
     models: dict[tuple[Any, ...], dict[str, Any]]
 
     @classmethod
-    def of(cls, found: Iterable[Record], bench: str) -> Comparison:
-        found = list(found)
+    def of(cls, records: Iterable[Record], bench: str) -> Comparison:
+        records = list(records)
         return cls(
-            found,
-            rows(record for record in found if record.bench == bench),
-            rows(record for record in found if record.bench == f"{bench}.models"),
+            records,
+            rows(record for record in records if record.bench == bench),
+            rows(record for record in records if record.bench == f"{bench}.models"),
         )
 
     def sorted(self, jobs: Sequence[Job]) -> Comparison:

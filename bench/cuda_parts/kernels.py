@@ -91,9 +91,9 @@ def _batches(sizes: str, varying: int) -> int:
     return varying if sizes == VARYING else max(min(_FEWEST, varying), 64 * varying // int(sizes))
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Kernels against each other, and strategies of tuning and mapping."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     return {
         "Kernels": comparison.table(_KERNELS),
         "Tuning and thread mapping": comparison.table(_STRATEGIES),
@@ -101,9 +101,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The figures that have goals, in a line each."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     ours = {key[:2]: row for key, row in comparison.kernels.items() if key[2] == OURS}
     multi_hot = [key[:2] for key, row in comparison.models.items() if row["multi_hot_share"] >= 0.5]
     least = min((ours[key]["of_bound"] for key in multi_hot if key in ours), default=None)
@@ -156,9 +156,9 @@ def _mapping(shares: Sequence[float]) -> list[str]:
     ]
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Times as multiples of this project's, and its share of the bound, with varying batches."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     figure, panels = subplots(3, (15, 4.2))
     for axes, kernels, metric, title in zip(
         panels,

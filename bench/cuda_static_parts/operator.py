@@ -117,15 +117,15 @@ def host_times(model: EmbeddingModel) -> dict[str, float]:
     return microseconds
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model."""
-    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(records).items()]
     return {"Host time of the operator": Cells(["model", "features", *_HEADER.values()], body)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """What was measured of a call with most of it included, against the goals."""
-    by_model = {str(model): _most(row) for (model, _), row in rows(found).items()}
+    by_model = {str(model): _most(row) for (model, _), row in rows(records).items()}
     few, many = (by_model.get(f"{count}_features") for count in (FEATURES[0], FEATURES[-1]))
     ratio = many / few if few and many else None
     growth = f"{FEATURES[-1]:,} features over {FEATURES[0]:,}"
@@ -137,9 +137,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Microseconds over features."""
-    points = sorted((features, _most(row)) for (_, features), row in rows(found).items())
+    points = sorted((features, _most(row)) for (_, features), row in rows(records).items())
     figure, (axes,) = subplots(1, (6, 4.2))
     axes.plot(*zip(*points, strict=True), marker="o")
     line_at(axes, MODEL_US)

@@ -130,10 +130,10 @@ def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
     return summary
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """Tables by title: cycles, with their mean as the last row if there is a reference; and what
     cycles are spent on, beside lower bounds."""
-    table, summary = split(found, BENCH)
+    table, summary = split(measured, BENCH)
     body = [cells(row, [name], _HEADER) for (name, _), row in table.items()]
     if "mean_ratio" in summary:
         mean = {
@@ -148,9 +148,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(measured: Sequence[Record]) -> str:
     """The figures that have limits, in a line each."""
-    table, summary = split(found, BENCH)
+    table, summary = split(measured, BENCH)
     exact = sum(row["bit_exact"] for row in table.values())
     backend = next(iter(table))[1]
     lines = [f"bit-exact on {backend}: {exact} of {len(table)} workloads"]
@@ -166,9 +166,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Cycles of each workload as shares of the reference; of our own cycles where it has none."""
-    table, _ = split(found, BENCH)
+    table, _ = split(measured, BENCH)
     names = [name for name, _ in table]
     whole = [row.get("reference_cycles", row["cycles"]) for row in table.values()]
     series = {

@@ -166,17 +166,17 @@ def measure(job: Job) -> dict[str, Any]:
     return figures
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each case."""
-    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(records).items()]
     return {"Boards": Cells(["configuration", "board", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """A line for each case."""
     limits = {(case.name, case.board): case for case in (*CASES, *_QUICK)}
     return "\n".join(
-        _line(limits[config, board], row) for (config, board), row in rows(found).items()
+        _line(limits[config, board], row) for (config, board), row in rows(records).items()
     )
 
 
@@ -194,9 +194,9 @@ def _line(case: Case, row: Mapping[str, Any]) -> str:
     return line
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Shares of the device, by case."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (2 + 1.6 * len(table), 4.2))
     shares = {
         title: [row[f"{name}_share"] for row in table.values()]

@@ -139,15 +139,15 @@ def measure(job: Job) -> dict[str, float | bool]:
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each shape."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Memories": Cells(["MiB", "words a row", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The slowest write, against its limit."""
-    table = rows(found)
+    table = rows(records)
     sizes = {labels[0] for labels in table}
     slowest = max(row["write_s"] for row in table.values())
     same = sum(row["same"] for row in table.values())
@@ -157,9 +157,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Seconds to write and to read, by words a row."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (6, 4.2))
     bars(
         axes,

@@ -113,11 +113,11 @@ def anchor_of(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def provenance(found: Sequence[Record], verdict: str) -> str:
+def provenance(records: Sequence[Record], verdict: str) -> str:
     """A list of a verdict's lines, and of what the figures were measured with."""
-    first = found[0]
+    first = records[0]
     tools = ", ".join(f"{name} {text}" for name, text in first.tools.items() if name != "cpu")
-    commits = _commits(found)
+    commits = _commits(records)
     lines = [*verdict.splitlines(), f"commit {commits}; {tools}; {first.tools['cpu']}"]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -133,9 +133,9 @@ def _section(intro: Intro, records: Sequence[Record], part: Any) -> str:
     return "\n\n".join([*blocks, provenance(records, part.verdict(records))])
 
 
-def _commits(found: Sequence[Record]) -> str:
+def _commits(records: Sequence[Record]) -> str:
     """The commits of the figures; resumed runs may have several."""
-    return ", ".join(f"`{commit}`" for commit in dict.fromkeys(one.commit for one in found))
+    return ", ".join(f"`{commit}`" for commit in dict.fromkeys(one.commit for one in records))
 
 
 def _subject(row: str) -> str:

@@ -140,17 +140,17 @@ def records(
     ]
 
 
-def rows(found: Iterable[Record]) -> dict[tuple[Any, ...], dict[str, Any]]:
+def rows(records: Iterable[Record]) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Values by metric, for each combination of labels, in the order in which they come."""
     table: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for record in found:
+    for record in records:
         table.setdefault(tuple(record.labels.values()), {})[record.metric] = record.value
     return table
 
 
-def save(path: Path, found: Sequence[Record]) -> None:
+def save(path: Path, records: Sequence[Record]) -> None:
     """Writes a results file, whole or not at all."""
-    lines = ",\n".join(json.dumps(record.to_json(), allow_nan=False) for record in found)
+    lines = ",\n".join(json.dumps(record.to_json(), allow_nan=False) for record in records)
     write_text(path, f'{{"version": {VERSION}, "records": [\n{lines}\n]}}\n')
 
 

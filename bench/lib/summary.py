@@ -16,12 +16,12 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def split(
-    found: Iterable[Record], bench: str
+    records: Iterable[Record], bench: str
 ) -> tuple[dict[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
     """``rows`` of the records of ``bench``, and the values of all others by metric."""
-    found = list(found)
-    table = rows(record for record in found if record.bench == bench)
-    return table, {record.metric: record.value for record in found if record.bench != bench}
+    records = list(records)
+    table = rows(record for record in records if record.bench == bench)
+    return table, {record.metric: record.value for record in records if record.bench != bench}
 
 
 def cell(value: Any, places: int = 2) -> str:

@@ -146,19 +146,19 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_all(BENCH, measure, jobs(request), METRICS, console=request.console)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
-    body = [cells(row, labels, _HEADER, 1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, 1) for labels, row in rows(records).items()]
     return {"Lowering": Cells(["workload", "sizes", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The mean over workloads, as the paper has it, and the slowest one."""
-    times = {workload: row["us_a_region"] for (workload, _), row in rows(found).items()}
+    times = {workload: row["us_a_region"] for (workload, _), row in rows(records).items()}
     mean = float(np.mean(list(times.values())))
     slowest = max(times, key=times.__getitem__)
     limit = PUBLISHED_US["mean"]
-    remembered = max(row["remembered_us"] for row in rows(found).values())
+    remembered = max(row["remembered_us"] for row in rows(records).values())
     return (
         f"fresh lowering, mean of {len(times)} workloads: {mean:,.0f} CPU µs a region, "
         f"limit {limit:,.0f} {mark(mean < limit)}\n"
@@ -169,9 +169,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """CPU time for a region."""
-    times = {workload: row["us_a_region"] for (workload, _), row in rows(found).items()}
+    times = {workload: row["us_a_region"] for (workload, _), row in rows(records).items()}
     figure, (axes,) = subplots(1, (8, 4.2))
     bars(axes, {"fresh lowering": list(times.values())})
     line_at(axes, PUBLISHED_US["mean"])

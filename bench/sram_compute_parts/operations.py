@@ -221,10 +221,10 @@ def published(operation: str, type: str, n: int) -> int:
     return n if operation == "add" else n * n + 5 * n
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each operation, width and kind of data."""
     body = []
-    for (operation, type, width, data), row in rows(found).items():
+    for (operation, type, width, data), row in rows(records).items():
         low, high = row["fewest"], row["cycles"]
         body.append(
             [
@@ -241,9 +241,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     return {"Operations": Cells(header, body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Whether all limits are kept: of integers by operation, of float32 one by one."""
-    table = rows(found)
+    table = rows(records)
     right = sum(row["bit_exact"] for row in table.values())
     lines = [f"results with the right bits: {right} of {len(table)} operations"]
     for operation in INTEGERS:
@@ -278,10 +278,10 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles, what is asked, and what others need."""
     names, measured, asked, others = [], [], [], []
-    for (operation, type, width, data), row in rows(found).items():
+    for (operation, type, width, data), row in rows(records).items():
         short = operation.replace("multiply_full", "full")
         names.append(f"{short} {data}" if type == FLOAT else f"{short} {type}{width}")
         measured.append(row["cycles"])

@@ -119,10 +119,10 @@ def best(row: Mapping[str, Any]) -> int:
     return min(int(row[name]) for place in PLACES if (row[name := f"cycles_{place}"]) is not None)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload and size."""
     body = []
-    for labels, row in rows(found).items():
+    for labels, row in rows(records).items():
         errors = [_error(row, place) for place in PLACES]
         body.append(
             [
@@ -143,9 +143,9 @@ def _error(row: Mapping[str, Any], place: str) -> float | None:
     return None if cycles is None else row[f"estimate_{place}"] / cycles
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How good the choice is, and the estimates that it is made by."""
-    table = rows(found)
+    table = rows(records)
     over = {labels: row[f"cycles_{CHOSEN}"] / best(row) for labels, row in table.items()}
     worst = max(over, key=over.__getitem__)
     within = sum(ratio <= LIMIT for ratio in over.values())
@@ -168,11 +168,11 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of the core over those of memory."""
     both = {
         labels: row["cycles_core"] / row["cycles_memory"]
-        for labels, row in rows(found).items()
+        for labels, row in rows(records).items()
         if row["cycles_core"] and row["cycles_memory"]
     }
     figure, (axes,) = subplots(1, (12, 5))

@@ -159,7 +159,7 @@ def best(row: Mapping[str, Any]) -> int:
     return min(int(row[name]) for place in PLACES if (row[name := f"cycles_{place}"]) is not None)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload and size."""
     body = [
         [
@@ -169,7 +169,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
             *(cell(row[name]) for name in ("warm_memory", "warm_near", "cycles_rtl")),
             cell(row["bit_exact"]),
         ]
-        for labels, row in rows(found).items()
+        for labels, row in rows(records).items()
     ]
     header = ["workload", "sizes", "memory", "near", "core", "auto", "auto over the best"]
     header += ["memory, warm", "near, warm", "auto on RTL", "bit-exact"]
@@ -184,9 +184,9 @@ def _ratio(table: Sequence[Mapping[str, Any]], one: str, other: str) -> str:
     return f"{geometric_mean(ratios):.2f} ({len(ratios)} workloads)"
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How good the choice is, which place is how much faster, and how close to what is possible."""
-    table = rows(found)
+    table = rows(records)
     over = {labels: row[f"cycles_{CHOSEN}"] / best(row) for labels, row in table.items()}
     worst = max(over, key=over.__getitem__)
     within = sum(ratio <= LIMIT for ratio in over.values())
@@ -213,9 +213,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of each place, and of what is chosen, over those of the best, at the largest sizes."""
-    last = {labels[0]: row for labels, row in rows(found).items()}
+    last = {labels[0]: row for labels, row in rows(records).items()}
     groups = {
         place: [(row[f"cycles_{place}"] or 0) / best(row) for row in last.values()]
         for place in (*PLACES, CHOSEN)

@@ -153,18 +153,18 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measured, True
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
-    speeds, _ = split(found, BENCH)
+    speeds, _ = split(measured, BENCH)
     body = [cells(row, labels, _HEADER) for labels, row in speeds.items()]
     return {"Simulation": Cells(["workload", "sizes", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(measured: Sequence[Record]) -> str:
     """Both limits, of ``sram_b4`` as they are meant."""
-    speeds, build = split(found, BENCH)
+    speeds, build = split(measured, BENCH)
     slowest = min(row["cycles_a_second"] for row in speeds.values())
-    config = found[0].setting.config
+    config = measured[0].setting.config
     return (
         f"{config} built in {build['build_cpu_s']:.0f} CPU s, limit {LIMIT_BUILD_S:g} "
         f"{mark(build['build_cpu_s'] <= LIMIT_BUILD_S)}; in {build['build_s']:.0f} s on the clock "
@@ -176,9 +176,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Cycles a second of each workload, and the limit."""
-    speeds, _ = split(found, BENCH)
+    speeds, _ = split(measured, BENCH)
     figure, (axes,) = subplots(1, (7, 4))
     labels = [name for name, _ in speeds]
     axes.bar(labels, [row["cycles_a_second"] for row in speeds.values()], color=PALETTE[0])

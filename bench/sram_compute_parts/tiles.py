@@ -177,11 +177,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def compared(
-    found: Sequence[Record], metric: str = "cycles"
+    records: Sequence[Record], metric: str = "cycles"
 ) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
     """The tile and cycles of each flag and of ``best``, by workload and sizes."""
     table: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
-    for (name, sizes, tile), row in rows(found).items():
+    for (name, sizes, tile), row in rows(records).items():
         if row[metric] is None:
             continue
         chosen = table.setdefault((name, sizes), {})
@@ -203,13 +203,13 @@ NAMES = {
 }
 
 
-def tables(found: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, Cells]:
+def tables(records: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, Cells]:
     """A row for each workload and size."""
     header = ["workload", "sizes"]
     for flag in ("best", *flags):
         header += [NAMES[flag], "cycles"]
     body = []
-    for labels, chosen in compared(found).items():
+    for labels, chosen in compared(records).items():
         row = [*labels]
         for flag in ("best", *flags):
             tile, cycles = chosen.get(flag, ("", None))
@@ -219,32 +219,32 @@ def tables(found: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, C
 
 
 def _ratios(
-    found: Sequence[Record], flag: str, below: str, metric: str = "cycles"
+    records: Sequence[Record], flag: str, below: str, metric: str = "cycles"
 ) -> dict[tuple[str, str], float]:
     """Cycles of one over those of another."""
     return {
         labels: chosen[flag][1] / chosen[below][1]
-        for labels, chosen in compared(found, metric).items()
+        for labels, chosen in compared(records, metric).items()
         if flag in chosen and below in chosen
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The rule against the best tile, the paper's heuristics and none."""
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
-    lines = [against(found)]
-    if warm := _ratios(found, NONE, RULE, "warm"):
+    lines = [against(records)]
+    if warm := _ratios(records, NONE, RULE, "warm"):
         mean = geometric_mean(list(warm.values()))
         lines.append(f"no tiling over the rule, warm: {mean:.2f}")
     return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
 
 
-def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:
+def against(records: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:
     """Each of the flags against the best tile, and none against the rule."""
     lines = []
     for flag in flags:
-        over = _ratios(found, flag, "best")
+        over = _ratios(records, flag, "best")
         worst = max(over, key=over.__getitem__)
         mean = geometric_mean(list(over.values()))
         limit = f", limit {TO_BEST} {mark(mean <= TO_BEST)}" if flag == RULE else ""
@@ -252,7 +252,7 @@ def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAP
             f"{NAMES[flag]} over the best tile, geometric mean of {len(over)}: {mean:.3f}{limit}; "
             f"at worst {over[worst]:.3f} ({', '.join(worst)})"
         )
-    none = _ratios(found, NONE, RULE)
+    none = _ratios(records, NONE, RULE)
     if none:
         mean = geometric_mean(list(none.values()))
         lines.append(
@@ -263,9 +263,9 @@ def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAP
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path, flags: Sequence[str] = FLAGS) -> None:
+def draw(records: Sequence[Record], path: Path, flags: Sequence[str] = FLAGS) -> None:
     """Cycles over those of the best tile."""
-    table = compared(found)
+    table = compared(records)
     groups = {
         NAMES[flag]: [
             chosen[flag][1] / chosen["best"][1] if flag in chosen else 0.0

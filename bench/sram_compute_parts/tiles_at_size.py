@@ -124,16 +124,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
     )
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
-    return tiles.tables(found, FLAGS)
+    return tiles.tables(records, FLAGS)
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The rule, and the paper's heuristics, against the best tile, and none against the rule."""
-    return tiles.against(found, (RULE, PAPER))
+    return tiles.against(records, (RULE, PAPER))
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles over those of the best tile."""
-    tiles.draw(found, path, FLAGS)
+    tiles.draw(records, path, FLAGS)

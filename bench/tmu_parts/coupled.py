@@ -152,11 +152,11 @@ def best_of(cycles: Mapping[str, float]) -> str | None:
     return min(known, key=lambda each: cycles[each], default=None)
 
 
-def baselines(found: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float]]:
+def baselines(records: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float]]:
     """The best coupled program, and its cycles over those of the decoupled one, by workload and
     configuration."""
     cycles: dict[tuple[str, str], dict[str, float]] = {}
-    for (workload, program, changes, *_), row in rows(found).items():
+    for (workload, program, changes, *_), row in rows(records).items():
         cycles.setdefault((workload, changes), {})[program] = row["cycles"]
     return {
         place: (best, counts[best] / counts[DECOUPLED])
@@ -165,19 +165,19 @@ def baselines(found: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float
     }
 
 
-def speedups(found: Sequence[Record]) -> dict[tuple[str, str], float]:
+def speedups(records: Sequence[Record]) -> dict[tuple[str, str], float]:
     """Cycles of the best coupled program over those of the decoupled one, by workload and
     configuration."""
-    return {place: ratio for place, (_, ratio) in baselines(found).items()}
+    return {place: ratio for place, (_, ratio) in baselines(records).items()}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run; and how many times faster decoupled programs are than the best ones."""
-    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(records).items()]
     names = ["workload", "program", "configuration"]
     ratios = [
         [workload, changes, best, f"{ratio:.2f}"]
-        for (workload, changes), (best, ratio) in baselines(found).items()
+        for (workload, changes), (best, ratio) in baselines(records).items()
     ]
     return {
         "Coupled and decoupled": Cells([*names, *_HEADER.values()], body, names=3),
@@ -187,9 +187,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The geometric mean over operations, and the range over memories."""
-    ratios = speedups(found)
+    ratios = speedups(records)
     lines = []
     shipped = [ratio for (_, changes), ratio in ratios.items() if changes == "as shipped"]
     if shipped:
@@ -207,11 +207,11 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """How many times faster decoupled programs are."""
     ratios = {
         workload: ratio
-        for (workload, changes), ratio in speedups(found).items()
+        for (workload, changes), ratio in speedups(records).items()
         if changes == "as shipped"
     }
     figure, (axes,) = subplots(1, (8, 4))

@@ -125,15 +125,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run."""
-    body = [cells(row, labels[:1], _HEADER, 3) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:1], _HEADER, 3) for labels, row in rows(records).items()]
     return {"Gathers": Cells(["workload", *_HEADER.values()], body, names=1)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Shares that are kept from memory, and misses beside the model's."""
-    table = rows(found)
+    table = rows(records)
     lines = []
     for metric, what in (("kept_embeddings", "embeddings"), ("kept", "all")):
         shares = [row[metric] for row in table.values()]
@@ -150,9 +150,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Shares that are kept from memory."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (8, 4))
     series = {"of embeddings": "kept_embeddings", "of all": "kept"}
     bars(
