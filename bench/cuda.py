@@ -17,14 +17,14 @@ from bench.lib.command import Benchmark
 
 
 def _sizes(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
-    found = names(context, option, text)
-    for size in found:
+    sizes = names(context, option, text)
+    for size in sizes:
         if size != kernels.VARYING and not (size.isdecimal() and int(size) in kernels.SAMPLES):
             raise click.BadParameter(
                 f"{size!r}: must be {kernels.VARYING}, or samples from {kernels.SAMPLES[0]} to "
                 f"{kernels.SAMPLES[-1]}"
             )
-    return found
+    return sizes
 
 
 def _deadline(

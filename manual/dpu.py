@@ -190,7 +190,8 @@ def _diagram(layout: data.StructLayout) -> str:
 
 
 def _fields() -> str:
-    """From the docstring of ``isa.instruction``: names on a line, then their meaning, indented."""
+    """A table from the docstring of ``isa.instruction``: names on a line, then their meaning,
+    indented."""
     text = inspect.cleandoc(instruction.__doc__ or "")
     rows = []
     for names, meaning in re.findall(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", text, re.M):
@@ -242,8 +243,8 @@ def _errors() -> str:
     rows += [(cause.value, f"`{cause.name}`", *COMMON_TEXTS[cause]) for cause in CommonCause]
     return (
         "## Errors\n\nAn error stops the machine at once and stays until it's cleared; until then "
-        "a start is ignored. Of several in a cycle, the lowest cause counts, and of its details "
-        "the first kind below, then the lowest.\n\n"
+        "a start is ignored. If several come in a cycle, the lowest cause counts, and of its "
+        "details the first kind below, then the lowest.\n\n"
         + _table(["cause", "name", "when", "detail"], rows)
     )
 

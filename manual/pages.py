@@ -136,8 +136,8 @@ def _fields(kind: Any) -> str:
     """A table from the dataclass's docstring: ``name`` and, indented below, its meaning."""
     text = inspect.getdoc(kind) or ""
     meanings = {
-        found[1]: " ".join(textwrap.dedent(found[2]).split())
-        for found in re.finditer(r"^(\w+)\n((?:    .*\n?)+)", text, re.M)
+        entry[1]: " ".join(textwrap.dedent(entry[2]).split())
+        for entry in re.finditer(r"^(\w+)\n((?:    .*\n?)+)", text, re.M)
     }
     lines = ["| field | default | meaning |", "| --- | --- | --- |"]
     for field in dataclasses.fields(kind):
@@ -147,7 +147,7 @@ def _fields(kind: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """As a configuration's file writes it; nothing for what no file can."""
+    """The value as a configuration's file writes it; nothing for what no file can."""
     if value is None:
         return ""
     text = str(value).lower() if isinstance(value, bool) else str(value)

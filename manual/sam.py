@@ -127,7 +127,7 @@ _TITLES = {
     ("spaccumulator", 1): "order 1",
     ("spaccumulator", 2): "order 2",
 }
-"""By type and the first parameter in which its entries differ."""
+"""Titles by type and the first parameter in which its entries differ."""
 
 
 def manual(config: SamConfig) -> str:

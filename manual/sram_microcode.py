@@ -128,13 +128,13 @@ Block = tuple[Microinstruction, ...]
 
 def _blocks(program: Block) -> list[Block]:
     """Blocks that may be passed over, without those within them."""
-    found, place = [], 0
+    blocks, place = [], 0
     while place < len(program):
         each = program[place]
         if each.sweep is None:
-            found.append(program[place + 1 : place + 1 + each.length])
+            blocks.append(program[place + 1 : place + 1 + each.length])
         place += 1 + each.length
-    return found
+    return blocks
 
 
 def _whole(block: Block) -> int:
@@ -178,10 +178,10 @@ def _integers() -> str:
         cells = [f"`{name}`", formula(operation), *costs, scratch, published, _says(operation)]
         rows.append("| " + " | ".join(cells) + " |")
     return (
-        "## Integers\n\nOf n = 1 to 32 bits, n being a parameter of the command. Signed, where "
-        "there is an `_unsigned` one beside it. Cycles are the same for all data. A shift by a "
-        "constant is a move and what is shifted in, a constant is `clear` and `set` of runs of its "
-        "bits: n cycles.\n\n" + "\n".join(rows)
+        "## Integers\n\nIntegers have n = 1 to 32 bits, a parameter of the command. They are "
+        "signed where there is an `_unsigned` operation beside it. Cycles are the same for all "
+        "data. A shift by a constant is a move and what is shifted in, a constant is `clear` and "
+        "`set` of runs of its bits: n cycles.\n\n" + "\n".join(rows)
     )
 
 
@@ -201,12 +201,12 @@ def _polynomial(name: str, of: Callable[[int], int]) -> str:
     if square * last * last + linear * last + constant != expected:
         raise ValueError(f"{name} {values} are no polynomial of degree 2")
     terms = ((square, "n²"), (linear, "n"), (constant, ""))
-    found = " + ".join(
+    written = " + ".join(
         f"{_number(factor) if factor != 1 or not power else ''}{power}"
         for factor, power in terms
         if factor
     )
-    return found.replace("+ -", "- ") or "0"
+    return written.replace("+ -", "- ") or "0"
 
 
 def _number(value: Fraction) -> str:

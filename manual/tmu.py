@@ -65,7 +65,7 @@ def _text(documented: object) -> str:
 
 
 def _listed(documented: object) -> str:
-    """As ``_text``, of a docstring with a list."""
+    """Markdown like that of ``_text``, of a docstring with a list."""
     blocks = (inspect.getdoc(documented) or "").split("\n\n")[1:]
     return "\n\n".join(
         "\n".join(f"- {_markdown(item)}" for item in re.split(r"(?:^|\n)- ", block)[1:])
@@ -97,15 +97,15 @@ def _enumeration(module: object, name: str) -> str:
 
 def _grouped(text: str) -> str:
     """A docstring of groups with indented bodies: a list item each."""
-    found: list[str] = []
+    groups: list[str] = []
     for line in text.splitlines():
         if line.startswith("    "):
-            found[-1] += " " + line.strip()
+            groups[-1] += " " + line.strip()
         elif line:
-            found.append(line if not found else f"- **{line.strip()}**:")
+            groups.append(line if not groups else f"- **{line.strip()}**:")
         else:
             continue
-    head, *items = found
+    head, *items = groups
     return f"{head}\n\n" + "\n".join(items).replace("``", "`")
 
 

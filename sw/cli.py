@@ -45,7 +45,7 @@ from sw.targets import loaded, others
 
 
 def _version() -> str:
-    """Of what is installed; the repository alone does not say."""
+    """The version of the installed package; the repository alone does not say it."""
     try:
         return version("gnarl")
     except PackageNotFoundError:
@@ -135,10 +135,10 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
     with stages("generate Verilog"):
         text = verilog(configuration)
     with stages("lint"):
-        found = findings(text, module_name(configuration))
-    for line in found:
+        messages = findings(text, module_name(configuration))
+    for line in messages:
         click.echo(line)
-    return DIFFERENT if found else 0
+    return DIFFERENT if messages else 0
 
 
 @main.command(cls=TargetCommand)
@@ -297,7 +297,7 @@ def tune(
     Example: gnarl tune cuda_sm90 examples/embedding_model.py:model -o schedules.json
     """
     configuration = load_configuration(config, overrides)
-    found = configuration.target.tune(
+    summary = configuration.target.tune(
         configuration,
         workload,
         output,
@@ -305,7 +305,7 @@ def tune(
         stages=ConsoleStages(stderr()),
         **own_options(configuration.target, "tune", own),
     )
-    click.echo(f"{output}: {found}")
+    click.echo(f"{output}: {summary}")
 
 
 @main.command()

@@ -1,4 +1,4 @@
-"""Where commands end: errors become a line on stderr and an exit status, interrupts an end."""
+"""Ends commands: errors become a line on stderr and an exit status, interrupts an end."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def refuse(text: str) -> int:
 
 
 def drop_output() -> None:
-    """To be called where the reader of our output has closed it, or it cannot be written."""
+    """Drops output whose reader has closed it, or that cannot be written."""
     _drop(sys.stdout)
 
 
@@ -142,7 +142,7 @@ def _print_line(text: str) -> None:
 
 
 def _escaped(character: str) -> str:
-    """As Python writes it: a terminal would not show it, but do as it says."""
+    """Escapes a character as Python does: a terminal would not show it, but do as it says."""
     return character.encode("unicode_escape").decode()
 
 

@@ -121,7 +121,7 @@ def _configurations(names: Sequence[str], overrides: Sequence[str]) -> list[Name
     """The configurations, each with those of ``overrides`` whose field it has."""
     shipped = [load_configuration(name) for name in names]
     known = [{field.name for field in fields(each.target.configuration)} for each in shipped]
-    found = []
+    configurations = []
     for name, own in zip(names, known, strict=True):
         meant = [
             text
@@ -129,5 +129,5 @@ def _configurations(names: Sequence[str], overrides: Sequence[str]) -> list[Name
             if (field := text.partition("=")[0].strip()) in own
             or not any(field in others for others in known)
         ]
-        found.append(load_configuration(name, meant))
-    return found
+        configurations.append(load_configuration(name, meant))
+    return configurations

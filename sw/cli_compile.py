@@ -177,11 +177,11 @@ def disasm(
         if given and config is None:
             raise click.UsageError(f"{option} needs --config CONFIG.")
     if config is None:
-        found = load_program(program)
+        loaded = load_program(program)
     else:
         configuration = load_configuration(config, overrides)
-        found = configuration.target.at_sizes(
+        loaded = configuration.target.at_sizes(
             load_program(program, configuration), configuration.config, tensors, sizes
         )
-    for line in TARGETS[found.target].listing(found):
+    for line in TARGETS[loaded.target].listing(loaded):
         click.echo(line)

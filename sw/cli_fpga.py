@@ -89,11 +89,11 @@ def fpga(
     if lists:
         from sw.runtime.fpga.fit import COLUMNS, fits
 
-        found = fits(configuration, Path("build/fpga"), stages)
+        candidates = fits(configuration, Path("build/fpga"), stages)
         if as_json:
-            print_result(json.dumps([each.to_json() for each in found]) + "\n")
+            print_result(json.dumps([each.to_json() for each in candidates]) + "\n")
         else:
-            print_table(COLUMNS, [each.cells() for each in found])
+            print_table(COLUMNS, [each.cells() for each in candidates])
         return 0
     from hw.fpga.boards import find_board
     from sw.runtime.fpga.build import build

@@ -23,7 +23,7 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 _SIZE_DIGITS = 40
-"""Of numbers that may be sizes; how large these may be depends on what they are sizes of."""
+"""Digits of numbers that may be sizes; how large these may be depends on what they are sizes of."""
 
 
 class GnarlCommand(click.Command):
@@ -77,15 +77,16 @@ class TargetCommand(GnarlCommand):
         return rest
 
     def _own(self) -> list[click.Option]:
-        """Of options of one name the first target's, with the names of all targets in its help."""
-        found: dict[str, click.Option] = {}
+        """Options of all targets; those of one name are the first target's, with the names of all
+        targets that have it in its help."""
+        options_by_name: dict[str, click.Option] = {}
         users: dict[str, list[str]] = {}
         for name, options in all_options().items():
             for option in _options(options, str(self.name)):
                 key = str(option.name)
-                found.setdefault(key, option)
+                options_by_name.setdefault(key, option)
                 users.setdefault(key, []).append(name)
-        return [_with_users(option, users[name]) for name, option in found.items()]
+        return [_with_users(option, users[name]) for name, option in options_by_name.items()]
 
 
 def own_options(
@@ -134,22 +135,22 @@ def _named(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
     """Texts ``NAME=PATH`` by name."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for text in texts:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
             raise click.BadParameter(f"{text}: must be NAME=PATH.", context, parameter)
-        if name in found:
+        if name in paths:
             raise click.BadParameter(f"{text}: {name} is given twice.", context, parameter)
-        found[name] = path
-    return found
+        paths[name] = path
+    return paths
 
 
 def _sizes(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, int]:
     """Texts ``NAME=NUMBER`` by name."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for text in texts:
         name, _, number = text.partition("=")
         is_number = number.isascii() and number.isdigit() and len(number) < _SIZE_DIGITS
@@ -159,10 +160,10 @@ def _sizes(
                 context,
                 parameter,
             )
-        if name in found:
+        if name in sizes:
             raise click.BadParameter(f"{text}: {name} is given twice.", context, parameter)
-        found[name] = int(number)
-    return found
+        sizes[name] = int(number)
+    return sizes
 
 
 def _allow_python(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:

@@ -66,5 +66,5 @@ def print_result(text: str) -> None:
 
 
 def stderr() -> Console:
-    """For progress."""
+    """The console for progress."""
     return Console(stderr=True, markup=False)

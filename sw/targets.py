@@ -55,15 +55,15 @@ TARGETS = _Targets()
 
 def others() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
     """Targets of other packages, by name; and why some of them cannot be loaded."""
-    found: dict[str, Target[Any, Any, Any]] = {}
+    loaded: dict[str, Target[Any, Any, Any]] = {}
     errors = []
     for name in TARGETS:
         try:
             if name not in _OWN:
-                found[name] = TARGETS[name]
+                loaded[name] = TARGETS[name]
         except ConfigError as error:
             errors.append(error)
-    return found, errors
+    return loaded, errors
 
 
 def loaded() -> dict[str, Target[Any, Any, Any]]:
@@ -79,7 +79,7 @@ def all_options() -> dict[str, Sequence[TargetOption]]:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """Where each target is."""
+    """The entry point of each target."""
     own = {name: EntryPoint(name, value, GROUP) for name, value in _OWN.items()}
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**own, **{name: found[name] for name in sorted(found) if name not in own}}

@@ -113,9 +113,9 @@ def measure(job: Job) -> dict[str, Any]:
     same, elements = True, 0
     for number, size in enumerate(SIZES):
         batch = synthesise_batch(model, size, job.seed, number)
-        found = list(on_gpu.run(batch).outputs.values())
-        same = same and equal(found, list(emulated.run(batch).outputs.values()))
-        elements += sum(each.size for each in found)
+        outputs = list(on_gpu.run(batch).outputs.values())
+        same = same and equal(outputs, list(emulated.run(batch).outputs.values()))
+        elements += sum(each.size for each in outputs)
     return {"kinds": len(model.features), "elements": elements, "equal": same}
 
 
@@ -175,15 +175,15 @@ def _features(pooling: str) -> Iterator[list[Feature]]:
         ]
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each template and pooling."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Bits": Cells(["template", "pooling", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How many templates and poolings give the same bits, of all."""
-    same = sum(row["equal"] for row in rows(found).values())
+    same = sum(row["equal"] for row in rows(records).values())
     everything = len(templates()) * len(POOLINGS)
     return (
         f"templates and poolings with equal bits on the GPU and in the emulation: {same}, goal "
@@ -191,9 +191,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Elements that are compared, of each template and pooling."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (8, 4.2))
     names = list(dict.fromkeys(name for name, _ in table))
     bars(

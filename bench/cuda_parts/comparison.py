@@ -72,9 +72,9 @@ def run_comparison(
             for text in texts:
                 line = f"{bench}: {job}: {kind}: {text}"
                 request.console.print(line, style=style, soft_wrap=True)
-    found = Comparison.of(results_of(request), bench).sorted(jobs)
-    exact = [row.get("bit_exact") for row in found.kernels.values()]
-    return found.records, well and False not in exact
+    comparison = Comparison.of(results_of(request), bench).sorted(jobs)
+    exact = [row.get("bit_exact") for row in comparison.kernels.values()]
+    return comparison.records, well and False not in exact
 
 
 def results_of(request: Request) -> list[Record]:
@@ -97,12 +97,12 @@ class Comparison:
     models: dict[tuple[Any, ...], dict[str, Any]]
 
     @classmethod
-    def of(cls, found: Iterable[Record], bench: str) -> Comparison:
-        found = list(found)
+    def of(cls, records: Iterable[Record], bench: str) -> Comparison:
+        records = list(records)
         return cls(
-            found,
-            rows(record for record in found if record.bench == bench),
-            rows(record for record in found if record.bench == f"{bench}.models"),
+            records,
+            rows(record for record in records if record.bench == bench),
+            rows(record for record in records if record.bench == f"{bench}.models"),
         )
 
     def sorted(self, jobs: Sequence[Job]) -> Comparison:
@@ -115,7 +115,7 @@ class Comparison:
         return replace(self, records=sorted(self.records, key=place))
 
     def speedups(self, kernel: str, sizes: str, model: str | None = None) -> list[float]:
-        """Of this project over a kernel, for each model or the one of a name."""
+        """Speed-ups of this project over a kernel, for each model or the named one."""
         return [
             row["speedup"]
             for (name, batches, found), row in self.kernels.items()
@@ -156,7 +156,7 @@ class Comparison:
         return Cells([*header, *(f"× {name}" for name in others), "bit-exact"], body, names=2)
 
     def speedup_table(self, kernels: Sequence[str]) -> Cells:
-        """As ``table``, of times alone."""
+        """A table like ``table``, of times alone."""
         others = kernels[1:]
         body = []
         for model, sizes, _ in self.models:

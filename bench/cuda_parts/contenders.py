@@ -29,8 +29,8 @@ class Contender(Protocol):
         """Milliseconds of the batch's kernels, by the device's events."""
 
     def outputs(self, batch: Batch) -> list[np.ndarray] | None:
-        """For each feature [batch, dim]; ``None`` where they are not compared. Not timed: a first
-        run loads kernels."""
+        """Outputs of each feature [batch, dim]; ``None`` where they are not compared. Not timed: a
+        first run loads kernels."""
 
 
 @dataclass
@@ -47,10 +47,11 @@ class Fused:
     mapping_ms: float = field(default=0.0, init=False)
 
     def time(self, batch: Batch, after: Batch | None = None) -> float:
-        """``after``: the kernel pools that batch first, once caches are empty."""
+        """The time of a batch. ``after``: the kernel pools that batch first, once caches are
+        empty."""
         embedding = self.embedding
-        given = [batch] if after is None else [after, batch]
-        staged = [embedding.stage(each, self.mapping) for each in given]
+        batches = [batch] if after is None else [after, batch]
+        staged = [embedding.stage(each, self.mapping) for each in batches]
 
         def launch() -> None:
             for each in staged:

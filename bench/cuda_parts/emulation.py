@@ -142,9 +142,9 @@ def measure(job: Job) -> dict[str, Any]:
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model and kind of schedules."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {
         f"In the emulation, batches of {BATCH}": Cells(
             ["model", "schedules", *_HEADER.values()], body, names=2
@@ -152,16 +152,16 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How many results are right."""
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
     return f"bit-exact in the emulation: {exact} of {len(table)} runs"
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Bytes that kernels load, as multiples of those looked up."""
-    table = rows(found)
+    table = rows(records)
     names = list(dict.fromkeys(model for model, _ in table))
     kernels = list(dict.fromkeys(kernel for _, kernel in table))
     figure, (axes,) = subplots(1, (8, 4.2))

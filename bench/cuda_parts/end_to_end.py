@@ -131,14 +131,14 @@ def fused_bags(schedules: ScheduleSet, config: CudaConfig) -> Make:
     return made
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model."""
-    return {"End to end": Comparison.of(found, BENCH).speedup_table(_KERNELS)}
+    return {"End to end": Comparison.of(records, BENCH).speedup_table(_KERNELS)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Speedups, geometric means."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     goals = {UNIFORM: None, TORCHREC: PAPER_TORCHREC, TORCH: None}
     return "\n".join(
         goal_line(f"over {kernel}, geometric mean", comparison.mean(kernel, VARYING), goal=goal)
@@ -146,8 +146,8 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Times as multiples of this project's."""
     figure, (axes,) = subplots(1, (8, 4.2))
-    Comparison.of(found, BENCH).draw(axes, _KERNELS)
+    Comparison.of(records, BENCH).draw(axes, _KERNELS)
     save(figure, path)

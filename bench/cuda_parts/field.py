@@ -76,13 +76,13 @@ class Field:
         return Fused(GpuEmbedding(program, self.on_device, device=self._device), self.cold)
 
     def tuned(self, file: Path) -> Fused:
-        """With schedules of a file. Raises ``LeftOut`` where there is none."""
+        """The fused kernel with schedules of a file. Raises ``LeftOut`` where there is none."""
         if not file.is_file():
             raise LeftOut(f"no {file}")
         return self.fused(schedule_file.load(file, self.model, self.config))
 
     def best_uniform(self) -> Fused:
-        """Of the uniform choices that which takes the least time for the first batches."""
+        """The uniform choice that takes the least time for the first batches."""
         batches = [batch for batch, _ in self.batches[:_TRIED]]
         candidates = [self.fused(each) for each in uniform_choices(self.model, self.config)]
 
@@ -142,7 +142,8 @@ def _synthesise(model: EmbeddingModel, size: int, seed: int, number: int) -> tup
 def our_schedules(
     name: str, folder: Path, model: EmbeddingModel, config: CudaConfig
 ) -> ScheduleSet:
-    """As tuned, if the folder has a file for the model of this name; else by the cost model."""
+    """The schedules as tuned, if the folder has a file for the model of this name; else by the cost
+    model."""
     tuned = folder / f"{name}.json"
     if tuned.is_file():
         return schedule_file.load(tuned, model, config)

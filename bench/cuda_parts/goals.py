@@ -32,7 +32,7 @@ def goal_line(
 
 
 def most_line(what: str, value: float | None, goal: float, unit: str) -> str:
-    """As ``goal_line``, of a value that must be at most the ``goal``."""
+    """A line like ``goal_line``, of a value that must be at most the ``goal``."""
     if value is None:
         return f"{what}: not measured"
     return f"{what}: {value:.3g} {unit}, goal {goal:g} {unit} {mark(value <= goal)}"

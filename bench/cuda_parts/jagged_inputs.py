@@ -26,7 +26,7 @@ class JaggedInputs:
 
     @classmethod
     def of(cls, model: EmbeddingModel, batch: Batch, device: str) -> JaggedInputs:
-        """On a device of PyTorch's."""
+        """The inputs on a device of PyTorch's."""
         import torch
 
         lengths = np.concatenate([np.diff(each.offsets) for each in batch.features])

@@ -40,7 +40,7 @@ LONG_TAIL = "2560"
 """Samples of a request that was not split (RecFlex, VI-D)."""
 SIZES = (VARYING, "256", "2048", LONG_TAIL)
 SAMPLES = range(1, MAXIMUM_BATCH + 1)
-"""Of batches of one size."""
+"""Samples of batches of one size."""
 
 GOAL_UNIFORM = 3.0
 PAPER_TORCHREC = 2.64
@@ -87,13 +87,13 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def _batches(sizes: str, varying: int) -> int:
-    """Of one size a quarter of the samples suffices: they differ less."""
+    """How many batches are timed: fewer of one size, as their times differ less."""
     return varying if sizes == VARYING else max(min(_FEWEST, varying), 64 * varying // int(sizes))
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Kernels against each other, and strategies of tuning and mapping."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     return {
         "Kernels": comparison.table(_KERNELS),
         "Tuning and thread mapping": comparison.table(_STRATEGIES),
@@ -101,9 +101,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The figures that have goals, in a line each."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     ours = {key[:2]: row for key, row in comparison.kernels.items() if key[2] == OURS}
     multi_hot = [key[:2] for key, row in comparison.models.items() if row["multi_hot_share"] >= 0.5]
     least = min((ours[key]["of_bound"] for key in multi_hot if key in ours), default=None)
@@ -156,9 +156,9 @@ def _mapping(shares: Sequence[float]) -> list[str]:
     ]
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Times as multiples of this project's, and its share of the bound, with varying batches."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     figure, panels = subplots(3, (15, 4.2))
     for axes, kernels, metric, title in zip(
         panels,

@@ -145,32 +145,32 @@ def _values(
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model and size; and the lines through each model's times."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(measured).items()]
     header = ["model", "schedules", "samples", *_HEADER.values()]
     lines = [
         [*labels, *(f"{fixed:.1f} + {slope:.2f} × bound" for fixed, slope in fits.values())]
-        for labels, fits in _lines(found).items()
+        for labels, fits in _lines(measured).items()
     ]
     names = ["model", "schedules", *(_HEADER[each] for each in _TIMES)]
     return {"Times": Cells(header, body, names=2), "Lines": Cells(names, lines, names=2)}
 
 
-def _lines(found: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
+def _lines(measured: Sequence[Record]) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
     """For each model with its schedules and each of ``_TIMES``: microseconds where the bound is 0,
     and by how much times grow with the bound, of the line with the least relative errors."""
     return {
         labels: {name: _line(list(by_samples.values()), name) for name in _TIMES}
-        for labels, by_samples in _by_schedules(found).items()
+        for labels, by_samples in _by_schedules(measured).items()
         if len(by_samples) > 1
     }
 
 
-def _by_schedules(found: Sequence[Record]) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
-    """By model and schedules the values of each number of samples."""
+def _by_schedules(measured: Sequence[Record]) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+    """The rows of each number of samples, by model and schedules."""
     by: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-    for (model, schedules, samples), row in rows(found).items():
+    for (model, schedules, samples), row in rows(measured).items():
         by.setdefault((model, schedules), {})[samples] = row
     return by
 
@@ -182,10 +182,10 @@ def _line(several: Sequence[dict[str, Any]], name: str) -> tuple[float, float]:
     return float(fixed), float(slope)
 
 
-def verdict(found: Sequence[Record]) -> str:
-    """Of cold caches: the longest time of one sample, and the steepest line."""
-    one = [row["cold_us"] for (_, _, samples), row in rows(found).items() if samples == 1]
-    slopes = [fits["cold_us"][1] for fits in _lines(found).values()]
+def verdict(measured: Sequence[Record]) -> str:
+    """The longest time of one sample and the steepest line, both with cold caches."""
+    one = [row["cold_us"] for (_, _, samples), row in rows(measured).items() if samples == 1]
+    slopes = [fits["cold_us"][1] for fits in _lines(measured).values()]
     return "\n".join(
         [
             most_line("one sample, longest", max(one, default=None), GOAL_FIXED_US, "µs"),
@@ -196,9 +196,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Times by samples, for each model with its schedules, and the bound."""
-    by = _by_schedules(found)
+    by = _by_schedules(measured)
     figure, panels = subplots(len(by), (4 * len(by), 4.2))
     for axes, ((model, schedules), by_samples) in zip(panels, by.items(), strict=True):
         for metric in ("bound_us", *_TIMES):

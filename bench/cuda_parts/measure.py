@@ -44,9 +44,9 @@ METRICS = {
     "mapping_share": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
 }
-"""Of a contender over all batches. ``speedup``: of this project's kernel over it, timed by turns.
-``of_bound``: ``Limits.bound_ms`` over its time. ``mapping_share``: time of the thread mapping, on
-the host or the GPU, over the kernel's."""
+"""Metrics of a contender over all batches. ``speedup``: of this project's kernel over it, timed by
+turns. ``of_bound``: ``Limits.bound_ms`` over its time. ``mapping_share``: time of the thread
+mapping, on the host or the GPU, over the kernel's."""
 
 MODEL_METRICS = {
     "batches": Metric("", "none"),
@@ -58,15 +58,15 @@ MODEL_METRICS = {
     "empty_us": Metric("µs", "none"),
     "multi_hot_share": Metric("", "none"),
 }
-"""Of a model and its batches. ``without_cache_ms``: if every look-up went to memory."""
+"""Metrics of a model and its batches. ``without_cache_ms``: if every look-up went to memory."""
 
 
 _DIGITS = 12
-"""Of the digest of schedules."""
+"""Digits of the digest of schedules."""
 
 Ways = Callable[["Job", Field, ScheduleSet], dict[str, Callable[[], Contender]]]
-"""Of a job, on its field, with this project's schedules: how each contender is made, by name. Some
-take long, which is for when it is their turn."""
+"""Contenders of a job, on its field, with this project's schedules: how each contender is made, by
+name. Some take long, which is for when it is their turn."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def with_schedules(gpu: GpuInfo, schedules: ScheduleSet) -> dict[str, str]:
 
 
 def multi_hot_share(model: EmbeddingModel) -> float:
-    """Of the features: those whose samples have other than one index, if any."""
+    """The share of features whose samples may have other than one index."""
     many = [feature.factors.mean != 1 or feature.factors.std > 0 for feature in model.features]
     return sum(many) / len(many)
 

@@ -1,4 +1,4 @@
-"""Where the models of a comparison come from: the paper's folders, or made of facts."""
+"""Sources of the models of a comparison: the paper's folders, or made of facts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MLPERF_ROWS = (
 )
 MLPERF_INDICES = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1)
 MLPERF_DIM = 128
-"""Of DLRM-DCNv2's tables, and of a sample's look-ups in the multi-hot Criteo data set: MLCommons,
-``recommendation_v2`` of the training benchmarks."""
+"""Size of DLRM-DCNv2's tables, and of a sample's look-ups in the multi-hot Criteo data set:
+MLCommons, ``recommendation_v2`` of the training benchmarks."""
 
 
 class ModelSource(Protocol):
@@ -26,7 +26,7 @@ class ModelSource(Protocol):
 
     @property
     def name(self) -> str:
-        """Also of its files of schedules."""
+        """Its name, and that of its files of schedules."""
 
     def load(self) -> EmbeddingModel:
         """Raises ``WorkloadError`` for bad input."""

@@ -30,7 +30,7 @@ MODELS_OPTION = click.option(
     callback=names,
     help=f"Folders below {FOLDER} in the workloads; {EXAMPLE}: one that is generated.",
 )
-"""Of benchmarks that call ``models``."""
+"""The option of benchmarks that call ``models``."""
 
 
 def models(request: Request) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.cuda_parts import bits, emulation, end_to_end, kernels, scale
-from bench.lib.pages import Intro, Page
+from bench.lib.pages import Headline, Intro, Page
 
 _ALIKE = (
     "Every kernel finds its inputs on the GPU and the caches emptied after they arrived; a delay "
@@ -68,6 +68,11 @@ PAGE = Page(
     "and against the bound that memory and L2 cache set "
     f"(batches of varying sizes, and of {', '.join(kernels.SIZES[1:])}). Without a GPU it measures "
     "what the emulation can tell. `.venv/bin/python -m bench.cuda page` writes what was measured "
-    "here, and sums it up in the README.",
+    "here, and its headline into the README.",
     INTROS,
+    Headline(
+        "kernels",
+        "over uniform",
+        "one schedule for all features, on an H200",
+    ),
 )

@@ -68,7 +68,7 @@ class Probes:
         self._put("read", self._blocks, stream, size // 16, passes)
 
     def empty_caches(self, stream: int) -> None:
-        """By reading what is of no use: no line is left that must be written back."""
+        """Replaces all cached lines by reading unused memory, so that none must be written back."""
         self.read(stream, self._memory.size)
 
     def delay(self, stream: int, ms: float) -> None:

@@ -21,8 +21,8 @@ BENCH = "cuda.scale"
 
 FEATURES = 10_000
 MLPERF_BYTES = 8 << 30
-"""Of its tables at most, and an eighth of the GPU's memory: far more than caches hold, instead of
-105 GB."""
+"""Bytes of its tables at most, and an eighth of the GPU's memory: far more than caches hold,
+instead of 105 GB."""
 PAPER = {f"{FEATURES}_features": 4.2, "mlperf": 1.0}
 
 _QUICK_FEATURES, _QUICK_BYTES, _QUICK_BATCHES = 20, 1 << 20, 1
@@ -61,15 +61,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return run_comparison(request, BENCH, jobs)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Kernels against each other."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     return {"Kernels": comparison.table(_KERNELS), "Models": comparison.model_table()}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Speedups over TorchRec, or over its schedule."""
-    comparison = Comparison.of(found, BENCH)
+    comparison = Comparison.of(records, BENCH)
     lines = [comparison.bit_exact()]
     for model, paper in PAPER.items():
         for kernel in (TORCHREC, UNIFORM):
@@ -78,8 +78,8 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Times as multiples of this project's."""
     figure, (axes,) = subplots(1, (6, 4.2))
-    Comparison.of(found, BENCH).draw(axes, _KERNELS)
+    Comparison.of(records, BENCH).draw(axes, _KERNELS)
     save(figure, path)

@@ -19,8 +19,8 @@ Prepare = Callable[[Batch], Callable[[], Any]]
 """Brings a batch to the device; what it returns launches the kernels."""
 
 Make = Callable[[EmbeddingModel, Sequence[np.ndarray], str], Prepare]
-"""Of a model with tables, on a device of PyTorch's. Raises ``LeftOut`` where it cannot compute the
-model."""
+"""A function that prepares a contender of a model with tables, on a device of PyTorch's. Raises
+``LeftOut`` where it cannot compute the model."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class TorchContender:
             return float(begin.elapsed_time(end))
 
     def outputs(self, batch: Batch) -> list[np.ndarray] | None:
-        """They are whatever PyTorch gives."""
+        """Outputs as PyTorch gives them."""
         import torch
 
         with torch.no_grad():
@@ -162,7 +162,7 @@ def require_torch() -> Any:
 
 
 def to_tensor(array: np.ndarray, device: str) -> Any:
-    """On a device, in the type of the array."""
+    """The array as a tensor on a device, in its type."""
     import torch
 
     if array.dtype.name == "bfloat16":
@@ -176,5 +176,5 @@ def _tensors(arrays: Sequence[np.ndarray], device: str) -> Sequence[Any]:
 
 
 def first_line(error: BaseException) -> str:
-    """Of what it says, if it says anything."""
+    """The first line of an error's text, or its type if it has no text."""
     return (str(error).splitlines() or [type(error).__name__])[0]

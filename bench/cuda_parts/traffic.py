@@ -46,13 +46,13 @@ def traffic(model: EmbeddingModel, batch: Batch) -> Traffic:
     """O(rows + indices)."""
     rows = look_ups = outputs = 0
     inputs = INDEX.itemsize  # of the last offset
-    for feature, given in zip(model.features, batch.features, strict=True):
+    for feature, lookups in zip(model.features, batch.features, strict=True):
         row_bytes = feature.row_bytes
         touched = np.zeros(feature.rows, bool)
-        touched[given.indices] = True
+        touched[lookups.indices] = True
         rows += int(np.count_nonzero(touched)) * row_bytes
-        look_ups += len(given.indices) * row_bytes
-        weights = 0 if given.weights is None else given.weights.nbytes
-        inputs += INDEX.itemsize * (len(given.indices) + batch.size) + weights
+        look_ups += len(lookups.indices) * row_bytes
+        weights = 0 if lookups.weights is None else lookups.weights.nbytes
+        inputs += INDEX.itemsize * (len(lookups.indices) + batch.size) + weights
         outputs += batch.size * feature.output_bytes
     return Traffic(rows, look_ups, inputs, outputs)

@@ -31,9 +31,9 @@ BENCH = "cuda.tuning"
 
 FULL, QUICK = "full", "quick"
 FILES = {"two-stage": "{}.json", "separate": "{}.separate.json"}
-"""Of a model, by strategy, in the folder of schedules."""
+"""Files of a model, by strategy, in the folder of schedules."""
 GOALS_S = {FULL: 600.0, QUICK: 180.0}
-"""Of a model, by two stages."""
+"""Goals in seconds of a model, by two stages."""
 
 _METRICS = {"seconds": Metric("s", "lower"), "gpus": Metric("", "none")}
 """``seconds``: none of a tuning that was resumed."""
@@ -136,19 +136,19 @@ def measure(job: Job) -> dict[str, Any]:
     return {"seconds": None if resumed else seconds, "gpus": len(gpus())}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model and strategy."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Tuning": Cells(["model", "strategy", "effort", *_HEADER.values()], body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The longest tuning by two stages, against its goal."""
     lines = []
     for effort, goal in GOALS_S.items():
         seconds = [
             row["seconds"]
-            for (_, strategy, how), row in rows(found).items()
+            for (_, strategy, how), row in rows(records).items()
             if (strategy, how) == ("two-stage", effort) and row["seconds"] is not None
         ]
         what = f"{effort} tuning of a model by two stages, longest"
@@ -156,9 +156,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Seconds by model and strategy."""
-    table = rows(found)
+    table = rows(records)
     names = list(dict.fromkeys(model for model, _, _ in table))
     kinds = list(dict.fromkeys(labels[1:] for labels in table))
     figure, (axes,) = subplots(1, (8, 4.2))

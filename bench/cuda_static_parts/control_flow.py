@@ -1,4 +1,4 @@
-"""Where a kernel's instructions go: loops, and the shortest path to one of some instructions."""
+"""The control flow of a kernel: loops, and the shortest path to one of some instructions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bench.cuda_static_parts.sass import Instruction
 
 
 class ControlFlow:
-    """Of a kernel's instructions, which have numbers in the order of their addresses. Subroutines
-    that are called are no part of it."""
+    """The control flow of a kernel, whose instructions are numbered in the order of their
+    addresses. Called subroutines are not part of it."""
 
     def __init__(self, code: Sequence[Instruction]) -> None:
         self.code = code
@@ -50,17 +50,17 @@ class ControlFlow:
         for block, after in enumerate(follow):
             for each in after:
                 before[each].append(block)
-        found: dict[int, set[int]] = {}
+        bodies: dict[int, set[int]] = {}
         for block, after in enumerate(follow):
             for head in after:
                 if dominators[block] >> head & 1:
-                    body = found.setdefault(head, {head})
+                    body = bodies.setdefault(head, {head})
                     stack = [block]
                     while stack:
                         if (each := stack.pop()) not in body:
                             body.add(each)
                             stack += before[each]
-        return [sorted(at for block in body for at in blocks[block]) for body in found.values()]
+        return [sorted(at for block in body for at in blocks[block]) for body in bodies.values()]
 
     def _blocks(self) -> tuple[list[range], list[list[int]]]:
         """Basic blocks that can be reached, the first instruction's first, and which may follow."""
@@ -87,14 +87,14 @@ def _dominators(follow: Sequence[Sequence[int]]) -> list[int]:
     Cooper, Harvey, Kennedy, *A Simple, Fast Dominance Algorithm*, with sets.
     """
     everything = (1 << len(follow)) - 1
-    found = [1] + [everything] * (len(follow) - 1)
+    ways = [1] + [everything] * (len(follow) - 1)
     changed = True
     while changed:
         changed = False
         for block, after in enumerate(follow):
             for each in after:
-                dominators = found[each] & (found[block] | 1 << each)
-                if dominators != found[each]:
-                    found[each] = dominators
+                dominators = ways[each] & (ways[block] | 1 << each)
+                if dominators != ways[each]:
+                    ways[each] = dominators
                     changed = True
-    return found
+    return ways

@@ -90,10 +90,10 @@ def random_schedules(
     ]
     chosen = random.Random(seed).sample(pairs, min(codes, len(pairs)))
     features = tuple(replace(feature, name=f"f{at}") for at, (feature, _) in enumerate(chosen))
-    made = EmbeddingModel(model.name, features)
+    chosen_model = EmbeddingModel(model.name, features)
     schedules = tuple(dict.fromkeys(schedule for _, schedule in chosen))
-    return made, ScheduleSet(
-        model=made.digest,
+    return chosen_model, ScheduleSet(
+        model=chosen_model.digest,
         arch=config.arch,
         block_threads=config.plain_block_threads,
         blocks_per_sm=BLOCKS_PER_SM,
@@ -103,15 +103,15 @@ def random_schedules(
     )
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each number of codes."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Growth": Cells(["model", "codes", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How time grows, and where that passes the limit; of few points only the last."""
-    codes, seconds = _points(found)
+    codes, seconds = _points(records)
     if len(codes) < len(CODES):
         return f"{codes[-1]} codes compiled in {seconds[-1]:.3g} s"
     power, scale = np.polyfit(np.log(codes), np.log(seconds), 1)
@@ -122,9 +122,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Seconds to compile over codes."""
-    codes, seconds = _points(found)
+    codes, seconds = _points(records)
     figure, (axes,) = subplots(1, (6, 4.2))
     axes.plot(codes, seconds, marker="o")
     line_at(axes, COMPILE_S)
@@ -132,6 +132,6 @@ def draw(found: Sequence[Record], path: Path) -> None:
     save(figure, path)
 
 
-def _points(found: Sequence[Record]) -> tuple[list[float], list[float]]:
-    table = rows(found)
+def _points(records: Sequence[Record]) -> tuple[list[float], list[float]]:
+    table = rows(records)
     return [row["codes"] for row in table.values()], [row["compile_s"] for row in table.values()]

@@ -84,15 +84,15 @@ def measure(job: Job) -> dict[str, float]:
     return {"choose_s": choose_s, **build(model, schedules)}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model and architecture."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Fused kernels": Cells(["model", "architecture", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The slowest of each step, against its goal; what spills."""
-    table = rows(found)
+    table = rows(records)
     lines = []
     for metric, what, limit in (
         ("generate_s", "source generated", GENERATE_S),
@@ -107,9 +107,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Seconds to compile, by model and architecture."""
-    table = rows(found)
+    table = rows(records)
     names = list(dict.fromkeys(model for model, _ in table))
     archs = list(dict.fromkeys(arch for _, arch in table))
     figure, (axes,) = subplots(1, (8, 4.2))

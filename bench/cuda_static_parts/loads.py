@@ -30,7 +30,7 @@ BENCH = "cuda_static.loads"
 
 CONFIGS = ("cuda_sm80", "cuda_sm90")
 BATCH = 16
-"""Of the emulation."""
+"""Batch size of the emulation."""
 
 METRICS = {
     "codes": Metric("", "none"),
@@ -100,10 +100,10 @@ def measure(job: Job) -> dict[str, float]:
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model and architecture, with what was ``BEFORE`` in the same cells."""
     body = []
-    for labels, row in rows(found).items():
+    for labels, row in rows(records).items():
         before = BEFORE.get("/".join(labels), {})
         body.append([*labels, *(_cell(before.get(name), row[name]) for name in _HEADER)])
     title = "Loads of fused kernels, before → now"
@@ -115,9 +115,9 @@ def _cell(before: float | None, now: float) -> str:
     return " → ".join(dict.fromkeys(texts))
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """What is in flight, what waits and what is loaded, against what was ``BEFORE``."""
-    table = {"/".join(labels): row for labels, row in rows(found).items()}
+    table = {"/".join(labels): row for labels, row in rows(records).items()}
     known = {name: row for name, row in table.items() if name in BEFORE}
     codes = sum(row["codes"] for row in table.values())
     lines = [
@@ -143,9 +143,9 @@ def _all(table: Mapping[str, Mapping[str, Any]], metric: str) -> list[Any]:
     return [row[metric] for row in table.values()]
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Rows in flight, before and now."""
-    table = {"/".join(labels): row for labels, row in rows(found).items()}
+    table = {"/".join(labels): row for labels, row in rows(records).items()}
     figure, (axes,) = subplots(1, (8, 4.2))
     bars(
         axes,

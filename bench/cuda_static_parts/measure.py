@@ -1,4 +1,4 @@
-"""From a model to machine code: seconds, and what the kernel needs."""
+"""Measures the way from a model to machine code: seconds, and what the kernel needs."""
 
 from __future__ import annotations
 

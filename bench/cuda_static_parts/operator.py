@@ -43,7 +43,7 @@ GROWTH = 1.25
 _CALLS, _REPEATS = 20, 1_000
 _QUICK = FEATURES[:1]
 _METRICS = {"packed_us": Metric("us", "lower"), "launched_us": Metric("us", "lower")}
-"""Of a call, the best of ``_REPEATS``: without the driver, and through cuda-bindings."""
+"""Metrics of a call, the best of ``_REPEATS``: without the driver, and through cuda-bindings."""
 _HEADER = {"packed_us": "operator, µs", "launched_us": "through cuda-bindings, µs"}
 
 
@@ -88,7 +88,7 @@ def measure(job: Job) -> dict[str, float]:
 
 
 def host_times(model: EmbeddingModel) -> dict[str, float]:
-    """As ``measure``; the second is left out where it cannot be measured."""
+    """Times as from ``measure``; the second is left out where it cannot be measured."""
     import torch
 
     from sw.runtime.cuda.torch import kept, launch, operator
@@ -107,25 +107,25 @@ def host_times(model: EmbeddingModel) -> dict[str, float]:
     library.impl("fused_embedding_bags_at", operator._fused_embedding_bags_at, "CPU")
     call = torch.ops.gnarl.fused_embedding_bags_at
     kernels = {"packed_us": PackingKernel(), "launched_us": bound_kernel(program.program)}
-    found = {}
+    microseconds = {}
     with torch.no_grad():
         for metric, kernel in kernels.items():
             if kernel is not None:
                 pretend(torch, launch, kept, kernel)
                 times = repeat(lambda: call(*inputs), number=_CALLS, repeat=_REPEATS)
-                found[metric] = 1e6 * min(times) / _CALLS
-    return found
+                microseconds[metric] = 1e6 * min(times) / _CALLS
+    return microseconds
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model."""
-    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(records).items()]
     return {"Host time of the operator": Cells(["model", "features", *_HEADER.values()], body)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """What was measured of a call with most of it included, against the goals."""
-    by_model = {str(model): _most(row) for (model, _), row in rows(found).items()}
+    by_model = {str(model): _most(row) for (model, _), row in rows(records).items()}
     few, many = (by_model.get(f"{count}_features") for count in (FEATURES[0], FEATURES[-1]))
     ratio = many / few if few and many else None
     growth = f"{FEATURES[-1]:,} features over {FEATURES[0]:,}"
@@ -137,9 +137,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Microseconds over features."""
-    points = sorted((features, _most(row)) for (_, features), row in rows(found).items())
+    points = sorted((features, _most(row)) for (_, features), row in rows(records).items())
     figure, (axes,) = subplots(1, (6, 4.2))
     axes.plot(*zip(*points, strict=True), marker="o")
     line_at(axes, MODEL_US)

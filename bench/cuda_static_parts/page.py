@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.cuda_static_parts.before import COMMIT
 from bench.cuda_static_parts.loads import BATCH
 from bench.cuda_static_parts.operator import BATCH as CALL_BATCH
-from bench.lib.pages import Intro, Page
+from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
     "kernels": Intro(
@@ -49,6 +49,11 @@ PAGE = Page(
     "CUDA compiler",
     "Measured by `make bench ONLY=cuda_static`, which needs no GPU: it is about compiling, what "
     "machine code shows (`nvdisasm`), and time of the host. `.venv/bin/python -m bench.cuda_static "
-    "page` writes what was measured here, and sums it up in the README.",
+    "page` writes what was measured here, and its headline into the README.",
     INTROS,
+    Headline(
+        "kernels",
+        "source compiled",
+        "whole models, by NVRTC",
+    ),
 )

@@ -36,19 +36,20 @@ extern "C" int cuGetProcAddress_v2(const char* name, void** function, int, unsig
 
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
-"""Of glibc's ``mallopt``."""
+"""Parameters of glibc's ``mallopt``."""
 
 
 def keep_freed_memory() -> None:
-    """Of this process, for its next allocations, as PyTorch does with a GPU's: large ones cost no
-    more than small ones then."""
+    """Makes this process keep freed memory for its next allocations, as PyTorch does with a GPU's,
+    so that large allocations cost no more than small ones."""
     libc = ctypes.CDLL(None)
     libc.mallopt(_MMAP_MAX, 0)
     libc.mallopt(_TRIM_THRESHOLD, 0x7FFFFFFF)
 
 
 class PackingKernel:
-    """In place of a ``LoadedKernel``: packs the arguments of launches, and calls no driver."""
+    """Takes the place of a ``LoadedKernel``: packs the arguments of launches, and calls no
+    driver."""
 
     def map(self, arguments: LaunchArguments, stream: int) -> None:
         arguments.of_map_kernel()
@@ -77,7 +78,7 @@ def bound_kernel(program: EmbeddingProgram) -> LoadedKernel | None:
 
 
 class _Memory:
-    """In place of a ``DeviceMemory``."""
+    """Takes the place of a ``DeviceMemory``."""
 
     def __init__(self, owner: Any) -> None:
         self.address, self.size, self._owner = owner.data_ptr(), len(owner), owner

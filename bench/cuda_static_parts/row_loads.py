@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from bench.cuda_static_parts.control_flow import ControlFlow
-from bench.cuda_static_parts.sass import Instruction, Place, disassemble
+from bench.cuda_static_parts.sass import Instruction, Location, disassemble
 from sw.compiler.cuda.fusion import KERNEL
 from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from sw.compiler.cuda.program import EmbeddingProgram
@@ -22,7 +22,7 @@ _RUNS_CODE = re.compile(r"\bCode(\d+)::run\(")
 
 @dataclass(frozen=True)
 class CodeLoads:
-    """Of one code, a branch of the kernel.
+    """The loads of rows in one code, a branch of the kernel.
 
     rounds
         for each innermost loop that loads rows its bursts: loads that are issued one after the
@@ -60,7 +60,7 @@ def compile_with_lines(program: EmbeddingProgram) -> CompiledKernel:
 
 
 def row_loads(compiled: CompiledKernel, source: str) -> dict[int, CodeLoads]:
-    """By number, all codes that load rows from global memory.
+    """All codes that load rows from global memory, by number.
 
     compiled
         the fused kernel, with the lines of its ``source``.
@@ -71,7 +71,7 @@ def row_loads(compiled: CompiledKernel, source: str) -> dict[int, CodeLoads]:
 
 
 def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLoads]:
-    """As ``row_loads``, from the kernel's instructions.
+    """The loads as from ``row_loads``, given the kernel's instructions.
 
     Now and then compilers take the places of one code's instructions for another's that are alike:
     their loads count as the former's, in rounds of their own.
@@ -111,7 +111,7 @@ def load_bursts(
     code: Sequence[Instruction], where: Iterable[int], loads: set[int]
 ) -> tuple[int, ...]:
     """Numbers of loads that are issued before a value of any of them is used."""
-    found: list[int] = []
+    bursts: list[int] = []
     pending: set[str] = set()
     for at in where:
         each = code[at]
@@ -119,13 +119,13 @@ def load_bursts(
             pending = set()
         if at in loads:
             if pending:
-                found[-1] += 1
+                bursts[-1] += 1
             else:
-                found.append(1)
+                bursts.append(1)
             pending |= each.writes
         elif not each.predicate:
             pending -= each.writes
-    return tuple(found)
+    return tuple(bursts)
 
 
 def _waits(path: Sequence[Instruction]) -> int:
@@ -152,7 +152,7 @@ def _lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
-def _text(place: Place) -> str:
+def _text(place: Location) -> str:
     """The source's line; empty of one that was never a file, such as generated code."""
     lines = _lines(place.file)
     return lines[place.line - 1] if place.line <= len(lines) else ""

@@ -40,7 +40,7 @@ class DisassemblyError(GnarlError):
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A line of a source."""
 
     file: Path
@@ -66,7 +66,7 @@ class Instruction:
     predicate: str
     opcode: str
     operands: str
-    places: tuple[Place, ...] = ()
+    places: tuple[Location, ...] = ()
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ class Instruction:
     @property
     def reads(self) -> frozenset[str]:
         """Registers: ``R4``, ``UR4``; no predicates."""
-        found: set[str] = set()
+        registers: set[str] = set()
         operands = _split(self.operands)
         if (result := self._result) is not None:
             operands.remove(result)
@@ -105,8 +105,8 @@ class Instruction:
             last = at == len(operands) - 1
             stored = self.name in ("ST", "STG", "STL", "STS") and last
             wide = ".WIDE" in self.opcode and last
-            found.update(_registers(operand, self._width if stored or wide else 1))
-        return frozenset(found)
+            registers.update(_registers(operand, self._width if stored or wide else 1))
+        return frozenset(registers)
 
     @property
     def _result(self) -> str | None:
@@ -167,21 +167,21 @@ def parse(text: str, kernel: str) -> list[Instruction]:
 
 def _instructions(lines: Sequence[str], section: str) -> Iterator[Instruction]:
     inside, label, whole = False, "", True
-    places: list[Place] = []  # of the next instruction, and those after it
+    places: list[Location] = []  # of the next instruction, and those after it
     for line in map(str.strip, lines):
         if line.startswith(".text."):
             inside = line == section
         if not inside:
             continue
-        if found := _LABEL.fullmatch(line):
-            label = found["label"]
-        elif found := _LINE.match(line):
+        if matched := _LABEL.fullmatch(line):
+            label = matched["label"]
+        elif matched := _LINE.match(line):
             if whole:
                 places = []
-            places.append(Place(Path(found["file"]), int(found["line"])))
-            whole = not found["inlined"]
-        elif found := _INSTRUCTION.match(line):
-            predicate, opcode, operands = found.group("predicate", "opcode", "operands")
+            places.append(Location(Path(matched["file"]), int(matched["line"])))
+            whole = not matched["inlined"]
+        elif matched := _INSTRUCTION.match(line):
+            predicate, opcode, operands = matched.group("predicate", "opcode", "operands")
             yield Instruction(label, predicate or "", opcode, operands, tuple(places))
             label = ""
 
@@ -191,8 +191,8 @@ def _split(operands: str) -> list[str]:
 
 
 def _registers(operand: str, width: int) -> Iterator[str]:
-    """Those that an operand names: the one, or with ``width`` as many from it on."""
-    for found in _REGISTER.finditer(operand):
-        first = int(found["number"])
-        for number in range(first, first + (2 if found["wide"] else width)):
-            yield f"{found['file']}{number}"
+    """Names of the registers in an operand: the one, or ``width`` consecutive ones from it on."""
+    for registers in _REGISTER.finditer(operand):
+        first = int(registers["number"])
+        for number in range(first, first + (2 if registers["wide"] else width)):
+            yield f"{registers['file']}{number}"

@@ -46,7 +46,8 @@ class Rung:
     overlap: bool
 
     def job(self, path: Path, request: Request) -> Job:
-        """On the model where the instruction set is the paper's: there is no RTL of it built."""
+        """A job, on the model where the instruction set is the paper's: there is no RTL of it
+        built."""
         if self.overlap:
             return Job(path, CONFIG, (), request.backend, request.seed)
         return Job(path, CONFIG, ("overlap=false",), "model", request.seed)
@@ -122,15 +123,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_all(BENCH, measure, steps, METRICS, console=request.console, right=right)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Cycles over the reference's, and operations: a row a workload, a column a rung."""
-    names = _names(found)
+    names = _names(records)
     ratios, operations = [], []
-    for workload, row in _by_workload(found).items():
+    for workload, row in _by_workload(records).items():
         reference = next(iter(row.values()))["reference_cycles"]
         ratios.append([workload, cell(reference), *_cells(row, names, "ratio")])
         operations.append([workload, *_cells(row, names, "operations")])
-    means = [cell(mean) for mean in mean_ratios(found).values()]
+    means = [cell(mean) for mean in mean_ratios(records).values()]
     return {
         "Cycles over the reference's": Cells(
             ["cycles / reference", "reference", *names], [*ratios, ["geometric mean", "", *means]]
@@ -139,29 +140,29 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def mean_ratios(found: Sequence[Record]) -> dict[str, float]:
-    """By rung: geometric mean over the workloads of cycles over the reference's."""
-    table = _by_workload(found).values()
+def mean_ratios(records: Sequence[Record]) -> dict[str, float]:
+    """Geometric mean over the workloads of cycles over the reference's, by rung."""
+    table = _by_workload(records).values()
     return {
         rung: geometric_mean([row[rung]["ratio"] for row in table if rung in row])
-        for rung in _names(found)
+        for rung in _names(records)
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How many results are right, and the means in a line."""
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
-    means = ", ".join(f"{name} {mean:.2f}" for name, mean in mean_ratios(found).items())
+    means = ", ".join(f"{name} {mean:.2f}" for name, mean in mean_ratios(records).items())
     return (
         f"bit-exact: {exact} of {len(table)} runs\ncycles over reference, geometric means: {means}"
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of each workload over the reference's, a bar for each rung."""
-    names = _names(found)
-    table = {name: row for name, row in _by_workload(found).items() if len(row) == len(names)}
+    names = _names(records)
+    table = {name: row for name, row in _by_workload(records).items() if len(row) == len(names)}
     series = {rung: [row[rung]["ratio"] for row in table.values()] for rung in names}
     figure, (axes,) = subplots(1, (10, 4.2))
     bars(axes, series)
@@ -173,17 +174,17 @@ def draw(found: Sequence[Record], path: Path) -> None:
     save(figure, path)
 
 
-def _by_workload(found: Sequence[Record]) -> dict[str, dict[str, dict[str, Any]]]:
+def _by_workload(records: Sequence[Record]) -> dict[str, dict[str, dict[str, Any]]]:
     """Values by workload, rung and metric."""
     table: dict[str, dict[str, dict[str, Any]]] = {}
-    for (workload, rung, _), row in rows(found).items():
+    for (workload, rung, _), row in rows(records).items():
         table.setdefault(workload, {})[rung] = row
     return table
 
 
-def _names(found: Sequence[Record]) -> list[str]:
+def _names(records: Sequence[Record]) -> list[str]:
     """The rungs that have records, in their order."""
-    known = {record.labels["rung"] for record in found}
+    known = {record.labels["rung"] for record in records}
     return [rung.name for rung in RUNGS if rung.name in known]
 
 

@@ -107,10 +107,10 @@ def measure_point(point: Point) -> dict[str, Any]:
     return {name: values[name] for name in _KEPT}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """By title: cycles, a row for each workload, D and R, a column for each B; ``*`` where RTL ran
-    too."""
-    table = rows(found)
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
+    """Tables by title: cycles, with a row for each workload, D and R and a column for each B; ``*``
+    marks points that ran on RTL too."""
+    table = rows(records)
     cycles = {
         (workload, depth, banks, registers): f"{row['cycles']:,}{' *' * (backend == 'rtl')}"
         for (workload, depth, banks, registers, backend), row in table.items()
@@ -126,12 +126,12 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     return {"Cycles": Cells(header, body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How many points are right, and the fastest, in a line each."""
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
     on_rtl = [labels[1:4] for labels in table if labels[-1] == "rtl"]
-    points = mean_cycles(found)
+    points = mean_cycles(records)
     depth, banks, registers = min(points, key=lambda point: points[point])
     return (
         f"bit-exact: {exact} of {len(table)} runs at {len(points)} points, "
@@ -140,18 +140,18 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def mean_cycles(found: Sequence[Record]) -> dict[tuple[int, int, int], float]:
+def mean_cycles(records: Sequence[Record]) -> dict[tuple[int, int, int], float]:
     """Cycles an operation, mean over workloads, by (D, B, R)."""
     values: dict[tuple[int, int, int], list[float]] = {}
-    for (_, depth, banks, registers, _), row in rows(found).items():
+    for (_, depth, banks, registers, _), row in rows(records).items():
         each = values.setdefault((depth, banks, registers), [])
         each.append(row["cycles"] / row["operations"])
     return {point: fmean(each) for point, each in values.items()}
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles an operation over B, a panel for each D and a line for each R; the best marked."""
-    points = mean_cycles(found)
+    points = mean_cycles(records)
     best = min(points, key=lambda point: points[point])
     depths = sorted({depth for depth, _, _ in points})
     all_registers = sorted({registers for _, _, registers in points})

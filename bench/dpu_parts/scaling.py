@@ -99,7 +99,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for run in range(1 if request.quick else RUNS)
     ]
     results = run_jobs(measure, points, title=BENCH, console=request.console, fresh=True)
-    found: list[Record] = []
+    measured: list[Record] = []
     for size in dict.fromkeys(point.operations for point in points):
         runs = [
             result
@@ -115,12 +115,12 @@ def run(request: Request) -> tuple[list[Record], bool]:
             if len(each) > 1:
                 spreads[metric] = (min(each), max(each))
         setting = Setting.of(configuration, request.seed, len(runs))
-        found += records(BENCH, {"size": size}, values, _METRICS, setting, spreads)
-    return found, not any(isinstance(result, Failure) for result in results)
+        measured += records(BENCH, {"size": size}, values, _METRICS, setting, spreads)
+    return measured, not any(isinstance(result, Failure) for result in results)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """By title: a row for each size."""
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
+    """Tables by title, with a row for each size."""
     header = [
         *("operations", "compile s", "µs/operation", "schedules", "µs/operation/schedule"),
         *("peak GiB", "instructions", "operations/instruction"),
@@ -136,14 +136,14 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
             f"{row['instructions']:,.0f}",
             f"{row['ops_per_instruction']:.1f}",
         ]
-        for row in rows(found).values()
+        for row in rows(measured).values()
     ]
     return {"Time to compile generated DAGs": Cells(header, body, names=0)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(measured: Sequence[Record]) -> str:
     """The largest DAG against its limits, in a line each."""
-    row: dict[str, Any] = list(rows(found).values())[-1]
+    row: dict[str, Any] = list(rows(measured).values())[-1]
     gibibytes = row["peak_bytes"] / 2**30
     marks = [mark(good) for good in (row["compile_s"] <= LIMIT_S, gibibytes <= 8)]
     return (
@@ -153,9 +153,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Compile time, and time per operation, over operations; both axes logarithmic."""
-    table = list(rows(found).values())
+    table = list(rows(measured).values())
     operations = [row["operations"] for row in table]
     seconds = [row["compile_s"] for row in table]
     figure, (total, each) = subplots(2, (10, 4.2))

@@ -89,7 +89,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         jobs.append(Job(file, CONFIG, ("overlap=false",), "model", request.seed))
     results = run_jobs(measure, jobs, title=BENCH, console=request.console)
 
-    found: list[Record] = []
+    measured: list[Record] = []
     well = True
     for at, file in enumerate(files):
         job, without = jobs[2 * at : 2 * at + 2]
@@ -103,19 +103,19 @@ def run(request: Request) -> tuple[list[Record], bool]:
         if file in reference:
             own["reference_cycles"] = reference[file]
             own["ratio"] = values["cycles"] / reference[file]
-        found += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
+        measured += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
         own = {
             "cycles_without_overlap": others["cycles"],
             "bit_exact_without_overlap": others["bit_exact"],
         }
         if file in reference:
             own["ratio_without_overlap"] = others["cycles"] / reference[file]
-        found += records(BENCH, labels, own, _OWN, without.setting())
-    if found:
-        summary = summarise(list(rows(found).values()))
+        measured += records(BENCH, labels, own, _OWN, without.setting())
+    if measured:
+        summary = summarise(list(rows(measured).values()))
         labels = {"workload": "all", "backend": request.backend}
-        found += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
-    return found, well
+        measured += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
+    return measured, well
 
 
 def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -130,10 +130,10 @@ def summarise(table: Sequence[dict[str, Any]]) -> dict[str, float]:
     return summary
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
-    """By title: cycles, with their mean as the last row if there is a reference; and what they are
-    spent on, beside lower bounds."""
-    table, summary = split(found, BENCH)
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
+    """Tables by title: cycles, with their mean as the last row if there is a reference; and what
+    cycles are spent on, beside lower bounds."""
+    table, summary = split(measured, BENCH)
     body = [cells(row, [name], _HEADER) for (name, _), row in table.items()]
     if "mean_ratio" in summary:
         mean = {
@@ -148,9 +148,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(measured: Sequence[Record]) -> str:
     """The figures that have limits, in a line each."""
-    table, summary = split(found, BENCH)
+    table, summary = split(measured, BENCH)
     exact = sum(row["bit_exact"] for row in table.values())
     backend = next(iter(table))[1]
     lines = [f"bit-exact on {backend}: {exact} of {len(table)} workloads"]
@@ -166,9 +166,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Cycles of each workload as shares of the reference; of our own cycles where it has none."""
-    table, _ = split(found, BENCH)
+    table, _ = split(measured, BENCH)
     names = [name for name, _ in table]
     whole = [row.get("reference_cycles", row["cycles"]) for row in table.values()]
     series = {

@@ -152,31 +152,31 @@ def measure(job: Job) -> dict[str, Any]:
         for seed in seeds
     ]
     used, there = reports[0].used.to_dict(), reports[0].available.to_dict()
-    found: dict[str, Any] = dict(used)
+    figures: dict[str, Any] = dict(used)
     for name, count in used.items():
-        found[f"{name}_share"] = 100 * count / there[name] if there[name] else 0.0
-    found["clock_asked"] = reports[0].clock_hz / _MHZ
+        figures[f"{name}_share"] = 100 * count / there[name] if there[name] else 0.0
+    figures["clock_asked"] = reports[0].clock_hz / _MHZ
     clocks = [each.clock_met_hz / _MHZ for each in reports if each.clock_met_hz is not None]
     if clocks:
-        found["clock"] = statistics.median(clocks)
-        found["clock_low"], found["clock_high"] = min(clocks), max(clocks)
-    found["synthesis_s"] = reports[0].cpu_s["synthesise"]
-    found["build_s"] = statistics.median(sum(each.cpu_s.values()) for each in reports)
-    found["met"] = all(each.meets_clock is not False for each in reports)
-    return found
+        figures["clock"] = statistics.median(clocks)
+        figures["clock_low"], figures["clock_high"] = min(clocks), max(clocks)
+    figures["synthesis_s"] = reports[0].cpu_s["synthesise"]
+    figures["build_s"] = statistics.median(sum(each.cpu_s.values()) for each in reports)
+    figures["met"] = all(each.meets_clock is not False for each in reports)
+    return figures
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each case."""
-    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(records).items()]
     return {"Boards": Cells(["configuration", "board", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """A line for each case."""
     limits = {(case.name, case.board): case for case in (*CASES, *_QUICK)}
     return "\n".join(
-        _line(limits[config, board], row) for (config, board), row in rows(found).items()
+        _line(limits[config, board], row) for (config, board), row in rows(records).items()
     )
 
 
@@ -194,9 +194,9 @@ def _line(case: Case, row: Mapping[str, Any]) -> str:
     return line
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Shares of the device, by case."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (2 + 1.6 * len(table), 4.2))
     shares = {
         title: [row[f"{name}_share"] for row in table.values()]

@@ -41,14 +41,14 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return variants.run(BENCH, jobs, request)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each."""
-    return variants.table("DPUs by D and B", found)
+    return variants.table("DPUs by D and B", records)
 
 
-def verdict(found: Sequence[Record]) -> str:
-    """Which has the most operations per second, and which per LUT."""
-    rows = by_name(found)
+def verdict(records: Sequence[Record]) -> str:
+    """The points with the most operations per second and the most per LUT."""
+    rows = by_name(records)
     fastest = max(rows, key=lambda name: rows[name]["mops"])
     densest = max(rows, key=lambda name: rows[name]["kops_per_lut"])
     return (
@@ -57,10 +57,10 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Operations per second over LUTs."""
     figure, (axes,) = subplots(1, (5, 4))
-    for name, row in by_name(found).items():
+    for name, row in by_name(records).items():
         axes.plot(row["luts"], row["mops"], "o", color="C0")
         axes.annotate(name, (row["luts"], row["mops"]), (5, 4), textcoords="offset points")
     axes.set(xlabel="LUTs", ylabel="M operations/s", ylim=(0, None))

@@ -36,19 +36,19 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return variants.run(BENCH, jobs, request)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each step."""
-    return variants.table("Registers of the DPU", found)
+    return variants.table("Registers of the DPU", records)
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """A line for each step: before → after."""
     return "\n".join(
         f"{text}, {after['mops'] / before['mops']:.2f} times the operations per second"
-        for text, before, after in variants.changes(found)
+        for text, before, after in variants.changes(records)
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Clock and operations per second after each step."""
-    variants.draw_steps(found, path, "M operations/s", lambda row: row["mops"])
+    variants.draw_steps(records, path, "M operations/s", lambda row: row["mops"])

@@ -29,12 +29,13 @@ def workloads(request: Request, bench: str) -> tuple[Path, ...]:
 
 
 def speed(job: variants.Job) -> variants.Speed:
-    """On the model, whose cycles are the RTL's. Raises ``GnarlError`` as the compiler does."""
+    """Measures on the model, whose cycles are the RTL's. Raises ``GnarlError`` as the compiler
+    does."""
     overrides = (*job.overrides, *_MEMORIES)
-    found: list[dict[str, Any]] = [
+    runs: list[dict[str, Any]] = [
         measure(Job(file, job.config, overrides, "model", job.seed)) for file in job.files
     ]
     return variants.Speed(
-        geometric_mean([each["cycles"] for each in found]),
-        geometric_mean([each["ops_per_cycle"] for each in found]),
+        geometric_mean([each["cycles"] for each in runs]),
+        geometric_mean([each["ops_per_cycle"] for each in runs]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.fpga_parts import boards, dpu_points, dpu_registers, dpu_speed, sam_registers, variants
-from bench.lib.pages import Intro, Page
+from bench.lib.pages import Headline, Intro, Page
 
 _WORKLOADS = ", ".join(Path(name).stem for name in dpu_speed.WORKLOADS)
 
@@ -38,7 +38,12 @@ INTROS = {
 PAGE = Page(
     "FPGA",
     "What machines cost on FPGA boards, and how fast they run there. Measured by `make bench "
-    "ONLY=fpga`. `.venv/bin/python -m bench.fpga page` writes what was measured here, and sums it "
-    "up in the README.",
+    "ONLY=fpga`. `.venv/bin/python -m bench.fpga page` writes what was measured here, and its "
+    "headline into the README.",
     INTROS,
+    Headline(
+        "boards",
+        "dpu_ecp5 on ulx3s_85f",
+        "the clock that is asked for",
+    ),
 )

@@ -36,7 +36,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def speed(job: variants.Job) -> variants.Speed:
-    """Of products of random matrices on RTL. Raises ``GnarlError`` as the compiler does."""
+    """Measures products of random matrices on RTL. Raises ``GnarlError`` as the compiler does."""
     config = job.hardware.config
     assert isinstance(config, SamConfig)
     with Device(job.hardware) as device:
@@ -61,16 +61,16 @@ def _operands(seed: int) -> list[dict[str, np.ndarray]]:
     ]
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each step."""
-    return variants.table("Registers of SAM", found)
+    return variants.table("Registers of SAM", records)
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """A line for each step: before → after."""
-    return "\n".join(text for text, _, _ in variants.changes(found))
+    return "\n".join(text for text, _, _ in variants.changes(records))
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Clock and time after each step."""
-    variants.draw_steps(found, path, "time, µs", lambda row: row["cycles"] / row["clock"])
+    variants.draw_steps(records, path, "time, µs", lambda row: row["cycles"] / row["clock"])

@@ -138,20 +138,22 @@ def measure(job: Job) -> dict[str, float | int | None]:
     }
 
 
-def table(title: str, found: Sequence[Record]) -> dict[str, Cells]:
+def table(title: str, records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each variant."""
-    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, places=1) for labels, row in rows(records).items()]
     return {title: Cells(["variant", *_HEADER.values()], body, names=1)}
 
 
-def by_name(found: Sequence[Record]) -> dict[str, Mapping[str, Any]]:
+def by_name(records: Sequence[Record]) -> dict[str, Mapping[str, Any]]:
     """Values of the variants."""
-    return {name: row for (name,), row in rows(found).items()}
+    return {name: row for (name,), row in rows(records).items()}
 
 
-def changes(found: Sequence[Record]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+def changes(
+    records: Sequence[Record],
+) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """For each step: what it does to clock and cycles, and the values before and after it."""
-    for (_, before), (step, after) in pairwise(by_name(found).items()):
+    for (_, before), (step, after) in pairwise(by_name(records).items()):
         text = (
             f"{step}: {before['clock']:.1f} → {after['clock']:.1f} MHz, "
             f"{after['cycles'] / before['cycles']:.3f} times the cycles"
@@ -159,9 +161,11 @@ def changes(found: Sequence[Record]) -> Iterator[tuple[str, Mapping[str, Any], M
         yield text, before, after
 
 
-def draw_steps(found: Sequence[Record], path: Path, label: str, of: Callable[[Any], float]) -> None:
+def draw_steps(
+    records: Sequence[Record], path: Path, label: str, of: Callable[[Any], float]
+) -> None:
     """Clocks of the variants, and beside them what ``of`` makes of their values."""
-    table = by_name(found)
+    table = by_name(records)
     names = list(reversed(table))
     figure, axes = subplots(2, (8, 1.2 + 0.4 * len(names)))
     for one, title, value in zip(

@@ -35,7 +35,7 @@ LIMIT_S = 5.0
 """To write them."""
 
 WORDS = (1, 4, 64)
-"""Of a row."""
+"""Words of a row."""
 
 _QUICK_MEBIBYTES = 4
 _WORDS_A_MEBIBYTE = 1 << 18
@@ -122,7 +122,7 @@ def measure(job: Job) -> dict[str, float | bool]:
         driver.write_window("memory", table)
         write_s = time.perf_counter() - begin
         begin = time.perf_counter()
-        found = driver.read_window("memory", 0, len(table))
+        read_back = driver.read_window("memory", 0, len(table))
         read_s = time.perf_counter() - begin
 
         # All strides are powers of two, so the window's words lie at adjoining addresses.
@@ -135,19 +135,19 @@ def measure(job: Job) -> dict[str, float | bool]:
         "write_s": write_s,
         "read_s": read_s,
         "port_rate": _PORT_WORDS / _WORDS_A_MEBIBYTE / port_s,
-        "same": np.array_equal(found, table) and np.array_equal(last, words[-_PORT_WORDS:]),
+        "same": np.array_equal(read_back, table) and np.array_equal(last, words[-_PORT_WORDS:]),
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each shape."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Memories": Cells(["MiB", "words a row", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The slowest write, against its limit."""
-    table = rows(found)
+    table = rows(records)
     sizes = {labels[0] for labels in table}
     slowest = max(row["write_s"] for row in table.values())
     same = sum(row["same"] for row in table.values())
@@ -157,9 +157,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Seconds to write and to read, by words a row."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (6, 4.2))
     bars(
         axes,

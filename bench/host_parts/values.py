@@ -172,15 +172,15 @@ def _measured(
         }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each target."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Values": Cells(["target", "values", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The slowest way in and out, against its limit."""
-    table = rows(found)
+    table = rows(records)
     values = max(int(labels[1]) for labels in table)
     slowest = max(row["beyond_s"] for row in table.values())
     return (
@@ -189,9 +189,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Seconds by target."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (6, 4.2))
     bars(
         axes,

@@ -117,7 +117,7 @@ class Benchmark:
 
     def _run(self, parts: tuple[str, ...], request: Request, json_file: Path | None) -> bool:
         request.output.mkdir(parents=True, exist_ok=True)
-        found: list[Record] = []
+        all_records: list[Record] = []
         well = True
         for part in parts:
             if part == "page":
@@ -125,26 +125,26 @@ class Benchmark:
             results = self._results(request.output, part)
             records, good = self.parts[part].run(replace(request, results=results))
             well = well and good
-            found += records
+            all_records += records
             if records:
                 save(results, records)
                 self._show(part, records, request.output)
         if json_file is not None:
-            save(json_file, found)
+            save(json_file, all_records)
         if "page" in parts:
             self._write_page(request.output)
         return well
 
     def _write_page(self, output: Path) -> None:
         files = {part: self._results(output, part) for part in self.parts}
-        found = {part: load(file) for part, file in files.items() if file.is_file()}
-        if not found:
+        by_part = {part: load(file) for part, file in files.items() if file.is_file()}
+        if not by_part:
             raise ResultsError(f"{output}: no results: bench.{self.target} makes some")
         path = Path(f"docs/results/{self.target}.md")
         old = path.read_text(encoding="utf-8") if path.is_file() else ""
-        readme = self.page.with_summary(README, path, found, self.parts)
+        readme = self.page.with_summary(README, path, by_part, self.parts)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, self.page.text(old, found, self.parts))
+        write_text(path, self.page.text(old, by_part, self.parts))
         write_text(README, readme)
 
     def _results(self, output: Path, part: str) -> Path:

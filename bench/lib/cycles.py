@@ -8,6 +8,6 @@ from sw.runtime.result import Result
 
 
 def cycles_of(result: Result[Any]) -> int:
-    """From start to done, of all launches."""
+    """Cycles from start to done, of all launches."""
     assert result.cycles is not None
     return result.cycles

@@ -47,11 +47,11 @@ def measure_all(
         where records are kept as they are found; jobs that it has are not measured again, and all
         that it has is returned.
     """
-    found: list[Record] = []
+    measured: list[Record] = []
 
     def keep(job: JobT, values: Mapping[str, Any]) -> None:
         made = records(bench, job.labels, values, metrics, job.setting(), also=also)
-        found.extend(made)
+        measured.extend(made)
         if results is not None:
             results.add(made)
 
@@ -66,11 +66,11 @@ def measure_all(
         finished=keep,
     )
     if results is not None:
-        found = results.load()
+        measured = results.load()
     order = {tuple(job.labels.values()): at for at, job in enumerate(jobs)}
-    found.sort(key=lambda record: order.get(tuple(record.labels.values()), -1))
+    measured.sort(key=lambda record: order.get(tuple(record.labels.values()), -1))
     failed = any(isinstance(each, Failure) for each in done)
-    return found, not failed and all(right(values) for values in rows(found).values())
+    return measured, not failed and all(right(values) for values in rows(measured).values())
 
 
 def measure_exact(

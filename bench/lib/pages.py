@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ from manual.markers import find_section, marked, read_section, with_sections
 
 README = Path("README.md")
 SUMMARY = "results"
-"""The section of the README that has a row for each part of each benchmark."""
+"""The section of the README that has a row for each page."""
 
-_HEADER = "| target | measured | results | commit |\n| --- | --- | --- | --- |"
-_COMMIT_DIGITS = 12
+_HEADER = "| target | result | reference | all results |\n| --- | --- | --- | --- |"
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Intro:
     """What a page says of a part of a benchmark.
 
     title
-        its heading there, and its name in the README's table.
+        its heading there.
     text
         stands above the tables, which unfold on a click if ``folded``.
     """
@@ -35,12 +34,35 @@ class Intro:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """The one result of a benchmark that the README shows.
+
+    part
+        its part of the benchmark.
+    begins
+        the beginning of its line of the verdict; the first line if there is no such line.
+    reference
+        what it is compared with.
+    """
+
+    part: str
+    begins: str
+    reference: str
+
+    def line_of(self, verdict: str) -> str:
+        """Its line of a verdict."""
+        lines = verdict.splitlines()
+        return next((line for line in lines if line.startswith(self.begins)), lines[0])
+
+
+@dataclass(frozen=True)
 class Page:
     """The page of a benchmark of ``subject``: ``about`` stands below the title, then all parts."""
 
     subject: str
     about: str
     intros: Mapping[str, Intro]
+    headline: Headline
 
     def text(
         self, old: str, found: Mapping[str, Sequence[Record]], parts: Mapping[str, Any]
@@ -65,34 +87,37 @@ class Page:
         found: Mapping[str, Sequence[Record]],
         parts: Mapping[str, Any],
     ) -> str:
-        """The text of ``readme``, with the rows of what was ``found``; all other rows stay.
+        """The text of ``readme``, with the row of this page if its headline was ``found``; all
+        other rows stay.
 
         Raises ``MarkerError`` if it has no table of results.
         """
         lines = read_section(readme, SUMMARY).splitlines()
-        rows = {_key(line): line for line in lines[2:]}
-        for name, intro in self.intros.items():
-            if records := found.get(name):
-                anchor = anchor_of(intro.title)
-                verdict = "<br>".join(parts[name].verdict(records).splitlines())
-                row = (
-                    f"| {self.subject} | [{intro.title}]({page.as_posix()}#{anchor}) | {verdict} "
-                    f"| {_commits(records, short_commit)} |"
-                )
-                rows[_key(row)] = row
+        rows = {_subject(line): line for line in lines[2:]}
+        headline = self.headline
+        if records := found.get(headline.part):
+            line = headline.line_of(parts[headline.part].verdict(records))
+            rows[self.subject] = self.row(page, line)
         return with_sections(readme, {SUMMARY: "\n".join([_HEADER, *rows.values()])})
+
+    def row(self, page: Path, line: str) -> str:
+        """The row of the README's table with the headline's ``line``."""
+        name = page.as_posix()
+        anchor = anchor_of(self.intros[self.headline.part].title)
+        link = f"[{page.name}]({name}#{anchor})"
+        return f"| {self.subject} | {line} | {self.headline.reference} | {link} |"
 
 
 def anchor_of(title: str) -> str:
-    """Of a heading, as Git hosts make it."""
+    """The anchor that Git hosts give a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def provenance(found: Sequence[Record], verdict: str) -> str:
+def provenance(records: Sequence[Record], verdict: str) -> str:
     """A list of a verdict's lines, and of what the figures were measured with."""
-    first = found[0]
+    first = records[0]
     tools = ", ".join(f"{name} {text}" for name, text in first.tools.items() if name != "cpu")
-    commits = _commits(found)
+    commits = _commits(records)
     lines = [*verdict.splitlines(), f"commit {commits}; {tools}; {first.tools['cpu']}"]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -108,17 +133,11 @@ def _section(intro: Intro, records: Sequence[Record], part: Any) -> str:
     return "\n\n".join([*blocks, provenance(records, part.verdict(records))])
 
 
-def _commits(found: Sequence[Record], shown: Callable[[str], str] = str) -> str:
-    """Those of the figures, which resumed runs may have taken from several."""
-    return ", ".join(f"`{shown(each)}`" for each in dict.fromkeys(one.commit for one in found))
+def _commits(records: Sequence[Record]) -> str:
+    """The commits of the figures; resumed runs may have several."""
+    return ", ".join(f"`{commit}`" for commit in dict.fromkeys(one.commit for one in records))
 
 
-def short_commit(commit: str) -> str:
-    """As the README's table has it: fewer digits; ``-dirty`` stays."""
-    digits, dash, dirty = commit.partition("-")
-    return f"{digits[:_COMMIT_DIGITS]}{dash}{dirty}"
-
-
-def _key(row: str) -> tuple[str, ...]:
-    """Target and part of a row of the README's table."""
-    return tuple(row.split(" | ")[:2])
+def _subject(row: str) -> str:
+    """The subject of a row of the README's table."""
+    return row.removeprefix("| ").partition(" | ")[0]

@@ -60,7 +60,7 @@ def timeline(
 
 
 def line_at(axes: Any, value: float) -> None:
-    """Where bars would end at best, or at worst."""
+    """Draws a line where bars would end at best, or at worst."""
     axes.axhline(value, color=PALETTE[-1], linestyle="--", linewidth=1)
 
 

@@ -19,7 +19,7 @@ from sw.program.atomic import write_text
 from sw.runtime.configuration import NamedConfiguration
 
 VERSION = 1
-"""Of the files; rises when a field changes its meaning or goes."""
+"""Version of the files; rises when a field changes its meaning or goes."""
 
 ROOT = Path(__file__).parents[2]
 
@@ -140,17 +140,17 @@ def records(
     ]
 
 
-def rows(found: Iterable[Record]) -> dict[tuple[Any, ...], dict[str, Any]]:
+def rows(records: Iterable[Record]) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Values by metric, for each combination of labels, in the order in which they come."""
     table: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for record in found:
+    for record in records:
         table.setdefault(tuple(record.labels.values()), {})[record.metric] = record.value
     return table
 
 
-def save(path: Path, found: Sequence[Record]) -> None:
+def save(path: Path, records: Sequence[Record]) -> None:
     """Writes a results file, whole or not at all."""
-    lines = ",\n".join(json.dumps(record.to_json(), allow_nan=False) for record in found)
+    lines = ",\n".join(json.dumps(record.to_json(), allow_nan=False) for record in records)
     write_text(path, f'{{"version": {VERSION}, "records": [\n{lines}\n]}}\n')
 
 
@@ -169,7 +169,8 @@ def load(path: Path) -> list[Record]:
 
 @cache
 def commit() -> str:
-    """Of the project, with ``-dirty`` if tracked files differ from it; ``unknown`` without git."""
+    """The commit of the project, with ``-dirty`` if tracked files differ from it; ``unknown``
+    without git."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -30,10 +30,10 @@ class Results:
         """All of them."""
         return load(self.path)
 
-    def add(self, found: Sequence[Record]) -> None:
-        """In place of those of the same names."""
-        names = {record.name for record in found}
-        save(self.path, [each for each in self.load() if each.name not in names] + list(found))
+    def add(self, records: Sequence[Record]) -> None:
+        """Adds records, in place of those of the same names."""
+        names = {record.name for record in records}
+        save(self.path, [each for each in self.load() if each.name not in names] + list(records))
 
     def has(
         self,

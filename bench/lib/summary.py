@@ -11,17 +11,17 @@ from bench.lib.records import Record, rows
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive numbers."""
+    """The geometric mean of positive numbers."""
     return float(np.exp(np.mean(np.log(values))))
 
 
 def split(
-    found: Iterable[Record], bench: str
+    records: Iterable[Record], bench: str
 ) -> tuple[dict[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
     """``rows`` of the records of ``bench``, and the values of all others by metric."""
-    found = list(found)
-    table = rows(record for record in found if record.bench == bench)
-    return table, {record.metric: record.value for record in found if record.bench != bench}
+    records = list(records)
+    table = rows(record for record in records if record.bench == bench)
+    return table, {record.metric: record.value for record in records if record.bench != bench}
 
 
 def cell(value: Any, places: int = 2) -> str:
@@ -41,5 +41,5 @@ def cells(
 
 
 def mark(good: bool) -> str:
-    """Behind a limit: whether it is kept."""
+    """The mark behind a limit: whether it is kept."""
     return "✔" if good else "✘"

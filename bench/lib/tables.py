@@ -18,7 +18,7 @@ class Cells:
     names: int = 1
 
     def for_console(self, title: str) -> Table:
-        """For consoles without markup."""
+        """A table for consoles without markup."""
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for at, name in enumerate(self.header):
             table.add_column(name, justify="left" if at < self.names else "right")

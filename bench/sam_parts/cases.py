@@ -68,7 +68,7 @@ class Case:
         Some rows are empty whatever the density.
         """
         random = np.random.default_rng([self.seed, self.size, round(100 * self.density)])
-        found: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for access in parse(SUITE[self.kernel]).operands:
             shape = tuple(SIZES[self.size][index] for index in access.indices)
             if integers:
@@ -78,8 +78,8 @@ class Case:
             kept = random.random(shape) < self.density
             if len(shape) > 1 and shape[0] > 2 and self.density < 1:
                 kept[random.integers(shape[0])] = False
-            found[access.tensor] = np.where(kept, values, 0.0) if shape else float(values)
-        return found
+            arrays[access.tensor] = np.where(kept, values, 0.0) if shape else float(values)
+        return arrays
 
     def expected(self, inputs: Mapping[str, Any]) -> np.ndarray:
         """NumPy's result in float64, of the sizes of the result's indices."""

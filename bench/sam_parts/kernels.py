@@ -53,7 +53,7 @@ class Kernel:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Of ``AS_THERE``, ``HALF_FULL`` and ``LANES``, those that the kernel has."""
+        """The variants of this kernel: some of ``AS_THERE``, ``HALF_FULL`` and ``LANES``."""
         return (
             AS_THERE,
             *((HALF_FULL,) if self.vectors else ()),
@@ -92,30 +92,30 @@ def operands(kernel: Kernel, folder: Path, half: bool, seed: int) -> dict[str, O
     """
     statement = parse(SUITE[kernel.variant])
     random = np.random.default_rng(seed)
-    found: dict[str, Operand] = {}
+    by_name: dict[str, Operand] = {}
     for access in statement.operands:
         name = access.tensor
         if kernel.scalars and name in kernel.scalars:
-            found[name] = Operand(Tensor.from_any(kernel.scalars[name]))
+            by_name[name] = Operand(Tensor.from_any(kernel.scalars[name]))
         elif not (kernel.name == "mat_sddmm" and name in "CD"):
             tensor = load_tensor(folder / kernel.name, name, statement.formats[name].modes)
-            found[name] = Operand(tensor, grows=name in kernel.vectors)
+            by_name[name] = Operand(tensor, grows=name in kernel.vectors)
     if kernel.name == "mat_sddmm":
-        rows, columns = found["B"].tensor.shape
+        rows, columns = by_name["B"].tensor.shape
         inner = np.arange(SDDMM_INNER)
-        found["C"] = Operand(Tensor.from_any(_counted(np.arange(rows), inner)))
-        found["D"] = Operand(Tensor.from_any(_counted(np.arange(columns), inner).T))
+        by_name["C"] = Operand(Tensor.from_any(_counted(np.arange(rows), inner)))
+        by_name["D"] = Operand(Tensor.from_any(_counted(np.arange(columns), inner).T))
     if half:
         sizes = {
             index: size
             for access in statement.operands
-            if not found[access.tensor].grows
-            for index, size in zip(access.indices, found[access.tensor].tensor.shape, strict=True)
+            if not by_name[access.tensor].grows
+            for index, size in zip(access.indices, by_name[access.tensor].tensor.shape, strict=True)
         }
         for access in statement.operands:
             if access.tensor in kernel.vectors:
-                found[access.tensor] = Operand(_half_full(sizes[access.indices[0]], random))
-    return found
+                by_name[access.tensor] = Operand(_half_full(sizes[access.indices[0]], random))
+    return by_name
 
 
 def _counted(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:

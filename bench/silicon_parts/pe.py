@@ -81,9 +81,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def measure(job: Job) -> dict[str, float | int | None]:
     """Values of ``METRICS``; those that need OpenSTA are ``None`` without it."""
     verilog = to_verilog(Pe(parse_format(FORMAT), job.stages, job.technology), _TOP)
-    found = measure_verilog(verilog, _TOP, load_cells(job.liberty))
-    cost = found.root.cost
-    delay_ns = found.clock.delay_ns if found.clock else None
+    measured = measure_verilog(verilog, _TOP, load_cells(job.liberty))
+    cost = measured.root.cost
+    delay_ns = measured.clock.delay_ns if measured.clock else None
     return {
         "gates": round(cost.gates),
         "flip_flops": cost.flip_flops,
@@ -93,15 +93,15 @@ def measure(job: Job) -> dict[str, float | int | None]:
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each number of stages of each technology."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"PE": Cells(["library", "technology", "stages", *_HEADER.values()], body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
-    """Of each library and technology the fastest, what it costs, and which stages do not help."""
-    return "\n".join(_summary(series, row) for series, row in _by_series(found).items())
+def verdict(records: Sequence[Record]) -> str:
+    """For each library and technology the fastest PE, its cost, and the stages that do not help."""
+    return "\n".join(_summary(series, row) for series, row in _by_series(records).items())
 
 
 def _summary(series: str, by_stage: dict[int, dict[str, Any]]) -> str:
@@ -128,18 +128,18 @@ def _stages(count: int) -> str:
     return f"{count} stage{'s' * (count > 1)}"
 
 
-def _by_series(found: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
+def _by_series(records: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
     """Rows by stages, of each library and technology."""
     table: dict[str, dict[int, dict[str, Any]]] = {}
-    for (library, technology, stages), row in rows(found).items():
+    for (library, technology, stages), row in rows(records).items():
         table.setdefault(f"{library}, for {technology}", {})[stages] = row
     return table
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Clock and gates by stages."""
     figure, (clock, gates) = subplots(2, (9, 4.2))
-    for series, by_stage in _by_series(found).items():
+    for series, by_stage in _by_series(records).items():
         places = list(by_stage)
         mhz = [row["mhz"] or 0.0 for row in by_stage.values()]
         clock.plot(places, mhz, marker="o", label=series)

@@ -14,7 +14,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.in_places import Placed, run_in
+from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import sizes_text, workload
 from hw.sram_compute.config import SramConfig
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -22,7 +22,7 @@ from sw.runtime.configuration import NamedConfiguration, load_configuration
 BENCH = "sram_compute.bitlines"
 CONFIG = "sram_b4"
 BITLINES = (256, 1024, 4096, 16384)
-"""Of a bank, which has one lane."""
+"""Bitlines of a bank, which has one lane."""
 
 WORKLOADS = ("vec_add", "array_sum", "stencil1d", "stencil2d", "row_sums", "mm")
 
@@ -77,15 +77,15 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``."""
-    given = workload(job.workload, job.sizes, job.seed)
-    found: dict[str, Placed] = {}
+    measured = workload(job.workload, job.sizes, job.seed)
+    runs: dict[str, EngineRun] = {}
     for place in PLACES:
-        if (placed := run_in(given, job.named(), place, found)) is not None:
-            found[place] = placed
+        if (placed := run_in(measured, job.named(), place, runs)) is not None:
+            runs[place] = placed
     return {
-        **{f"cycles_{place}": found[place].cycles if place in found else None for place in PLACES},
-        **{f"warm_{place}": found[place].warm if place in found else None for place in PLACES},
-        "bit_exact": all(placed.is_exact for placed in found.values()),
+        **{f"cycles_{place}": runs[place].cycles if place in runs else None for place in PLACES},
+        **{f"warm_{place}": runs[place].warm if place in runs else None for place in PLACES},
+        "bit_exact": all(placed.is_exact for placed in runs.values()),
     }
 
 
@@ -107,7 +107,7 @@ def _over(row: Mapping[str, Any], kind: str) -> float | None:
     return None if near is None or memory is None else near / memory
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload and number of bitlines."""
     body = [
         [
@@ -120,17 +120,17 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
             cell(_over(row, "warm")),
             cell(row["bit_exact"]),
         ]
-        for labels, row in rows(found).items()
+        for labels, row in rows(records).items()
     ]
     header = ["workload", "bitlines a lane", "sizes", "memory", "near", "near over memory"]
     header += ["memory, warm", "near, warm", "near over memory, warm", "bit-exact"]
     return {"Bitlines a lane": Cells(header, body, names=3)}
 
 
-def break_even(found: Sequence[Record], kind: str) -> dict[str, int | None]:
-    """By workload the fewest bitlines a lane from which on memory takes fewer cycles."""
+def break_even(records: Sequence[Record], kind: str) -> dict[str, int | None]:
+    """The fewest bitlines a lane from which on memory takes fewer cycles, of each workload."""
     first: dict[str, int | None] = {}
-    for labels, row in rows(found).items():
+    for labels, row in rows(records).items():
         name, bitlines = str(labels[0]), int(labels[1])
         over = _over(row, kind)
         if over is None or over <= 1:
@@ -140,26 +140,26 @@ def break_even(found: Sequence[Record], kind: str) -> dict[str, int | None]:
     return first
 
 
-def verdict(found: Sequence[Record]) -> str:
-    """Where memory and stream engines break even."""
+def verdict(records: Sequence[Record]) -> str:
+    """The bitlines at which memory and stream engines break even."""
     lines = []
     for kind, text in (("cycles", "from main memory"), ("warm", "warm")):
         parts = [
             f"{name} {'above ' + str(BITLINES[-1]) if bitlines is None else bitlines}"
-            for name, bitlines in break_even(found, kind).items()
+            for name, bitlines in break_even(records, kind).items()
         ]
         lines.append(f"memory ahead of near from so many bitlines a lane on, {text}: ")
         lines[-1] += ", ".join(parts)
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
     lines.append(f"bit-exact: {exact} of {len(table)} runs")
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of stream engines over those of memory."""
     lines: dict[str, list[tuple[int, float]]] = {}
-    for labels, row in rows(found).items():
+    for labels, row in rows(records).items():
         if (over := _over(row, "warm")) is not None:
             lines.setdefault(str(labels[0]), []).append((int(labels[1]), over))
     figure, (axes,) = subplots(1, (8, 4.6))

@@ -1,4 +1,5 @@
-"""Where cycles and bytes go at table 3's sizes. Source: Infinity Stream, figures 13 and 14."""
+"""Counts where cycles and bytes go at table 3's sizes. Source: Infinity Stream, figures 13 and
+14."""
 
 from __future__ import annotations
 
@@ -32,13 +33,13 @@ CHANGES = (*PAPER_CHANGES, "bandwidth=1", "network_bits=64")
 which a line a cycle is 64, and 256 bits a cycle to each bank."""
 
 INNER = 256
-"""Of table 3's 2,048 iterations of ``mm`` those that are run: each takes as long as the others."""
+"""Iterations that are run of table 3's 2,048 of ``mm``: each takes as long as the others."""
 
 NOT_RUN = {
     "gauss_elim": "takes the model an hour",
     "kmeans": "had not ended after half an hour",
 }
-"""Those of table 3 that are left out, and why."""
+"""Workloads of table 3 that are left out, and why."""
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     **{name: TABLE_3[name] for name in ("stencil1d", "stencil2d", "stencil3d", "conv2d")},
@@ -48,7 +49,7 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 }
 
 PLACED = tuple(name for name in SIZES if name in IN_PARTS)
-"""Those that are where the compiler places them, since memory computes a part at most."""
+"""Workloads that are where the compiler places them, since memory computes a part at most."""
 
 TILES = {"mm": "4x64"}
 """What all iterations of ``mm`` have: the compiler looks at what they take where they are many."""
@@ -93,12 +94,12 @@ class Job:
 
 def measure(job: Job) -> dict[str, int | bool]:
     """Values of ``METRICS``, on a model that has run nothing before."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     with Device(job.named(), "model") as device:
         tile = TILES.get(job.workload)
         place = "auto" if job.workload in PLACED else "memory"
-        program = device.compile(given, seed=job.seed, place=place, tile=tile)
-        result = device.run(program, {**given.inputs, **(given.sizes or {})})
+        program = device.compile(measured, seed=job.seed, place=place, tile=tile)
+        result = device.run(program, {**measured.inputs, **(measured.sizes or {})})
         exact = device.verify(result).bit_exact
     return {
         "cycles": cycles_of(result),
@@ -120,10 +121,10 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request, resume=True)
 
 
-def cycle_shares(found: Sequence[Record], without: str = "") -> dict[str, list[float]]:
-    """By part, of each workload's cycles, those of the part ``without`` apart; parts that no
-    workload has are left out."""
-    table = rows(found).values()
+def cycle_shares(records: Sequence[Record], without: str = "") -> dict[str, list[float]]:
+    """Shares of each workload's cycles by part, leaving out ``without`` and parts that no workload
+    has."""
+    table = rows(records).values()
     counted = {part: counter for part, counter in CYCLES.items() if part != without}
     totals = [max(1, sum(row[counter] for counter in counted.values())) for row in table]
     parts = {
@@ -133,9 +134,9 @@ def cycle_shares(found: Sequence[Record], without: str = "") -> dict[str, list[f
     return {part: values for part, values in parts.items() if any(values)}
 
 
-def byte_shares(found: Sequence[Record]) -> dict[str, list[float]]:
-    """By kind of traffic, of each workload's bytes."""
-    table = rows(found).values()
+def byte_shares(records: Sequence[Record]) -> dict[str, list[float]]:
+    """Shares of each workload's bytes by kind of traffic."""
+    table = rows(records).values()
     return {
         name.replace("_", " "): [
             row[f"bytes_{name}"] / sum(row[f"bytes_{each}"] for each in TRAFFIC) for row in table
@@ -144,9 +145,9 @@ def byte_shares(found: Sequence[Record]) -> dict[str, list[float]]:
     }
 
 
-def _table(found: Sequence[Record], first: str, parts: Mapping[str, list[float]]) -> Cells:
+def _table(records: Sequence[Record], first: str, parts: Mapping[str, list[float]]) -> Cells:
     body = []
-    for at, ((name, sizes), row) in enumerate(rows(found).items()):
+    for at, ((name, sizes), row) in enumerate(rows(records).items()):
         total = {
             "cycles": row["cycles"],
             "cycles besides": row["cycles"] - row[CYCLES[TRANSFER]],
@@ -158,18 +159,18 @@ def _table(found: Sequence[Record], first: str, parts: Mapping[str, list[float]]
     return Cells(["workload", "sizes", first, *parts], body, names=2)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Shares of cycles, of those in which not main memory alone works, and of bytes."""
     return {
-        "Cycles": _table(found, "cycles", cycle_shares(found)),
-        f"Without {TRANSFER}": _table(found, "cycles besides", cycle_shares(found, TRANSFER)),
-        "Bytes": _table(found, "bytes", byte_shares(found)),
+        "Cycles": _table(records, "cycles", cycle_shares(records)),
+        f"Without {TRANSFER}": _table(records, "cycles besides", cycle_shares(records, TRANSFER)),
+        "Bytes": _table(records, "bytes", byte_shares(records)),
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Mean shares beside the paper's."""
-    inside = byte_shares(found)
+    inside = byte_shares(records)
     moved = [
         within / (within + between + banks)
         for within, between, banks in zip(
@@ -178,11 +179,11 @@ def verdict(found: Sequence[Record]) -> str:
         )
         if within + between + banks
     ]
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
     lines = [
-        f"cycles, mean shares of {len(table)} workloads: {_means(found)}",
-        f"without {TRANSFER}: {_means(found, TRANSFER)}",
+        f"cycles, mean shares of {len(table)} workloads: {_means(records)}",
+        f"without {TRANSFER}: {_means(records, TRANSFER)}",
     ]
     if moved:
         lines.append(
@@ -191,23 +192,23 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
 
 
-def _means(found: Sequence[Record], without: str = "") -> str:
-    """Of shares, beside those of the paper's section 8."""
+def _means(records: Sequence[Record], without: str = "") -> str:
+    """Mean shares, beside those of the paper's section 8."""
     whole = 1 - PAPER_CYCLES.get(without, 0)
     return ", ".join(
         f"{part} {sum(values) / len(values):.0%}"
         + (f" (the paper's {PAPER_CYCLES[part] / whole:.0%})" if part in PAPER_CYCLES else "")
-        for part, values in cycle_shares(found, without).items()
+        for part, values in cycle_shares(records, without).items()
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Both, side by side."""
-    names = [name for name, _ in rows(found)]
+    names = [name for name, _ in rows(records)]
     figure, axes = subplots(2, (11, 4.6))
     for each, (title, parts) in zip(
         axes,
-        {"Bytes moved": byte_shares(found), "Cycles": cycle_shares(found)}.items(),
+        {"Bytes moved": byte_shares(records), "Cycles": cycle_shares(records)}.items(),
         strict=True,
     ):
         shares(each, names, parts)

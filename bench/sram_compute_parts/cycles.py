@@ -149,10 +149,10 @@ def run(request: Request) -> tuple[list[Record], bool]:
     )
 
 
-def ratios(found: Sequence[Record], compared: str) -> dict[str, float]:
+def ratios(records: Sequence[Record], compared: str) -> dict[str, float]:
     """Cycles after the optimiser over those before, by workload; which, ``_COMPARED`` says."""
     table: dict[str, dict[str, int]] = {}
-    for (name, _, graphs, _), row in rows(found).items():
+    for (name, _, graphs, _), row in rows(records).items():
         table.setdefault(name, {})[graphs] = _COMPARED[compared](row)
     return {
         name: cycles[AFTER] / cycles[BEFORE]
@@ -161,11 +161,11 @@ def ratios(found: Sequence[Record], compared: str) -> dict[str, float]:
     }
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run; and what the optimiser gave."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     labels = ["workload", "sizes", "optimiser", "on"]
-    by_kind = {each: ratios(found, each) for each in _COMPARED}
+    by_kind = {each: ratios(records, each) for each in _COMPARED}
     compared = [
         [name, *(cell(by_kind[each].get(name)) for each in _COMPARED)] for name in by_kind[ALL]
     ]
@@ -175,9 +175,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Whether runs are right, and what the optimiser gave."""
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
     lines = [f"bit-exact: {exact} of {len(table)} runs"]
     compared = [row["as_model"] for row in table.values() if row["as_model"] is not None]
@@ -186,9 +186,9 @@ def verdict(found: Sequence[Record]) -> str:
             f"cycles, counters and results on RTL those of the model: {sum(compared)} of "
             f"{len(compared)} runs"
         )
-    cycles = ratios(found, ALL)
+    cycles = ratios(records, ALL)
     if cycles:
-        inside = ratios(found, INSIDE)
+        inside = ratios(records, INSIDE)
         lines.append(
             f"cycles after the optimiser over before, geometric mean of {len(cycles)} workloads: "
             f"{_range(cycles)}; {INSIDE}: {_range(inside)}"
@@ -202,9 +202,9 @@ def _range(cycles: Mapping[str, float]) -> str:
     return f"{mean:.2f}, {cycles[best]:.2f} ({best}) to {cycles[worst]:.2f} ({worst})"
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles after over before."""
-    cycles, inside = ratios(found, ALL), ratios(found, INSIDE)
+    cycles, inside = ratios(records, ALL), ratios(records, INSIDE)
     figure, (axes,) = subplots(1, (10, 4.2))
     bars(axes, {"all cycles": list(cycles.values()), INSIDE: list(inside.values())})
     line_at(axes, 1)

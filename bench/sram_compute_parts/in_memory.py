@@ -5,18 +5,19 @@ from __future__ import annotations
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.lower.lower import Lowered
-from sw.compiler.sram_compute.lowering import Lowering
+from sw.compiler.sram_compute.lower.lower import MemoryCode
+from sw.compiler.sram_compute.lowering import Specialiser
 from sw.compiler.sram_compute.sections import fat_program
 from sw.workloads.loops.workload import LoopWorkload
 
 
-def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None) -> Lowered:
-    """As ``--place memory`` and ``--tile`` have it. Raises ``WorkloadError``, ``CapacityError``."""
+def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None) -> MemoryCode:
+    """Generates the code that ``--place memory`` and ``--tile`` ask for. Raises ``WorkloadError``,
+    ``CapacityError``."""
     fat = fat_program(compile(given, config, trace=Trace(), place="memory", tile=tile))
     assert fat is not None
-    lowering, binding = Lowering(fat, given.name, config), given.binding
-    codes = lowering.codes(binding)
-    ((_, lowered),) = lowering.made(binding, given.inputs, codes, Trace()).parts
-    assert isinstance(lowered, Lowered)
+    specialiser, binding = Specialiser(fat, given.name, config), given.binding
+    codes = specialiser.codes(binding)
+    ((_, lowered),) = specialiser.made(binding, given.inputs, codes, Trace()).parts
+    assert isinstance(lowered, MemoryCode)
     return lowered

@@ -25,7 +25,7 @@ _NO_LIMIT = 1 << 40
 
 
 @dataclass(frozen=True)
-class Placed:
+class EngineRun:
     """A workload in one place.
 
     cycles
@@ -41,10 +41,10 @@ class Placed:
 
 
 def run_in(
-    given: LoopWorkload, named: NamedConfiguration, place: str, known: Mapping[str, Placed]
-) -> Placed | None:
-    """On a machine that has run nothing before; ``None`` where it does not run there. ``known``: of
-    other places, which may have the same program."""
+    given: LoopWorkload, named: NamedConfiguration, place: str, known: Mapping[str, EngineRun]
+) -> EngineRun | None:
+    """Runs on a machine that has run nothing before; ``None`` where it does not run there.
+    ``known``: of other places, which may have the same program."""
     config = named.config
     assert isinstance(config, SramConfig)
     inputs = {**given.inputs, **(given.sizes or {})}
@@ -60,16 +60,16 @@ def run_in(
         result = device.run(program, inputs)
         is_exact = device.verify(result).bit_exact
     warm = None if result.counters["cycles_core"] else warm_cycles(result)
-    return Placed(program, cycles_of(result), warm, is_exact)
+    return EngineRun(program, cycles_of(result), warm, is_exact)
 
 
 def warm_cycles(result: Result[Any]) -> int:
-    """Without those in which main memory alone works."""
+    """Cycles without those in which main memory alone works."""
     return cycles_of(result) - result.counters["cycles_transfer"]
 
 
 def core_estimate(program: Program, config: SramConfig) -> int:
-    """Of a program that is on the core as a whole."""
+    """Estimates the cycles of a program that runs on the core as a whole."""
     words = program.launches[0].sections["instructions"].tolist()
     instructions = [Instruction.decoded(tuple(each)) for each in words]
     return part_cycles(instructions, config, _NO_LIMIT)

@@ -19,7 +19,7 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.workloads import PAPER_CHANGES, TABLE_3, sizes_text, workload
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
 from sw.compiler.sram_compute.tdfg.run import iterations
@@ -29,10 +29,11 @@ from sw.workloads.loops.binding import Binding
 BENCH = "sram_compute.lowering"
 CONFIG = "sram_b4"
 ITERATIONS = 5
-"""Of each loop that runs in order, those that are lowered: of stencils all."""
+"""Iterations of each loop that runs in order that are lowered: for stencils all."""
 RUNS = 3
 CALLS = 100
-"""Of what is remembered, in a run: a single one is shorter than what the clock tells apart."""
+"""Calls of what is remembered, in a run: a single one is shorter than what the clock tells
+apart."""
 
 PUBLISHED_US = {"mean": 220.0, "gauss_elim": 1616.0}
 REMEMBERED_US = 10.0
@@ -84,21 +85,21 @@ def measure(job: Job) -> dict[str, float | int]:
     """Values of ``METRICS``, times as medians; what depends on the plan alone is ready by then."""
     config = job.configuration().config
     assert isinstance(config, SramConfig)
-    given = workload(job.workload, job.sizes, job.seed)
-    steps = optimise_plan(plan(given.nest, streams=False), reassociate=True)
+    measured = workload(job.workload, job.sizes, job.seed)
+    steps = optimise_plan(plan(measured.nest, streams=False), reassociate=True)
     steps = shortened(steps, ITERATIONS)
-    lowerer = Lowerer(given.nest, steps, config)
-    commands = lowerer.lower(given.binding).commands
+    generator = CodeGenerator(measured.nest, steps, config)
+    commands = generator.generate(measured.binding).commands
     fresh: list[float] = []
     remembered: list[float] = []
     for _ in range(RUNS):
-        lowerer.forget()
+        generator.forget()
         for times, calls in ((fresh, 1), (remembered, CALLS)):
             begin = time.process_time()
             for _ in range(calls):
-                lowerer.lower(given.binding)
+                generator.generate(measured.binding)
             times.append((time.process_time() - begin) / calls)
-    regions = regions_run(steps, given.binding, given.binding.sizes)
+    regions = regions_run(steps, measured.binding, measured.binding.sizes)
     return {
         "regions": regions,
         "commands": commands,
@@ -145,19 +146,19 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_all(BENCH, measure, jobs(request), METRICS, console=request.console)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
-    body = [cells(row, labels, _HEADER, 1) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER, 1) for labels, row in rows(records).items()]
     return {"Lowering": Cells(["workload", "sizes", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The mean over workloads, as the paper has it, and the slowest one."""
-    times = {workload: row["us_a_region"] for (workload, _), row in rows(found).items()}
+    times = {workload: row["us_a_region"] for (workload, _), row in rows(records).items()}
     mean = float(np.mean(list(times.values())))
     slowest = max(times, key=times.__getitem__)
     limit = PUBLISHED_US["mean"]
-    remembered = max(row["remembered_us"] for row in rows(found).values())
+    remembered = max(row["remembered_us"] for row in rows(records).values())
     return (
         f"fresh lowering, mean of {len(times)} workloads: {mean:,.0f} CPU µs a region, "
         f"limit {limit:,.0f} {mark(mean < limit)}\n"
@@ -168,9 +169,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """CPU time for a region."""
-    times = {workload: row["us_a_region"] for (workload, _), row in rows(found).items()}
+    times = {workload: row["us_a_region"] for (workload, _), row in rows(records).items()}
     figure, (axes,) = subplots(1, (8, 4.2))
     bars(axes, {"fresh lowering": list(times.values())})
     line_at(axes, PUBLISHED_US["mean"])

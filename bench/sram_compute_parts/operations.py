@@ -95,9 +95,9 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     bitlines = config.arrays * config.bitlines
     cycles, right = [], True
     for a, b in _operands(job, bitlines):
-        used, found = _run(operation, n, job, (a, b), config)
+        used, results = _run(operation, n, job, (a, b), config)
         cycles.append(used)
-        right = right and bool((found == _expected(job, a, b)).all())
+        right = right and bool((results == _expected(job, a, b)).all())
     return {
         "cycles": max(cycles),
         "fewest": min(cycles),
@@ -174,11 +174,11 @@ def _expected(job: Job, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return divide(left, right, FLOAT)
         numbers = arithmetic(FLOAT)
         function = {"add": Function.ADD, "multiply": Function.MUL}[job.operation]
-        found = numbers.apply(function, numbers.numbers(left), numbers.numbers(right))
-        return numbers.words(found)
+        result = numbers.apply(function, numbers.numbers(left), numbers.numbers(right))
+        return numbers.words(result)
     left, right = a.astype(np.uint64), b.astype(np.uint64)
-    found = left + right if job.operation == "add" else left * right
-    return found & np.uint64((1 << _result_bits(job)) - 1)
+    result = left + right if job.operation == "add" else left * right
+    return result & np.uint64((1 << _result_bits(job)) - 1)
 
 
 def jobs(request: Request) -> list[Job]:
@@ -221,10 +221,10 @@ def published(operation: str, type: str, n: int) -> int:
     return n if operation == "add" else n * n + 5 * n
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each operation, width and kind of data."""
     body = []
-    for (operation, type, width, data), row in rows(found).items():
+    for (operation, type, width, data), row in rows(records).items():
         low, high = row["fewest"], row["cycles"]
         body.append(
             [
@@ -241,9 +241,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     return {"Operations": Cells(header, body, names=3)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Whether all limits are kept: of integers by operation, of float32 one by one."""
-    table = rows(found)
+    table = rows(records)
     right = sum(row["bit_exact"] for row in table.values())
     lines = [f"results with the right bits: {right} of {len(table)} operations"]
     for operation in INTEGERS:
@@ -278,10 +278,10 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles, what is asked, and what others need."""
     names, measured, asked, others = [], [], [], []
-    for (operation, type, width, data), row in rows(found).items():
+    for (operation, type, width, data), row in rows(records).items():
         short = operation.replace("multiply_full", "full")
         names.append(f"{short} {data}" if type == FLOAT else f"{short} {type}{width}")
         measured.append(row["cycles"])

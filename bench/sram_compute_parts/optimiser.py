@@ -90,17 +90,17 @@ def measure(job: Job) -> dict[str, float | int]:
     graph = _graphs(job.workload)[job.region]
     optimise(_graphs(_SMALL)[0], reassociate=True)
     begin = time.process_time()
-    found = optimise(graph, reassociate=True).graph
+    optimised = optimise(graph, reassociate=True).graph
     seconds = time.process_time() - begin
     return {
         "nodes_before": len(graph.nodes),
-        "nodes": len(found.nodes),
+        "nodes": len(optimised.nodes),
         "cost_before": graph_cost(graph),
-        "cost": graph_cost(found),
+        "cost": graph_cost(optimised),
         "multiplications_before": multiplications(graph),
-        "multiplications": multiplications(found),
+        "multiplications": multiplications(optimised),
         "by_constant_before": most_by_a_constant(graph),
-        "by_constant": most_by_a_constant(found),
+        "by_constant": most_by_a_constant(optimised),
         "seconds": seconds,
         "peak_mib": peak_bytes() / 2**20,
     }
@@ -144,15 +144,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     )
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each region."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return {"Optimiser": Cells(["workload", "region", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Figure 6, and the limits of time and memory."""
-    table = rows(found)
+    table = rows(records)
     lines = []
     for (workload, _), row in table.items():
         if workload == FIGURE_6:
@@ -173,9 +173,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Estimates before and after, and the time that it took."""
-    table = rows(found)
+    table = rows(records)
     labels = [f"{workload} {region}" for workload, region in table]
     figure, axes = subplots(2, (12, 4.5))
     bars(axes[0], {each: [row[each] for row in table.values()] for each in ("cost_before", "cost")})

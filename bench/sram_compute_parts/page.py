@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.lib.pages import Intro, Page
+from bench.lib.pages import Headline, Intro, Page
 from bench.sram_compute_parts import (
     bitlines,
     breakdown,
@@ -150,6 +150,11 @@ INTROS = {
 PAGE = Page(
     "In-SRAM computing",
     "Measured by `make bench ONLY=sram_compute`. `.venv/bin/python -m bench.sram_compute page` "
-    "writes what was measured here, and sums it up in the README.",
+    "writes what was measured here, and its headline into the README.",
     INTROS,
+    Headline(
+        "places",
+        "auto over core",
+        "the vector core alone",
+    ),
 )

@@ -66,20 +66,20 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``, each run on a machine that has run nothing before."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     config = load_configuration(job.config, CHANGES).config
     assert isinstance(config, SramConfig)
-    found: dict[str, float | int | bool | None] = {}
+    figures: dict[str, float | int | bool | None] = {}
     exact = True
     done: list[tuple[Program, int]] = []
     for place in (*PLACES, CHOSEN):
         with Device(load_configuration(job.config, CHANGES), "rtl") as device:
-            inputs = {**given.inputs, **(given.sizes or {})}
+            inputs = {**measured.inputs, **(measured.sizes or {})}
             try:
-                fat = device.compile(given, seed=job.seed, place=place)
+                fat = device.compile(measured, seed=job.seed, place=place)
                 program = device.target.lowered(fat, inputs, config, quiet)
             except (WorkloadError, CapacityError):
-                found |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
+                figures |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
                 continue
             cycles = next((count for other, count in done if is_same(program, other)), None)
             if cycles is None:
@@ -87,10 +87,10 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
                 exact &= device.verify(result).bit_exact
                 cycles = cycles_of(result)
         done.append((program, cycles))
-        found[f"cycles_{place}"] = cycles
+        figures[f"cycles_{place}"] = cycles
         if place != CHOSEN:
-            found[f"estimate_{place}"] = _estimate(given, config, program)
-    return {**found, "bit_exact": exact}
+            figures[f"estimate_{place}"] = _estimate(measured, config, program)
+    return {**figures, "bit_exact": exact}
 
 
 def _estimate(given: LoopWorkload, config: SramConfig, program: Program) -> int:
@@ -119,10 +119,10 @@ def best(row: Mapping[str, Any]) -> int:
     return min(int(row[name]) for place in PLACES if (row[name := f"cycles_{place}"]) is not None)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload and size."""
     body = []
-    for labels, row in rows(found).items():
+    for labels, row in rows(records).items():
         errors = [_error(row, place) for place in PLACES]
         body.append(
             [
@@ -143,9 +143,9 @@ def _error(row: Mapping[str, Any], place: str) -> float | None:
     return None if cycles is None else row[f"estimate_{place}"] / cycles
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How good the choice is, and the estimates that it is made by."""
-    table = rows(found)
+    table = rows(records)
     over = {labels: row[f"cycles_{CHOSEN}"] / best(row) for labels, row in table.items()}
     worst = max(over, key=over.__getitem__)
     within = sum(ratio <= LIMIT for ratio in over.values())
@@ -168,11 +168,11 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of the core over those of memory."""
     both = {
         labels: row["cycles_core"] / row["cycles_memory"]
-        for labels, row in rows(found).items()
+        for labels, row in rows(records).items()
         if row["cycles_core"] and row["cycles_memory"]
     }
     figure, (axes,) = subplots(1, (12, 5))

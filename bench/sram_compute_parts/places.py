@@ -14,7 +14,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.in_places import Placed, run_in
+from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
 from hw.sram_compute.config import SramConfig
 from sw.runtime.configuration import load_configuration
@@ -30,7 +30,7 @@ LIMIT = 1.1
 """Cycles of what is chosen over those of the best place."""
 
 BASELINE = 0.8
-"""Of what lanes and main memory allow."""
+"""The share of what lanes and main memory allow."""
 
 PAPER = {
     ("near", "memory"): 2.1,
@@ -83,34 +83,34 @@ class Job:
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
     """Values of ``METRICS``."""
-    given, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
+    measured, named = workload(job.workload, job.sizes, job.seed), load_configuration(job.config)
     config = named.config
     assert isinstance(config, SramConfig)
-    found: dict[str, Placed] = {}
+    runs: dict[str, EngineRun] = {}
     for place in (*PLACES, CHOSEN):
-        if (placed := run_in(given, named, place, found)) is not None:
-            found[place] = placed
-    exact = all(placed.is_exact for placed in found.values())
-    chosen, rtl = found[CHOSEN], None
+        if (placed := run_in(measured, named, place, runs)) is not None:
+            runs[place] = placed
+    exact = all(placed.is_exact for placed in runs.values())
+    chosen, rtl = runs[CHOSEN], None
     if job.is_on_rtl:
         with Device(named, "rtl") as device:
-            result = device.run(chosen.program, {**given.inputs, **(given.sizes or {})})
+            result = device.run(chosen.program, {**measured.inputs, **(measured.sizes or {})})
             exact &= device.verify(result).bit_exact
         rtl = cycles_of(result)
         exact &= rtl == chosen.cycles
     return {
         **{
-            f"cycles_{place}": found[place].cycles if place in found else None
+            f"cycles_{place}": runs[place].cycles if place in runs else None
             for place in (*PLACES, CHOSEN)
         },
-        **{f"warm_{place}": _warm(found.get(place)) for place in ("memory", "near")},
+        **{f"warm_{place}": _warm(runs.get(place)) for place in ("memory", "near")},
         "cycles_rtl": rtl,
-        **least_cycles(given, config, job.workload),
+        **least_cycles(measured, config, job.workload),
         "bit_exact": exact,
     }
 
 
-def _warm(placed: Placed | None) -> int | None:
+def _warm(placed: EngineRun | None) -> int | None:
     return None if placed is None else placed.warm
 
 
@@ -118,13 +118,13 @@ _OPERATIONS: Mapping[str, Callable[[Mapping[str, int]], int]] = {
     "vec_add": lambda sizes: sizes["n"],
     "mm": lambda sizes: 2 * sizes["rows"] * sizes["inner"] * sizes["columns"],
 }
-"""Of the source, on float32."""
+"""Operations of the source, on float32."""
 
 
 def least_cycles(given: LoopWorkload, config: SramConfig, name: str) -> dict[str, int | None]:
-    """Of as many lanes as there are banks, with an operation of the source a cycle; or of what
-    gives them words, each of an array once: from main memory, warm from banks, a word a cycle
-    each. What is more."""
+    """Lower bounds of a workload's cycles: the larger of the compute time, with as many lanes as
+    banks and an operation of the source a cycle, and the time to bring in each array once, from
+    main memory or, warm, from banks at a word a cycle each."""
     if name not in _OPERATIONS:
         return {"least": None, "least_warm": None}
     binding, banks = given.binding, config.banks
@@ -159,7 +159,7 @@ def best(row: Mapping[str, Any]) -> int:
     return min(int(row[name]) for place in PLACES if (row[name := f"cycles_{place}"]) is not None)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload and size."""
     body = [
         [
@@ -169,7 +169,7 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
             *(cell(row[name]) for name in ("warm_memory", "warm_near", "cycles_rtl")),
             cell(row["bit_exact"]),
         ]
-        for labels, row in rows(found).items()
+        for labels, row in rows(records).items()
     ]
     header = ["workload", "sizes", "memory", "near", "core", "auto", "auto over the best"]
     header += ["memory, warm", "near, warm", "auto on RTL", "bit-exact"]
@@ -184,9 +184,9 @@ def _ratio(table: Sequence[Mapping[str, Any]], one: str, other: str) -> str:
     return f"{geometric_mean(ratios):.2f} ({len(ratios)} workloads)"
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How good the choice is, which place is how much faster, and how close to what is possible."""
-    table = rows(found)
+    table = rows(records)
     over = {labels: row[f"cycles_{CHOSEN}"] / best(row) for labels, row in table.items()}
     worst = max(over, key=over.__getitem__)
     within = sum(ratio <= LIMIT for ratio in over.values())
@@ -213,9 +213,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of each place, and of what is chosen, over those of the best, at the largest sizes."""
-    last = {labels[0]: row for labels, row in rows(found).items()}
+    last = {labels[0]: row for labels, row in rows(records).items()}
     groups = {
         place: [(row[f"cycles_{place}"] or 0) / best(row) for row in last.values()]
         for place in (*PLACES, CHOSEN)

@@ -96,14 +96,14 @@ def measure(job: Job) -> dict[str, int | bool]:
         for each in stages(NETWORKS[job.network], job.seed)
         if (each.kernel, each.name) == (job.kernel, job.stage)
     )
-    found = {column: machine.in_column(calls, column) for column in COLUMNS}
+    by_column = {column: machine.in_column(calls, column) for column in COLUMNS}
     return {
         **{
-            f"{column}_{place}": round(found[column].places[place])
+            f"{column}_{place}": round(by_column[column].places[place])
             for column, places in COLUMNS.items()
             for place in places
         },
-        "bit_exact": all(each.is_exact for each in found.values()),
+        "bit_exact": all(each.is_exact for each in by_column.values()),
     }
 
 
@@ -132,10 +132,10 @@ def total(several: Sequence[Row], column: str, places: Sequence[str] = PLACES) -
     )
 
 
-def _networks(found: Sequence[Record]) -> dict[str, dict[tuple[str, str], Row]]:
+def _networks(records: Sequence[Record]) -> dict[str, dict[tuple[str, str], Row]]:
     """Rows by kernel and stage, of each network."""
     made: dict[str, dict[tuple[str, str], Row]] = {}
-    for (network, kernel, stage), row in rows(found).items():
+    for (network, kernel, stage), row in rows(records).items():
         made.setdefault(network, {})[kernel, stage] = row
     return made
 
@@ -155,11 +155,11 @@ def _line(*names: str, of: Sequence[Row]) -> list[str]:
 
 
 def _table(
-    found: Sequence[Record], title: str, kept: Callable[[str, str], str | None], sums: bool
+    records: Sequence[Record], title: str, kept: Callable[[str, str], str | None], sums: bool
 ) -> Cells:
     """Rows with the same text of ``kept``, of kernel and stage, as one; ``None``: left out."""
     body = []
-    for network, table in _networks(found).items():
+    for network, table in _networks(records).items():
         groups: dict[str, list[Row]] = {}
         for (kernel, stage), row in table.items():
             if (name := kept(kernel, stage)) is not None:
@@ -170,12 +170,12 @@ def _table(
     return Cells(["network", title, *COLUMNS, "where auto has it"], body, names=2)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """Cycles by stage; and of layers, by set abstraction."""
     return {
-        "Stages": _table(found, "stage", lambda kernel, stage: stage, True),
+        "Stages": _table(records, "stage", lambda kernel, stage: stage, True),
         "Layers": _table(
-            found,
+            records,
             "layers of",
             lambda kernel, stage: kernel if stage in (MLP, CONNECTED) else None,
             False,
@@ -192,10 +192,10 @@ def _beside(text: str, papers: float | None, form: str) -> str:
     return text if papers is None else f"{text} (the paper's {papers:{form}})"
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How many times as fast as on the core, and where its cycles go, beside the paper's."""
     lines = []
-    for network, table in _networks(found).items():
+    for network, table in _networks(records).items():
         several, papers = list(table.values()), PAPER.get(network, {})
         ratios = {
             column: total(several, "core") / max(1, total(several, column))
@@ -212,13 +212,13 @@ def verdict(found: Sequence[Record]) -> str:
         )
         of_auto = f"{SAMPLE} {_share(table, SAMPLE, 'auto'):.0%}"
         lines.append(f"{network}, of the core's cycles: {shares}; of auto's: {of_auto}")
-    exact = [row["bit_exact"] for row in rows(found).values()]
+    exact = [row["bit_exact"] for row in rows(records).values()]
     return "\n".join([*lines, f"bit-exact: {sum(exact)} of {len(exact)} stages"])
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """A bar for each column, of all stages in order: figure 19."""
-    networks = _networks(found)
+    networks = _networks(records)
     colours = dict(zip(STAGES, PALETTE, strict=True))
     figure, axes = subplots(len(networks), (11, 3.6))
     for each, (network, table) in zip(axes, networks.items(), strict=True):

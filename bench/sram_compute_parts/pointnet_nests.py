@@ -1,4 +1,4 @@
-"""``pointnet.c`` in Python, where what is done and how it is named stands."""
+"""``pointnet.c`` in Python; see there for the algorithm and the names."""
 
 from sw.workloads.loops.notation import float32, int32, nest, sizes
 

@@ -25,7 +25,7 @@ SAMPLE, QUERY, GATHER, MLP, AGGREGATE, CONNECTED = STAGES = (
     "FC",
 )
 _ROWS = 1024
-"""Of a layer that NumPy computes at once, so that they stay in the host's caches."""
+"""Rows of a layer that NumPy computes at once, so that they stay in the host's caches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Of a set abstraction, ``kernel``, or of those that share it."""
+    """A stage of a set abstraction, ``kernel``, or one that several of them share."""
 
     kernel: str
     name: str
@@ -90,30 +90,30 @@ class Stage:
 
 @cache
 def stages(network: Network, seed: int) -> tuple[Stage, ...]:
-    """Of a point cloud of uniform random points in [0, 1), with random weights."""
+    """The stages for a point cloud of uniform random points in [0, 1), with random weights."""
     random = np.random.default_rng(seed)
     at = random.random((3, network.points), np.float32)
     feature: np.ndarray | None = None
-    found: list[Stage] = []
+    in_order: list[Stage] = []
     for centroids, scales in network.levels:
         kernels = " to ".join(dict.fromkeys((scales[0].name, scales[-1].name)))
         call, centre = _sample(at, centroids)
-        found.append(Stage(kernels, SAMPLE, (call,)))
+        in_order.append(Stage(kernels, SAMPLE, (call,)))
         calls, middle, apart = _measure(at, centre)
-        found.append(Stage(kernels, QUERY, calls))
+        in_order.append(Stage(kernels, QUERY, calls))
         pooled = []
         for scale in scales:
-            made, largest = _abstraction(scale, at, feature, middle, apart, random)
-            found += made
+            abstraction, largest = _abstraction(scale, at, feature, middle, apart, random)
+            in_order += abstraction
             pooled.append(largest)
         at, feature = centre, np.concatenate(pooled, axis=1)
     assert feature is not None
     calls, _ = _layers(feature, network.widths, random, rectified=len(network.widths) - 1)
-    return _joined([*found, Stage("FC", CONNECTED, calls)])
+    return _joined([*in_order, Stage("FC", CONNECTED, calls)])
 
 
 def _joined(found: Sequence[Stage]) -> tuple[Stage, ...]:
-    """Those of the same names as one: distances and ball query of a level of one scale."""
+    """Merges stages of the same names: distances and ball query of a level of one scale."""
     calls: dict[tuple[str, str], tuple[Call, ...]] = {}
     for each in found:
         names = (each.kernel, each.name)
@@ -148,8 +148,8 @@ def _measure(at: np.ndarray, centre: np.ndarray) -> tuple[tuple[Call, ...], np.n
     turn = Call("turn", {"centre": centre}, turned, sliced, count, 3)
     apart = {"apart": np.stack([_squares(at, each) for each in middle])}
     sliced = {"middle": (0, 1), "apart": (0, 1)}
-    given = {"at": at, "middle": middle}
-    measure = Call("distances", given, apart, sliced, count, 2 * at.shape[1])
+    arrays = {"at": at, "middle": middle}
+    measure = Call("distances", arrays, apart, sliced, count, 2 * at.shape[1])
     return (turn, measure), middle, apart["apart"]
 
 
@@ -166,9 +166,9 @@ def _abstraction(
     gather, x = _gather(at, feature, middle, query.wanted)
     layers, y = _layers(x, scale.widths, random)
     aggregate = _aggregate(scale, y)
-    found = {QUERY: (query,), GATHER: gather, MLP: layers, AGGREGATE: (aggregate,)}
-    made = [Stage(scale.name, name, calls) for name, calls in found.items()]
-    return made, aggregate.wanted["pooled"]
+    by_kind = {QUERY: (query,), GATHER: gather, MLP: layers, AGGREGATE: (aggregate,)}
+    by_scale = [Stage(scale.name, name, calls) for name, calls in by_kind.items()]
+    return by_scale, aggregate.wanted["pooled"]
 
 
 def _query(scale: Scale, apart: np.ndarray) -> Call:
@@ -201,13 +201,13 @@ def _gather(
     x = np.zeros((len(neighbour), 3 + channels), np.float32)
     x[:, :3] = at.T[neighbour] - middle[owner]
     sliced = {name: (0, 1) for name in ("neighbour", "owner", "x")}
-    given = {"at": at, "middle": middle, "neighbour": neighbour, "owner": owner}
-    calls = [Call("gather_places", given, {"x": x.copy()}, sliced, len(x), 128)]
+    arrays = {"at": at, "middle": middle, "neighbour": neighbour, "owner": owner}
+    calls = [Call("gather_places", arrays, {"x": x.copy()}, sliced, len(x), 128)]
     if feature is not None:
-        given = {"feature": feature, "neighbour": neighbour, "x": x.copy()}
+        arrays = {"feature": feature, "neighbour": neighbour, "x": x.copy()}
         sliced = {name: (0, 1) for name in ("neighbour", "x")}
         x[:, 3:] = feature[neighbour]
-        calls.append(Call("gather_features", given, {"x": x}, sliced, len(x), 4 * channels))
+        calls.append(Call("gather_features", arrays, {"x": x}, sliced, len(x), 4 * channels))
     return tuple(calls), x
 
 
@@ -259,7 +259,7 @@ def rectified(y: np.ndarray) -> np.ndarray:
 
 
 def _aggregate(scale: Scale, y: np.ndarray) -> Call:
-    """``y``: [centroids * neighbours, width]."""
+    """Pools the neighbours of each centroid. ``y``: [centroids * neighbours, width]."""
     slots, width = y.shape
     pooled = np.maximum(y.reshape(-1, scale.neighbours, width).max(1), np.float32(0))
     return Call(

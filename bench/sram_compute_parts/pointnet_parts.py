@@ -18,7 +18,7 @@ _BLOCK = 8
 """Rows of a layer on the core, at least, and a multiple of them: it computes several at once."""
 
 _NEAR_ROWS, _NEAR_ROWS_AT_ONCE = 4, 28
-"""Of a layer near memory, at least: with fewer, main memory takes longer to give weights. The
+"""Rows of a layer near memory, at least: with fewer, main memory takes longer to give weights. The
 second where rows are whole rounds of 16 banks, and stream engines compute seven at once."""
 
 NEAR_SIDE = _ROUND = 512
@@ -28,7 +28,7 @@ LAYERS = ("connect", "connect_relu")
 
 
 def rounds_of(call: Call, place: str) -> int:
-    """Of a part on the core or near memory."""
+    """Rounds of a part on the core or near memory."""
     found = max(1, LIMITS[place] // call.work)
     if call.function in LAYERS:
         if place == "core":
@@ -40,7 +40,7 @@ def rounds_of(call: Call, place: str) -> int:
 
 
 def rounds_in_memory(call: Call, bitlines: int) -> int:
-    """Of a part that fills ``bitlines``, one element on each: a power of two, or all."""
+    """Rounds of a part that fills ``bitlines``, one element on each: a power of two, or all."""
     cells = min(call.cells, isqrt(bitlines)) if call.function in LAYERS else call.cells
     found = 1 << max(1, bitlines // cells).bit_length() - 1
     return min(found, call.rounds)
@@ -73,7 +73,7 @@ def split(call: Call, cells: int) -> Iterator[Call]:
 
 
 def _part(function: str, before: np.ndarray, after: np.ndarray, **others: np.ndarray) -> Call:
-    """Of a layer, which changes y."""
+    """A call of a layer, which changes y."""
     given = {**others, "y": before}
     sliced = {name: (0, 1) for name in given if name != "w"}
     return Call(function, given, {"y": after}, sliced, len(before), before.shape[1])

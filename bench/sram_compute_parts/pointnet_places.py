@@ -44,7 +44,7 @@ void aggregate_{n}(int centroids, int outputs, int width, const float y[centroid
 
 @dataclass(frozen=True)
 class Cycles:
-    """By place, and whether all that was run has the right bits."""
+    """Cycles by engine, and whether everything that was run has the right bits."""
 
     places: Mapping[str, float]
     is_exact: bool = True
@@ -67,7 +67,7 @@ NONE = Cycles({})
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Of a program."""
+    """A run of a program."""
 
     program: Program
     cycles: Cycles
@@ -83,15 +83,15 @@ def _nest(function: str, neighbours: int | None) -> Nest:
 
 
 def loops_of(call: Call) -> LoopWorkload:
-    """With what it is given, and all sizes: arrays that are given are loaded, even where all of
-    them is written."""
+    """The workload of a call, with what it is given, and all sizes: arrays that are given are
+    loaded, even where all of them is written."""
     neighbours = int(call.scalars["neighbours"]) if call.function == "aggregate" else None
     nest = _nest(call.function, neighbours)
     extents = {each.name for each in nest.sizes}
     scalars = {} if neighbours else {name: np.asarray(each) for name, each in call.scalars.items()}
-    given = {name: int(scalars.pop(name)) for name in {*scalars} & extents}
+    extents_given = {name: int(scalars.pop(name)) for name in {*scalars} & extents}
     inputs = {**call.given, **scalars}
-    sizes = bind(nest, {**call.wanted, **inputs}, given).sizes
+    sizes = bind(nest, {**call.wanted, **inputs}, extents_given).sizes
     return LoopWorkload(call.function, nest, inputs, sizes)
 
 
@@ -123,20 +123,21 @@ class Machine:
 
     def _in_column(self, call: Call, column: str) -> Cycles:
         if column == "auto":
-            found = self._chosen(call)
+            cycles = self._chosen(call)
         elif column == "memory":
-            found = self._in_memory(call)
+            cycles = self._in_memory(call)
         elif column == "near":
-            found = self._near(call)
+            cycles = self._near(call)
         else:
-            found = self._from_parts(call, column)
-        if found is None:
-            found = self._from_parts(call, "core")
-        assert found is not None
-        return found
+            cycles = self._from_parts(call, column)
+        if cycles is None:
+            cycles = self._from_parts(call, "core")
+        assert cycles is not None
+        return cycles
 
     def _from_parts(self, call: Call, place: str) -> Cycles | None:
-        """From the cycles of two parts, the second twice the first, as those of all rounds grow."""
+        """Extrapolates from the cycles of two parts, the second twice the first, as those of all
+        rounds grow."""
         rounds = rounds_of(call, "near" if place == "near" else "core")
         if call.rounds <= 2 * rounds:
             return self._run(call, place)
@@ -167,8 +168,8 @@ class Machine:
         return found.times(call.rounds / rounds)
 
     def _chosen(self, call: Call) -> Cycles | None:
-        """Where the compiler places each part that fills the bitlines; what memory refuses, as on
-        the core."""
+        """Cycles where the compiler places each part that fills the bitlines; what memory refuses
+        is on the core."""
         if self._in_memory(call) is None:
             return self._from_parts(call, "auto")
         return self._in_memory(call, "auto")
@@ -195,13 +196,16 @@ class Machine:
                 for each in known.values()
                 if program is not None and each is not None and is_same(program, each.program)
             )
-            found = None if program is None else next(same, None) or self._measured(call, program)
-            known[place] = found
+            measured = (
+                None if program is None else next(same, None) or self._measured(call, program)
+            )
+            known[place] = measured
         run = known[place]
         return None if run is None else run.cycles
 
     def _measured(self, call: Call, program: Program) -> Run:
-        """From arrays in main memory and back to it, on a machine that has run nothing before."""
+        """Measures from arrays in main memory and back to it, on a machine that has run nothing
+        before."""
         with Device(self.named, "model") as device:
             result = device.run(program, _inputs(loops_of(call)))
         is_exact = all(
@@ -212,7 +216,8 @@ class Machine:
 
 
 def by_place(cycles: int, counters: Mapping[str, int]) -> dict[str, float]:
-    """Those in which main memory alone works are of the place that it works for."""
+    """Cycles by engine; cycles in which main memory alone works count for the engine that it
+    serves."""
     core, near = counters["cycles_core"], counters["cycles_near"]
     if counters["cycles_compute"] + counters["cycles_move"]:
         return {"core": core, "near": near, "memory": cycles - core - near}

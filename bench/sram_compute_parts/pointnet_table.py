@@ -23,7 +23,9 @@ class Scale:
 
 @dataclass(frozen=True)
 class Network:
-    """levels
+    """A network of PointNet++.
+
+    levels
         for each, how many centroids, and the set abstractions of these, side by side.
     widths
         of fully connected layers behind them.

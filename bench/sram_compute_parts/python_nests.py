@@ -1,4 +1,4 @@
-"""Those of the loop nests in ``workloads.c`` that are written in Python, too."""
+"""Loop nests of ``workloads.c`` that are written in Python, too."""
 
 from sw.workloads.loops.notation import float32, int8, int32, nest, sizes
 

@@ -75,7 +75,7 @@ class Job:
 def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int]]]:
     """Values of ``BUILD_METRICS``, and those of ``METRICS`` by workload."""
     timed = TimedStages(quiet)
-    found: dict[str, dict[str, float | int]] = {}
+    by_workload: dict[str, dict[str, float | int]] = {}
     with tempfile.TemporaryDirectory() as cache:
         os.environ["GNARL_CACHE"] = cache
         with Device(load_configuration(job.config), "rtl", stages=timed) as device:
@@ -85,7 +85,7 @@ def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int
                 begin = time.process_time()
                 cycles = cycles_of(device.run(program, inputs))
                 seconds = time.process_time() - begin
-                found[name] = {
+                by_workload[name] = {
                     "cycles": cycles,
                     "seconds": seconds,
                     "cycles_a_second": cycles / seconds,
@@ -100,7 +100,7 @@ def measure(job: Job) -> tuple[dict[str, float], dict[str, dict[str, float | int
         "build_cpu_s": cpu_s,
         "host_s": _host_s(),
     }
-    return build, found
+    return build, by_workload
 
 
 def _host_s() -> float:
@@ -124,7 +124,7 @@ def _run_of(job: Job, name: str, sizes: Mapping[str, int]) -> Workload:
 
 
 def _cpu_s() -> float:
-    """Of this process and those that it has started."""
+    """Processor time of this process and the processes that it has started."""
     return sum(os.times()[:4])
 
 
@@ -146,25 +146,25 @@ def run(request: Request) -> tuple[list[Record], bool]:
         return [], False
     build, speeds = result
     setting = job.setting()
-    found = records(BUILD, {"configuration": job.config}, build, BUILD_METRICS, setting)
+    measured = records(BUILD, {"configuration": job.config}, build, BUILD_METRICS, setting)
     for name, values in speeds.items():
         labels = {"workload": name, "sizes": sizes_text(job.sizes[name])}
-        found += records(BENCH, labels, values, METRICS, setting)
-    return found, True
+        measured += records(BENCH, labels, values, METRICS, setting)
+    return measured, True
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
-    speeds, _ = split(found, BENCH)
+    speeds, _ = split(measured, BENCH)
     body = [cells(row, labels, _HEADER) for labels, row in speeds.items()]
     return {"Simulation": Cells(["workload", "sizes", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(measured: Sequence[Record]) -> str:
     """Both limits, of ``sram_b4`` as they are meant."""
-    speeds, build = split(found, BENCH)
+    speeds, build = split(measured, BENCH)
     slowest = min(row["cycles_a_second"] for row in speeds.values())
-    config = found[0].setting.config
+    config = measured[0].setting.config
     return (
         f"{config} built in {build['build_cpu_s']:.0f} CPU s, limit {LIMIT_BUILD_S:g} "
         f"{mark(build['build_cpu_s'] <= LIMIT_BUILD_S)}; in {build['build_s']:.0f} s on the clock "
@@ -176,9 +176,9 @@ def verdict(found: Sequence[Record]) -> str:
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(measured: Sequence[Record], path: Path) -> None:
     """Cycles a second of each workload, and the limit."""
-    speeds, _ = split(found, BENCH)
+    speeds, _ = split(measured, BENCH)
     figure, (axes,) = subplots(1, (7, 4))
     labels = [name for name, _ in speeds]
     axes.bar(labels, [row["cycles_a_second"] for row in speeds.values()], color=PALETTE[0])

@@ -21,7 +21,7 @@ from bench.sram_compute_parts.in_places import warm_cycles
 from bench.sram_compute_parts.workloads import nest, sizes_text, workload
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.tdfg.graph import Move, Reduce
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
 from sw.compiler.sram_compute.tiles import Tiling
@@ -64,7 +64,8 @@ SIZES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "conv3d": ({"outputs": 2, "inputs": 2, "rows": 16, "columns": 32},),
     "conv2d_int8": (_SQUARE,),
 }
-"""Of two and three dimensions; a row of the array fits a tile, and all rows do without tiling."""
+"""Workloads of two and three dimensions; a row of the array fits a tile, and all rows do without
+tiling."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,14 @@ class Job:
 
 def measure(job: Job) -> dict[str, int | bool | None]:
     """Values of ``METRICS``, on a model that has run nothing before."""
-    given = workload(job.workload, job.sizes, job.seed)
+    measured = workload(job.workload, job.sizes, job.seed)
     chosen = _chosen(job.workload, tuple(job.sizes.items()), job.seed, job.config)
     flags = {name: tile == job.tile for name, tile in chosen.items()}
     with Device(load_configuration(job.config), "model") as device:
         tile = job.labels["tile"]
-        program = device.compile(given, seed=job.seed, place="memory", tile=tile)
+        program = device.compile(measured, seed=job.seed, place="memory", tile=tile)
         try:
-            result = device.run(program, {**given.inputs, **(given.sizes or {})})
+            result = device.run(program, {**measured.inputs, **(measured.sizes or {})})
         except CapacityError:
             return {"cycles": None, "warm": None, **flags, "bit_exact": True}
         return {
@@ -114,25 +115,25 @@ def _chosen(
     name: str, sizes: tuple[tuple[str, int], ...], seed: int, config_name: str
 ) -> dict[str, tuple[int, ...]]:
     """The tile of each of the flags."""
-    given = workload(name, dict(sizes), seed)
+    measured = workload(name, dict(sizes), seed)
     config = load_configuration(config_name).config
     assert isinstance(config, SramConfig)
     rank = rank_of(name)
-    steps = plan(given.nest, streams=False)
-    tilings = Lowerer(given.nest, steps, config).tilings(given.binding)
+    steps = plan(measured.nest, streams=False)
+    tilings = CodeGenerator(measured.nest, steps, config).tilings(measured.binding)
     none = (1,) * (rank - 1) + (config.bitlines,)
     return {
-        RULE: lowered_in_memory(given, config, None).tiling.tile[:rank][::-1],
-        SEARCHED: lowered_in_memory(given, config, "best").tiling.tile[:rank][::-1],
+        RULE: lowered_in_memory(measured, config, None).tiling.tile[:rank][::-1],
+        SEARCHED: lowered_in_memory(measured, config, "best").tiling.tile[:rank][::-1],
         PAPER: paper_tile(steps, tilings)[:rank][::-1],
         NONE: none,
     }
 
 
 def paper_tile(steps: tuple[Step, ...], tilings: Sequence[Tiling]) -> tuple[int, ...]:
-    """Of those that fit, dimension 0 first: with the most of the dimensions that are reduced; for
-    shifts the nearest to a square; for broadcasts the smallest extent in dimension 0. Source:
-    Infinity Stream, section 4.1."""
+    """The tile that the paper's heuristics choose among those that fit, dimension 0 first: with the
+    most of the dimensions that are reduced; for shifts the nearest to a square; for broadcasts the
+    smallest extent in dimension 0. Source: Infinity Stream, section 4.1."""
     nodes = [node for region in regions(steps) for node in region.graph.nodes]
     reduced = {node.dimension for node in nodes if isinstance(node, Reduce)}
     shifts = any(isinstance(node, Move) for node in nodes)
@@ -157,17 +158,17 @@ def jobs(request: Request) -> list[Job]:
     given = {"stencil2d_int32": ({"rows": 16, "columns": 32},)} if request.quick else SIZES
     config = load_configuration(CONFIG).config
     assert isinstance(config, SramConfig)
-    found = []
+    all_jobs = []
     for name, several in given.items():
         for sizes in several:
-            made = workload(name, sizes, request.seed)
-            lowerer = Lowerer(made.nest, plan(made.nest, streams=False), config)
+            measured = workload(name, sizes, request.seed)
+            generator = CodeGenerator(measured.nest, plan(measured.nest, streams=False), config)
             rank = rank_of(name)
-            found += [
+            all_jobs += [
                 Job(name, sizes, each.tile[:rank][::-1], request.seed)
-                for each in lowerer.tilings(made.binding)
+                for each in generator.tilings(measured.binding)
             ]
-    return found
+    return all_jobs
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
@@ -176,11 +177,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def compared(
-    found: Sequence[Record], metric: str = "cycles"
+    records: Sequence[Record], metric: str = "cycles"
 ) -> dict[tuple[str, str], dict[str, tuple[str, int]]]:
-    """By workload and sizes: the tile and its cycles, of each flag and of ``best``."""
+    """The tile and cycles of each flag and of ``best``, by workload and sizes."""
     table: dict[tuple[str, str], dict[str, tuple[str, int]]] = {}
-    for (name, sizes, tile), row in rows(found).items():
+    for (name, sizes, tile), row in rows(records).items():
         if row[metric] is None:
             continue
         chosen = table.setdefault((name, sizes), {})
@@ -202,13 +203,13 @@ NAMES = {
 }
 
 
-def tables(found: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, Cells]:
+def tables(records: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, Cells]:
     """A row for each workload and size."""
     header = ["workload", "sizes"]
     for flag in ("best", *flags):
         header += [NAMES[flag], "cycles"]
     body = []
-    for labels, chosen in compared(found).items():
+    for labels, chosen in compared(records).items():
         row = [*labels]
         for flag in ("best", *flags):
             tile, cycles = chosen.get(flag, ("", None))
@@ -218,32 +219,32 @@ def tables(found: Sequence[Record], flags: Sequence[str] = FLAGS) -> dict[str, C
 
 
 def _ratios(
-    found: Sequence[Record], flag: str, below: str, metric: str = "cycles"
+    records: Sequence[Record], flag: str, below: str, metric: str = "cycles"
 ) -> dict[tuple[str, str], float]:
     """Cycles of one over those of another."""
     return {
         labels: chosen[flag][1] / chosen[below][1]
-        for labels, chosen in compared(found, metric).items()
+        for labels, chosen in compared(records, metric).items()
         if flag in chosen and below in chosen
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The rule against the best tile, the paper's heuristics and none."""
-    table = rows(found)
+    table = rows(records)
     exact = sum(row["bit_exact"] for row in table.values())
-    lines = [against(found)]
-    if warm := _ratios(found, NONE, RULE, "warm"):
+    lines = [against(records)]
+    if warm := _ratios(records, NONE, RULE, "warm"):
         mean = geometric_mean(list(warm.values()))
         lines.append(f"no tiling over the rule, warm: {mean:.2f}")
     return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
 
 
-def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:
+def against(records: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAPER)) -> str:
     """Each of the flags against the best tile, and none against the rule."""
     lines = []
     for flag in flags:
-        over = _ratios(found, flag, "best")
+        over = _ratios(records, flag, "best")
         worst = max(over, key=over.__getitem__)
         mean = geometric_mean(list(over.values()))
         limit = f", limit {TO_BEST} {mark(mean <= TO_BEST)}" if flag == RULE else ""
@@ -251,7 +252,7 @@ def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAP
             f"{NAMES[flag]} over the best tile, geometric mean of {len(over)}: {mean:.3f}{limit}; "
             f"at worst {over[worst]:.3f} ({', '.join(worst)})"
         )
-    none = _ratios(found, NONE, RULE)
+    none = _ratios(records, NONE, RULE)
     if none:
         mean = geometric_mean(list(none.values()))
         lines.append(
@@ -262,9 +263,9 @@ def against(found: Sequence[Record], flags: Sequence[str] = (RULE, SEARCHED, PAP
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path, flags: Sequence[str] = FLAGS) -> None:
+def draw(records: Sequence[Record], path: Path, flags: Sequence[str] = FLAGS) -> None:
     """Cycles over those of the best tile."""
-    table = compared(found)
+    table = compared(records)
     groups = {
         NAMES[flag]: [
             chosen[flag][1] / chosen["best"][1] if flag in chosen else 0.0

@@ -19,7 +19,7 @@ from bench.sram_compute_parts.tiles import NONE, PAPER, RULE
 from bench.sram_compute_parts.workloads import TABLE_3, sizes_text, workload
 from hw.lib.errors import CapacityError
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import Step, plan
 from sw.runtime.configuration import NamedConfiguration, load_configuration
@@ -37,7 +37,7 @@ SIZES: Mapping[str, Mapping[str, int]] = {
     "lifting": TABLE_3["conv2d"],
     "row_sums": TABLE_3["conv2d"],
 }
-"""Of two and three dimensions. The compiler makes ``mm`` of ``mm_inner``."""
+"""Workloads of two and three dimensions. The compiler makes ``mm`` of ``mm_inner``."""
 
 
 @dataclass(frozen=True)
@@ -67,35 +67,37 @@ class Job:
 
 def measure(job: Job) -> dict[str, int | bool | None]:
     """Values of ``METRICS``."""
-    given, steps, lowerer = _lowerer(job.workload, tuple(job.sizes.items()), job.seed, job.changes)
+    given, steps, generator = _generator(
+        job.workload, tuple(job.sizes.items()), job.seed, job.changes
+    )
     config = job.named().config
     assert isinstance(config, SramConfig)
     rank = len(job.tile)
     padded = (*job.tile[::-1], *(1,) * (3 - rank))
     try:
-        cycles = lowerer.lower(given.binding, padded).estimate
+        cycles = generator.generate(given.binding, padded).estimate
     except CapacityError:
         cycles = None
-    rule = lowerer.lower(given.binding).tiling.tile
+    rule = generator.generate(given.binding).tiling.tile
     return {
         "cycles": cycles,
         RULE: rule == padded,
-        PAPER: tiles.paper_tile(steps, lowerer.tilings(given.binding)) == padded,
+        PAPER: tiles.paper_tile(steps, generator.tilings(given.binding)) == padded,
         NONE: job.tile == (1,) * (rank - 1) + (config.bitlines,),
     }
 
 
 @cache
-def _lowerer(
+def _generator(
     name: str, sizes: tuple[tuple[str, int], ...], seed: int, changes: tuple[str, ...]
-) -> tuple[LoopWorkload, tuple[Step, ...], Lowerer]:
+) -> tuple[LoopWorkload, tuple[Step, ...], CodeGenerator]:
     """A workload, its plan, and what lowers that as the optimiser leaves it."""
     given = workload(name, dict(sizes), seed)
     config = load_configuration(CONFIG, changes).config
     assert isinstance(config, SramConfig)
     steps = plan(given.nest, streams=False)
-    lowerer = Lowerer(given.nest, optimise_plan(steps, reassociate=True), config)
-    return given, steps, lowerer
+    generator = CodeGenerator(given.nest, optimise_plan(steps, reassociate=True), config)
+    return given, steps, generator
 
 
 def jobs(request: Request) -> list[Job]:
@@ -104,14 +106,14 @@ def jobs(request: Request) -> list[Job]:
     changes: tuple[str, ...] = CHANGES
     if request.quick:
         sizes, changes = {"stencil2d_int32": {"rows": 16, "columns": 32}}, ()
-    found = []
+    all_jobs = []
     for name, each in sizes.items():
-        given, _, lowerer = _lowerer(name, tuple(each.items()), request.seed, changes)
+        given, _, generator = _generator(name, tuple(each.items()), request.seed, changes)
         rank = tiles.rank_of(name)
-        for tiling in lowerer.tilings(given.binding):
+        for tiling in generator.tilings(given.binding):
             tile = tiling.tile[:rank][::-1]
-            found.append(Job(name, each, tile, request.seed, changes))
-    return found
+            all_jobs.append(Job(name, each, tile, request.seed, changes))
+    return all_jobs
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
@@ -122,16 +124,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
     )
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
-    return tiles.tables(found, FLAGS)
+    return tiles.tables(records, FLAGS)
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The rule, and the paper's heuristics, against the best tile, and none against the rule."""
-    return tiles.against(found, (RULE, PAPER))
+    return tiles.against(records, (RULE, PAPER))
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles over those of the best tile."""
-    tiles.draw(found, path, FLAGS)
+    tiles.draw(records, path, FLAGS)

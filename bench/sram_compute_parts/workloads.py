@@ -31,7 +31,7 @@ OTHERS = (
     "conv3d",
     "conv2d_int8",
 )
-"""Those that are no examples."""
+"""Workloads that are no examples."""
 
 IN_PARTS = (
     "dwt2d",
@@ -40,7 +40,7 @@ IN_PARTS = (
     "gather_mlp",
     "gather_mlp_inner",
 )
-"""Those of which memory computes a part, or none."""
+"""Workloads of which memory computes a part, or none."""
 
 _MATRIX = {"rows": 128, "columns": 128}
 
@@ -126,11 +126,11 @@ TABLE_3_OTHERS: Mapping[str, Mapping[str, int]] = {
     "dwt2d": {"rows": 1024, "columns": 1024},
     "gather_mlp": {"queries": 32768, "table": 32768, "inputs": 128, "outputs": 128},
 }
-"""Of others: of most of them memory computes a part; the first iterations of ``conv3d`` alone need
-more main memory than there may be."""
+"""Sizes of others: of most of them memory computes a part; the first iterations of ``conv3d`` alone
+need more main memory than there may be."""
 
 PAPER_CHANGES = ("banks=64", "arrays=256", f"memory_bytes={64 << 20}")
-"""Of ``sram_b4`` to the paper's machine: 64 banks, 4 M bitlines."""
+"""Changes of ``sram_b4`` to the paper's machine: 64 banks, 4 M bitlines."""
 
 
 @cache
@@ -148,15 +148,15 @@ def nest(name: str) -> Nest:
 
 
 def python_nest(name: str) -> Nest:
-    """As ``nest``, of those that are written in Python, too."""
+    """A nest like ``nest``'s, of those that are written in Python, too."""
     example = _EXAMPLES / f"{name}.py"
     source = str(example) if example.exists() else f"{_PYTHON}:{name}"
     return file_workload(source, {}).nest
 
 
 def workload(name: str, sizes: Mapping[str, int], seed: int) -> LoopWorkload:
-    """With random values, also of results that are read; ``sizes``: those that are not 16, and
-    scalars."""
+    """A workload with random values, also of results that are read; ``sizes``: those that are not
+    16, and scalars."""
     found = nest(name)
     extents = {each.name for each in found.sizes}
     scalars = {each: np.asarray(sizes[each]) for each in sizes if each not in extents}
@@ -166,5 +166,5 @@ def workload(name: str, sizes: Mapping[str, int], seed: int) -> LoopWorkload:
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    """As it stands in tables."""
+    """The sizes as tables show them."""
     return ", ".join(f"{name} {size}" for name, size in sizes.items()) or "16"

@@ -27,7 +27,8 @@ from sw.runtime.tmu.image import Operands
 from sw.runtime.tmu.target import TmuTarget
 
 WORDS, TOKENS = 1 << 21, 1 << 20
-"""That can be recorded: of RM3 at level 0 are 3 x 2**19 words and 2**19 + 1 tokens."""
+"""Words and tokens that can be recorded: RM3 at level 0 has 3 x 2**19 words and 2**19 + 1
+tokens."""
 
 
 class ApartCore(TmuCore):
@@ -77,7 +78,7 @@ class ApartCore(TmuCore):
 
 
 class Unit(Enum):
-    """Whose program is run; the other has none."""
+    """The unit whose program is run; the other has none."""
 
     ACCESS = "access"
     EXECUTE = "execute"

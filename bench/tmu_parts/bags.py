@@ -117,14 +117,14 @@ def jobs(request: Request) -> list[Job]:
     job = partial(Job, backend=request.backend, seed=request.seed)
     if request.quick:
         return [job("rm1", "L0", level) for level in (3, 4)]
-    found = [job(model, "L0", level) for model in MODELS for level in LEVELS]
-    found += [job(model, locality, 4) for model in MODELS for locality in ("L1", "L2")]
-    found += [
+    all_jobs = [job(model, "L0", level) for model in MODELS for level in LEVELS]
+    all_jobs += [job(model, locality, 4) for model in MODELS for locality in ("L1", "L2")]
+    all_jobs += [
         job(model, "L0", 4, changes=(f"bandwidth={bandwidth}",))
         for bandwidth in (8, 32)
         for model in MODELS
     ]
-    return [*found, job("rm2", "L0", 4, changes=("latency=200",))]
+    return [*all_jobs, job("rm2", "L0", 4, changes=("latency=200",))]
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
@@ -132,16 +132,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run."""
-    body = [cells(row, labels[:4], _HEADER, 3) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:4], _HEADER, 3) for labels, row in rows(records).items()]
     names = ["model", "locality", "level", "configuration"]
     return {"EmbeddingBag": Cells([*names, *_HEADER.values()], body, names=4)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Shares of the bound at level 4, and what levels and latency do."""
-    table = rows(found)
+    table = rows(records)
     cycles = {labels[:4]: row["cycles"] for labels, row in table.items()}
     lines = []
     for labels, row in table.items():
@@ -174,9 +174,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Share of the bound by level."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (7, 4))
     width = 0.8 / len(MODELS)
     for number, (model, color) in enumerate(zip(MODELS, PALETTE, strict=False)):

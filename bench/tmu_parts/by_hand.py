@@ -88,9 +88,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
-def speeds(found: Sequence[Record]) -> dict[str, dict[str, float]]:
+def speeds(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     """Cycles by hand over those of compiled programs, by level and workload."""
-    cycles = {labels[:2]: row["cycles"] for labels, row in rows(found).items()}
+    cycles = {labels[:2]: row["cycles"] for labels, row in rows(records).items()}
     ratios: dict[str, dict[str, float]] = {level: {} for level in COMPILED}
     for (workload, program), count in cycles.items():
         if program in ratios and (workload, BY_HAND) in cycles:
@@ -98,10 +98,10 @@ def speeds(found: Sequence[Record]) -> dict[str, dict[str, float]]:
     return ratios
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run; and how fast compiled programs are."""
-    body = [cells(row, labels[:2], _HEADER, 3) for labels, row in rows(found).items()]
-    ratios = speeds(found)
+    body = [cells(row, labels[:2], _HEADER, 3) for labels, row in rows(records).items()]
+    ratios = speeds(records)
     workloads = dict.fromkeys(workload for level in COMPILED for workload in ratios[level])
     compared = [
         [workload, *(cell(ratios[level].get(workload), 3) for level in COMPILED)]
@@ -113,10 +113,10 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Geometric means over operations of table I and over those of merging, by level."""
     lines = []
-    for level, ratios in speeds(found).items():
+    for level, ratios in speeds(records).items():
         embedding = [ratio for workload, ratio in ratios.items() if workload in WORKLOADS]
         merged = [ratio for workload, ratio in ratios.items() if workload not in WORKLOADS]
         for what, values in (("of table I", embedding), ("of merging", merged)):
@@ -130,10 +130,10 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """How fast compiled programs are."""
-    ratios = speeds(found)
-    workloads = list(dict.fromkeys(labels[0] for labels in rows(found)))
+    ratios = speeds(records)
+    workloads = list(dict.fromkeys(labels[0] for labels in rows(records)))
     figure, (axes,) = subplots(1, (8, 5))
     width = 0.8 / len(COMPILED)
     for number, (level, color) in enumerate(zip(COMPILED, PALETTE, strict=False)):

@@ -94,7 +94,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of ``named_workload``."""
+        """The file's name behind the workload's, as ``named_workload`` takes it."""
         return f"{self.workload.partition(':')[0]}:{self.file}" if self.file else self.workload
 
     def configuration(self) -> NamedConfiguration:
@@ -126,9 +126,9 @@ def jobs(request: Request) -> list[Job]:
     """All workloads on the configuration as shipped; one on all memories."""
     job = partial(Job, backend=request.backend, seed=request.seed)
     workloads = WORKLOADS[:1] if request.quick else WORKLOADS
-    found = [job(workload, program) for workload in workloads for program in PROGRAMS]
+    all_jobs = [job(workload, program) for workload in workloads for program in PROGRAMS]
     if request.quick:
-        return found
+        return all_jobs
     shipped = load_configuration(CONFIG, ()).config
     assert isinstance(shipped, TmuConfig)
     for latency in LATENCIES:
@@ -136,8 +136,8 @@ def jobs(request: Request) -> list[Job]:
             if (latency, loads) == (shipped.latency, shipped.loads):
                 continue
             changes = (f"latency={latency}", f"loads={loads}")
-            found += [job(MEMORY, program, changes=changes) for program in PROGRAMS]
-    return found
+            all_jobs += [job(MEMORY, program, changes=changes) for program in PROGRAMS]
+    return all_jobs
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
@@ -146,16 +146,17 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 
 def best_of(cycles: Mapping[str, float]) -> str | None:
-    """Which coupled program takes the fewest cycles, of those by program; None without any."""
+    """The coupled program with the fewest cycles; ``None`` if there is none. ``cycles``: by
+    program."""
     known = [each for each in (COUPLED, BY_HAND) if each in cycles]
     return min(known, key=lambda each: cycles[each], default=None)
 
 
-def baselines(found: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float]]:
+def baselines(records: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float]]:
     """The best coupled program, and its cycles over those of the decoupled one, by workload and
     configuration."""
     cycles: dict[tuple[str, str], dict[str, float]] = {}
-    for (workload, program, changes, *_), row in rows(found).items():
+    for (workload, program, changes, *_), row in rows(records).items():
         cycles.setdefault((workload, changes), {})[program] = row["cycles"]
     return {
         place: (best, counts[best] / counts[DECOUPLED])
@@ -164,19 +165,19 @@ def baselines(found: Sequence[Record]) -> dict[tuple[str, str], tuple[str, float
     }
 
 
-def speedups(found: Sequence[Record]) -> dict[tuple[str, str], float]:
+def speedups(records: Sequence[Record]) -> dict[tuple[str, str], float]:
     """Cycles of the best coupled program over those of the decoupled one, by workload and
     configuration."""
-    return {place: ratio for place, (_, ratio) in baselines(found).items()}
+    return {place: ratio for place, (_, ratio) in baselines(records).items()}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run; and how many times faster decoupled programs are than the best ones."""
-    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(records).items()]
     names = ["workload", "program", "configuration"]
     ratios = [
         [workload, changes, best, f"{ratio:.2f}"]
-        for (workload, changes), (best, ratio) in baselines(found).items()
+        for (workload, changes), (best, ratio) in baselines(records).items()
     ]
     return {
         "Coupled and decoupled": Cells([*names, *_HEADER.values()], body, names=3),
@@ -186,9 +187,9 @@ def tables(found: Sequence[Record]) -> dict[str, Cells]:
     }
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """The geometric mean over operations, and the range over memories."""
-    ratios = speedups(found)
+    ratios = speedups(records)
     lines = []
     shipped = [ratio for (_, changes), ratio in ratios.items() if changes == "as shipped"]
     if shipped:
@@ -206,11 +207,11 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """How many times faster decoupled programs are."""
     ratios = {
         workload: ratio
-        for (workload, changes), ratio in speedups(found).items()
+        for (workload, changes), ratio in speedups(records).items()
         if changes == "as shipped"
     }
     figure, (axes,) = subplots(1, (8, 4))

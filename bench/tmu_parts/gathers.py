@@ -20,7 +20,7 @@ from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory.hierarchy import L2_WAYS
 from sw.compiler.tmu.sections import bases_of
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.lru_cache import lru_hits
 from sw.runtime.tmu.image import golden_of
@@ -32,8 +32,8 @@ PAPER = {"embeddings": (0.67, 0.74), "all": (0.50, 0.65)}
 """Shares of reads that are kept from memory. Source: Ember, section VIII-B."""
 
 CLOSE = 0.001
-"""By which misses may differ from the model's: the access unit reads indices ahead of the rows that
-the nest reads before them."""
+"""The share by which misses may differ from the model's: the access unit reads indices ahead of the
+rows that the nest reads before them."""
 
 METRICS = {
     "embedding_reads": Metric("lines", "none"),
@@ -98,12 +98,14 @@ def measure(job: Job) -> dict[str, float | int | bool]:
 
 
 def modelled(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Of the lines that the nest reads, in its order: which hit in a cache of L2's sets and ways,
-    and which are of embeddings; bool [reads] each."""
+    """Models the lines that the nest reads, in its order: which hit in a cache of L2's sets and
+    ways, and which are of embeddings; bool [reads] each."""
     (launch,) = run.result.launches
     sections, config = launch.launch.sections, TmuConfig.from_dict(launch.launch.config)
     bases = bases_of(sections)
-    work = golden_of(launch.launch).work(launch.job.operands.binding, Placement(bases, LINE_WORDS))
+    work = golden_of(launch.launch).work(
+        launch.job.operands.binding, MemoryLayout(bases, LINE_WORDS)
+    )
     hits = lru_hits(work.lines, config.l2_bytes // (LINE_BYTES * L2_WAYS), L2_WAYS)
     first = bases["key"] // LINE_WORDS
     last = (bases["key"] + run.workload.inputs["key"].size - 1) // LINE_WORDS
@@ -123,15 +125,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run."""
-    body = [cells(row, labels[:1], _HEADER, 3) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:1], _HEADER, 3) for labels, row in rows(records).items()]
     return {"Gathers": Cells(["workload", *_HEADER.values()], body, names=1)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Shares that are kept from memory, and misses beside the model's."""
-    table = rows(found)
+    table = rows(records)
     lines = []
     for metric, what in (("kept_embeddings", "embeddings"), ("kept", "all")):
         shares = [row[metric] for row in table.values()]
@@ -148,9 +150,9 @@ def verdict(found: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Shares that are kept from memory."""
-    table = rows(found)
+    table = rows(records)
     figure, (axes,) = subplots(1, (8, 4))
     series = {"of embeddings": "kept_embeddings", "of all": "kept"}
     bars(

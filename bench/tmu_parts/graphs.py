@@ -113,10 +113,10 @@ def jobs(request: Request) -> list[Job]:
     job = partial(Job, backend=request.backend, seed=request.seed)
     if request.quick:
         return [job("arxiv", vertices) for vertices in (64, 128)]
-    found = []
+    all_jobs = []
     for graph, path in REAL.items():
-        found += [job(graph, 0, file=file) for file in existing(request, BENCH, [path])]
-    return found + [
+        all_jobs += [job(graph, 0, file=file) for file in existing(request, BENCH, [path])]
+    return all_jobs + [
         job(graph, vertices) for graph in POWER_LAW for vertices in LARGER.get(graph, SIZES)
     ]
 
@@ -126,33 +126,34 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
-def ratios(found: Sequence[Record]) -> dict[str, float]:
+def ratios(records: Sequence[Record]) -> dict[str, float]:
     """The largest cycles an edge of a graph over the smallest, of those at several sizes."""
     table: dict[str, list[float]] = {}
-    for (graph, *_), row in rows(found).items():
+    for (graph, *_), row in rows(records).items():
         table.setdefault(graph, []).append(row["cycles_an_edge"])
     return {graph: max(costs) / min(costs) for graph, costs in table.items() if len(costs) > 1}
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run."""
-    body = [cells(row, labels[:2], _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:2], _HEADER) for labels, row in rows(records).items()]
     return {"SpMM": Cells(["graph", "vertices", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """How much the cost of an edge depends on the size of the graph."""
     return "\n".join(
         f"{graph}, cycles an edge at two sizes: {ratio - 1:.1%} apart, at most {LIMIT - 1:.0%} "
         f"{mark(ratio <= LIMIT)}"
-        for graph, ratio in ratios(found).items()
+        for graph, ratio in ratios(records).items()
     )
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles an edge."""
     costs = {
-        " ".join(map(str, labels[:2])): row["cycles_an_edge"] for labels, row in rows(found).items()
+        " ".join(map(str, labels[:2])): row["cycles_an_edge"]
+        for labels, row in rows(records).items()
     }
     figure, (axes,) = subplots(1, (9, 4))
     bars(axes, {"cycles an edge": list(costs.values())})

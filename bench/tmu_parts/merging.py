@@ -89,8 +89,8 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     name = f"{job.operation}:{job.file}"
     if job.machine == SAM:
         operands = _operands(job, named_workload(name, job.seed).inputs)
-        found = sam.run(SUITE[OPERATIONS[job.operation]], operands, job.backend)
-        return {metric: found[metric] for metric in ("cycles", "bit_exact")}
+        measured = sam.run(SUITE[OPERATIONS[job.operation]], operands, job.backend)
+        return {metric: measured[metric] for metric in ("cycles", "bit_exact")}
     run = run_named(name, (), job.backend, job.seed, **PROGRAMS[job.machine])
     return {
         "cycles": run.cycles,
@@ -154,23 +154,23 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return records, well and bool(found)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each run; then one for each machine."""
-    runs, costs = _parted(found)
+    runs, costs = _parted(records)
     body = [cells(row, labels[:3], _HEADER, 3) for labels, row in rows(runs).items()]
     table = Cells(["operation", "matrix", "machine", *_HEADER.values()], body, names=3)
     return {"Merging": table, "Cells": merging_cells.table(costs)}
 
 
-def _parted(found: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """Those of runs, and those of what machines cost."""
-    runs = [record for record in found if record.bench == BENCH]
-    return runs, [record for record in found if record.bench == merging_cells.BENCH]
+def _parted(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Splits records into those of runs and those of what machines cost."""
+    runs = [record for record in records if record.bench == BENCH]
+    return runs, [record for record in records if record.bench == merging_cells.BENCH]
 
 
-def ratios(found: Sequence[Record], *machines: str) -> dict[str, float]:
-    """By operation, cycles of the best of some machines over those of decoupled programs."""
-    cycles = _cycles(found)
+def ratios(records: Sequence[Record], *machines: str) -> dict[str, float]:
+    """Cycles of the best of some machines over those of decoupled programs, by operation."""
+    cycles = _cycles(records)
     best: dict[str, float] = {}
     for (operation, machine), count in cycles.items():
         if machine in machines and (operation, DECOUPLED) in cycles:
@@ -179,34 +179,34 @@ def ratios(found: Sequence[Record], *machines: str) -> dict[str, float]:
     return best
 
 
-def _cycles(found: Sequence[Record]) -> dict[tuple[str, str], int]:
-    """By operation and machine."""
-    runs, _ = _parted(found)
+def _cycles(records: Sequence[Record]) -> dict[tuple[str, str], int]:
+    """Cycles by operation and machine."""
+    runs, _ = _parted(records)
     return {(labels[0], labels[2]): row["cycles"] for labels, row in rows(runs).items()}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Geometric means of cycles, and what the machines cost."""
     lines = []
     others = [machine for machine in PROGRAMS if machine != DECOUPLED]
     for machines, what in ((others, "the best coupled"), ([SAM], "SAM")):
-        values = list(ratios(found, *machines).values())
+        values = list(ratios(records, *machines).values())
         if values:
             mean = float(np.exp(np.mean(np.log(values))))
             lines.append(
                 f"cycles of {what} over merging's, geometric mean of {len(values)} operations: "
                 f"{mean:.2f} ×"
             )
-    if costs := merging_cells.verdict(_parted(found)[1]):
+    if costs := merging_cells.verdict(_parted(records)[1]):
         lines.append(costs)
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Cycles of all machines."""
     figure, (axes,) = subplots(1, (8, 4))
     width = 0.8 / len(MACHINES)
-    table = _cycles(found)
+    table = _cycles(records)
     names = list(dict.fromkeys(operation for operation, _ in table))
     for number, (machine, color) in enumerate(zip(MACHINES, PALETTE, strict=False)):
         places = np.arange(len(names)) + (number - (len(MACHINES) - 1) / 2) * width

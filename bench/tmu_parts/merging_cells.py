@@ -110,15 +110,15 @@ def run(jobs: Sequence[Job], request: Request) -> tuple[list[Record], bool]:
     )
 
 
-def table(found: Sequence[Record]) -> Cells:
+def table(records: Sequence[Record]) -> Cells:
     """A row for each machine."""
-    body = [cells(row, labels, _HEADER) for labels, row in rows(found).items()]
+    body = [cells(row, labels, _HEADER) for labels, row in rows(records).items()]
     return Cells(["machine", "operation", *_HEADER.values()], body, names=2)
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Gates of the TMU over those of SAM's graphs, one by one and together."""
-    gates = {labels: row["gates"] for labels, row in rows(found).items()}
+    gates = {labels: row["gates"] for labels, row in rows(records).items()}
     own = sum(count for (machine, _), count in gates.items() if machine == "TMU")
     others = [count for (machine, _), count in gates.items() if machine == "SAM"]
     if not own or not others:

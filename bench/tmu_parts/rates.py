@@ -115,16 +115,16 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return measure_exact(BENCH, measure, jobs(request), METRICS, request)
 
 
-def tables(found: Sequence[Record]) -> dict[str, Cells]:
+def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each level of a model."""
-    body = [cells(row, labels[:2], _HEADER, 2) for labels, row in rows(found).items()]
+    body = [cells(row, labels[:2], _HEADER, 2) for labels, row in rows(records).items()]
     return {"Rates": Cells(["model", "level", *_HEADER.values()], body, names=2)}
 
 
-def verdict(found: Sequence[Record]) -> str:
+def verdict(records: Sequence[Record]) -> str:
     """Rates of each model, and where which unit is the slower one."""
     lines = []
-    for model, levels in _by_model(found).items():
+    for model, levels in _by_model(records).items():
         rates = ", ".join(
             f"{row['access_rate']:.2f} / {row['execute_rate']:.2f} at level {level}"
             for level, row in levels.items()
@@ -146,18 +146,18 @@ def _slower(row: dict[str, Any]) -> Unit:
     return min(_UNITS, key=lambda unit: row[_UNITS[unit]])
 
 
-def _by_model(found: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
+def _by_model(records: Sequence[Record]) -> dict[str, dict[int, dict[str, Any]]]:
     """Rows by model and level."""
     models: dict[str, dict[int, dict[str, Any]]] = {}
-    for (model, level, _), row in rows(found).items():
+    for (model, level, _), row in rows(records).items():
         models.setdefault(model, {})[level] = row
     return models
 
 
-def draw(found: Sequence[Record], path: Path) -> None:
+def draw(records: Sequence[Record], path: Path) -> None:
     """Rates of both units by level, and where they are equal, as in Ember's figure 14."""
     figure, (axes,) = subplots(1, (7, 5))
-    for (model, levels), color in zip(_by_model(found).items(), PALETTE, strict=False):
+    for (model, levels), color in zip(_by_model(records).items(), PALETTE, strict=False):
         access, execute = (
             [row[rate] for row in levels.values()] for rate in ("access_rate", "execute_rate")
         )

@@ -22,7 +22,7 @@ CONFIG = "tmu_l8"
 
 @dataclass(frozen=True)
 class Run:
-    """``statistics``: of the report."""
+    """A run on a machine. ``statistics``: of the report."""
 
     workload: LoopWorkload
     program: Program
@@ -40,17 +40,17 @@ class Run:
 
     @property
     def words(self) -> int:
-        """That the access unit put into the data queue."""
+        """How many words the access unit put into the data queue."""
         return words_queued(self.program, self.counters)
 
     @property
     def instructions(self) -> int:
-        """Of the execute unit, jumps that took no cycle included."""
+        """How many instructions the execute unit ran, including jumps that took no cycle."""
         return self.counters["instructions"] + self.counters.get("jumps_joined", 0)
 
 
 def words_queued(program: Program, counters: Mapping[str, int]) -> int:
-    """That the access unit put into the data queue."""
+    """How many words the access unit put into the data queue."""
     lanes: int = program.config["lanes"]
     return counters["vectors_queued"] * lanes + counters["words_queued"]
 

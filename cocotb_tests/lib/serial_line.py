@@ -106,7 +106,7 @@ class CocotbLine:
 
 
 def levels(byte: int) -> str:
-    """Of its bits, in the order in which they are sent."""
+    """Levels of a byte's bits, in the order in which they are sent."""
     return f"{byte:08b}"[::-1]
 
 

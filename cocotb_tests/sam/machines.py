@@ -26,7 +26,7 @@ class Sample:
 
 
 def machines() -> dict[str, Sample]:
-    """By name, with the graphs of their expressions."""
+    """Machines by name, with the graphs of their expressions."""
     return {
         "product": Sample(
             resolve(

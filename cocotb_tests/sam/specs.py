@@ -197,7 +197,7 @@ BROKEN = "broken"
 
 
 def specs_of(group: str) -> dict[str, Spec]:
-    """By name."""
+    """Specs of a group, by name."""
     return _broken_blocks() if group == BROKEN else GROUPS[group]()
 
 

@@ -112,7 +112,7 @@ async def the_core_runs_between_other_commands(dut):
 
 @cocotb.test()
 async def faults_of_the_core_are_named(dut):
-    """By its instruction; a whole program runs behind each."""
+    """The instruction is named; a whole program runs behind each."""
     port = await open_port(dut)
 
     def use(machine: Machine) -> None:

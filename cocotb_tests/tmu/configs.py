@@ -64,7 +64,7 @@ def environment(config: TmuConfig, dimensions: Sequence[int] = DIMENSIONS) -> di
 
 
 def dimensions() -> list[int]:
-    """Of rows of operations, inside the simulator."""
+    """Dimensions of rows of operations, inside the simulator."""
     found: list[int] = json.loads(os.environ[_DIMENSIONS])
     return found
 

@@ -99,7 +99,7 @@ def memory_of(config: TmuConfig, given: Image) -> Words:
 
 
 def ending(config: TmuConfig, given: Image, limit: int = _MOST_INSTRUCTIONS) -> Ending:
-    """By the models, which do not say how a run of more than ``limit`` instructions ends.
+    """The models' ending, which do not say how a run of more than ``limit`` instructions ends.
 
     Raises ``ValueError`` for rows that are none.
     """

@@ -89,10 +89,10 @@ def disassemble(
     Inverse of ``assemble``: columns for every field of the configuration's formats, 0 in the rows
     of instructions that lack it. Raises ``ValueError`` as ``split`` does.
     """
-    found, addresses = split(config, stream)
+    opcodes, addresses = split(config, stream)
     columns: dict[str, np.ndarray] = {}
     for opcode, length in _lengths(config).items():
-        rows = np.flatnonzero(found == opcode)
+        rows = np.flatnonzero(opcodes == opcode)
         words = np.empty((len(rows), length), np.uint8)
         for octet in range(length):
             words[:, octet] = stream[addresses[rows] + octet]
@@ -100,9 +100,9 @@ def disassemble(
             if name in ("opcode", "padding"):
                 continue
             if name not in columns:
-                columns[name] = np.zeros((len(found), *part.shape[1:]), part.dtype)
+                columns[name] = np.zeros((len(opcodes), *part.shape[1:]), part.dtype)
             columns[name][rows] = part
-    return found, columns, addresses
+    return opcodes, columns, addresses
 
 
 def _lengths(config: DpuConfig) -> dict[Opcode, int]:

@@ -70,7 +70,7 @@ class DpuConfig(TargetConfig):
     target = "dpu"
 
     def violations(self) -> list[Violation]:
-        found = number_violations(
+        wrong = number_violations(
             self,
             (
                 ("depth", 1, 4),
@@ -84,11 +84,11 @@ class DpuConfig(TargetConfig):
                 ("data_rows", 4, 1 << 20),
             ),
         )
-        if not found and self.banks % (1 << self.depth):
+        if not wrong and self.banks % (1 << self.depth):
             problem = f" = {self.banks}: must be a multiple of 2**depth = {1 << self.depth}"
-            found.append(Violation("banks", problem))
+            wrong.append(Violation("banks", problem))
         return [
-            *found,
+            *wrong,
             *format_violations(self, "format"),
             *choice_violations(self, "output_interconnect", OUTPUT_INTERCONNECTS),
             *choice_violations(self, "technology", TECHNOLOGIES),

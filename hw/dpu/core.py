@@ -99,7 +99,8 @@ class DpuCore(Core):
         control: RunControl,
         lost: list[Signal],
     ) -> None:
-        """Of all trees, a cycle after the results, those of a run's last cycle included."""
+        """Counts the losses of all trees, a cycle after the results, including those of a run's
+        last cycle."""
         config = self._config
         under_way = Signal(config.layer_end(config.depth))
         m.d.sync += under_way.eq(Mux(flush, 0, Cat(execs, under_way)))
@@ -125,7 +126,8 @@ class DpuCore(Core):
     def _connect_datapath(
         self, m: Module, control: Any, faults: Any, busy: Signal, flush: Signal
     ) -> list[PeTree]:
-        """From banks through crossbar and trees, or the data memory, and back; the trees."""
+        """Connects banks through crossbar and trees, or the data memory, and back; returns the
+        trees."""
         config = self._config
         m.submodules.crossbar = crossbar = Crossbar(config.width, config.banks)
         m.submodules.interconnect = interconnect = OutputInterconnect(config)

@@ -1,4 +1,4 @@
-"""From an instruction's bits to what the machine does in its cycle."""
+"""Decodes an instruction's bits to what the machine does in its cycle."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def fault_layout(config: DpuConfig) -> data.StructLayout:
 
 
 def fault_recorder(config: DpuConfig) -> FaultRecorder:
-    """Of the faults of a cycle the lowest cause counts; within it, the first in this order."""
+    """A recorder of the fault with the lowest cause of a cycle; within it, of the first here."""
     return FaultRecorder(fault_layout(config), ErrorCause, _ranked, config.fault_stages)
 
 

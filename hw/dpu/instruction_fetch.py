@@ -154,7 +154,7 @@ class InstructionFetch(wiring.Component):
     def _leave(self, m: Module, window: Value) -> list[Value]:
         """For each byte of two words, whether an instruction there leaves no byte of its word."""
         size = self._word_bytes
-        found = []
+        leaves = []
         for byte in range(2 * size):
             is_last = byte % size + 1 >= size
             long_ones = [
@@ -162,8 +162,8 @@ class InstructionFetch(wiring.Component):
                 for begins, length in self._lengths(window, byte)
                 if byte % size + length >= size
             ]
-            found.append(named(m, f"leaves_{byte}", Cat(long_ones).any() | is_last))
-        return found
+            leaves.append(named(m, f"leaves_{byte}", Cat(long_ones).any() | is_last))
+        return leaves
 
     def _ends(self, m: Module, word: Value, places: list[Value]) -> Value:
         """For each byte of a word, where an instruction would end that began with it."""

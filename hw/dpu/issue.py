@@ -1,4 +1,4 @@
-"""When instructions issue: from the start of a run to its ``HALT``, after which results drain."""
+"""Issues instructions: from the start of a run to its ``HALT``, after which results drain."""
 
 from __future__ import annotations
 

@@ -28,5 +28,5 @@ def memory_map(config: DpuConfig) -> MemoryMap:
 
 
 def cycle_bits(config: DpuConfig) -> int:
-    """Those of the longest run."""
+    """Bits of the cycle counter, enough for the longest run."""
     return config.run_cycles(instruction_memory_bytes(config)).bit_length()

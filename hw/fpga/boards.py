@@ -101,7 +101,7 @@ def _classes() -> dict[str, type]:
         from amaranth.build import Platform
     except ImportError as error:
         raise BoardError(f"amaranth-boards is not installed: boards need it: {EXTRA}") from error
-    found: dict[str, type] = {}
+    classes: dict[str, type] = {}
     for each in pkgutil.iter_modules(amaranth_boards.__path__):
         if each.ispkg:
             continue
@@ -109,8 +109,8 @@ def _classes() -> dict[str, type]:
         for _, kind in inspect.getmembers(module, inspect.isclass):
             is_own = kind.__module__ == module.__name__ and issubclass(kind, Platform)
             if is_own and not inspect.isabstract(kind):
-                found[_name(each.name, kind.__name__)] = kind
-    return found
+                classes[_name(each.name, kind.__name__)] = kind
+    return classes
 
 
 def _name(module: str, kind: str) -> str:
@@ -183,7 +183,7 @@ def _leds(platform: Any) -> Iterator[Pin]:
 
 
 def _pins(port: str, resource: Any) -> Iterator[Pin]:
-    """Of a resource of one bit."""
+    """The pins of a resource of one bit."""
     if hasattr(resource, "io"):
         sides = {port: resource.io}
     else:

@@ -39,8 +39,8 @@ def plan_clock(board: Board, wanted_hz: int | None = None) -> Clock:
     wanted_hz = wanted_hz or family.clock_hz or source_hz
     if wanted_hz == source_hz or family.pll is None:
         return Clock(source_hz, wanted_hz)
-    found = dividers(family.pll, source_hz, wanted_hz)
-    return Clock(source_hz, round(found.hz), found)
+    chosen = dividers(family.pll, source_hz, wanted_hz)
+    return Clock(source_hz, round(chosen.hz), chosen)
 
 
 def pll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
@@ -59,7 +59,7 @@ def pll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal
 
 
 def _ehxplll(clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """As ``ecppll`` of Project Trellis writes it."""
+    """A PLL as ``ecppll`` of Project Trellis writes it."""
     chosen = _dividers(clock)
     return Instance(
         "EHXPLLL",
@@ -101,7 +101,7 @@ def _ehxplll(clock: Clock, source: Signal, made: Signal, locked: Signal) -> Inst
 
 
 def _sb_pll40(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """As ``icepll`` of Project IceStorm writes it."""
+    """A PLL as ``icepll`` of Project IceStorm writes it."""
     chosen = _dividers(clock)
     (pin,) = board.clock
     is_pad = _PLL_PADS.get((board.device, board.package)) == pin.site
@@ -125,7 +125,7 @@ def _sb_pll40(board: Board, clock: Clock, source: Signal, made: Signal, locked: 
 
 
 def _rpll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """As ``gowin_pll`` of Project Apicula writes it."""
+    """A PLL as ``gowin_pll`` of Project Apicula writes it."""
     chosen = _dividers(clock)
     return Instance(
         "rPLL",
@@ -150,7 +150,7 @@ def _rpll(board: Board, clock: Clock, source: Signal, made: Signal, locked: Sign
 
 
 def _mmcm(clock: Clock, source: Signal, made: Signal, locked: Signal) -> Instance:
-    """Of Xilinx UG472; its feedback within."""
+    """The MMCM of Xilinx UG472, with internal feedback."""
     chosen = _dividers(clock)
     feedback = Signal()
     return Instance(

@@ -93,7 +93,7 @@ XILINX_MMCM = Pll(
 
 
 def dividers(pll: Pll, source_hz: int, wanted_hz: int) -> Dividers:
-    """Those that come closest to ``wanted_hz``.
+    """The dividers that come closest to ``wanted_hz``.
 
     Of equally close ones those with the oscillator in the middle of its range, as ``ecppll`` has
     it, then those with the smallest dividers. Raises ``ConfigError`` where ``wanted_hz`` is out of
@@ -107,20 +107,20 @@ def dividers(pll: Pll, source_hz: int, wanted_hz: int) -> Dividers:
                 "which the PLL makes"
             ]
         )
-    found = [
+    candidates = [
         choice
         for reference in pll.reference
         if _within(detector := Fraction(source_hz, reference), pll.detector)
         for output in pll.outputs
         for choice in _choices(pll, detector, reference, output, wanted_hz)
     ]
-    if not found:
+    if not candidates:
         raise ConfigError(
             [f"clock of {mhz(wanted_hz)} MHz: the PLL cannot make it from {mhz(source_hz)} MHz"]
         )
     middle = Fraction(sum(pll.oscillator), 2)
     return min(
-        found,
+        candidates,
         key=lambda choice: (
             abs(choice.hz - wanted_hz),
             abs(choice.oscillator_hz - middle),
@@ -137,8 +137,8 @@ def mhz(hz: Fraction | float) -> str:
 def _choices(
     pll: Pll, detector: Fraction, reference: int, output: int, wanted_hz: int
 ) -> list[Dividers]:
-    """With these dividers, and the feedback's next to the wanted one on either side, of those that
-    all ranges allow."""
+    """Choices with these dividers, and the feedback's next to the wanted one on either side, of
+    those that all ranges allow."""
     step = detector if pll.outer_feedback else detector / output
     ranges = [(step, pll.output), (step * output, pll.oscillator)]
     low = max(pll.feedback[0], *(math.ceil(bounds[0] / each) for each, bounds in ranges))

@@ -56,13 +56,13 @@ def packed(fields: Mapping[str, BitField], values: Mapping[str, Any]) -> int:
 
 def unpacked(fields: Mapping[str, BitField], word: int) -> dict[str, Any]:
     """Inverse of ``packed``: the number in each field, or a dictionary of those within it."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name, field in fields.items():
         bits = word >> field.offset & (1 << field.width) - 1
         if field.within:
-            found[name] = unpacked(field.within, bits)
+            numbers[name] = unpacked(field.within, bits)
         elif field.is_signed and bits >> field.width - 1:
-            found[name] = bits - (1 << field.width)
+            numbers[name] = bits - (1 << field.width)
         else:
-            found[name] = bits
-    return found
+            numbers[name] = bits
+    return numbers

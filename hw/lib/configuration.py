@@ -35,7 +35,7 @@ class TargetConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """From a configuration file's fields; unknown ones raise ``ConfigError``."""
+        """Reads a configuration file's fields; unknown ones raise ``ConfigError``."""
         known = [field.name for field in fields(cls)]
         unknown = [
             Violation(name, f" = {quoted(value)}: no such field; there are {', '.join(known)}")
@@ -59,7 +59,8 @@ class TargetConfig:
 
 
 def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> list[Violation]:
-    """Of the fields that must be whole numbers: name, lowest and highest one."""
+    """Violations of fields that must be whole numbers. ``limits``: name, lowest and highest
+    value."""
     found = []
     for name, low, high in limits:
         value = getattr(config, name)
@@ -70,7 +71,7 @@ def number_violations(config: Any, limits: Iterable[tuple[str, int, int]]) -> li
 
 
 def flag_violations(config: Any, names: Iterable[str]) -> list[Violation]:
-    """Of the fields that must be true or false."""
+    """Violations of fields that must be true or false."""
     return [
         Violation(name, f" = {quoted(getattr(config, name))}: must be true or false")
         for name in names
@@ -79,7 +80,7 @@ def flag_violations(config: Any, names: Iterable[str]) -> list[Violation]:
 
 
 def choice_violations(config: Any, name: str, choices: Iterable[str]) -> list[Violation]:
-    """Of the field that must be one of some texts."""
+    """Violations of a field that must be one of some texts."""
     value = getattr(config, name)
     choices = list(choices)
     if value in choices:
@@ -88,7 +89,7 @@ def choice_violations(config: Any, name: str, choices: Iterable[str]) -> list[Vi
 
 
 def format_violations(config: Any, name: str) -> list[Violation]:
-    """Of the field that must name a number format."""
+    """Violations of a field that must name a number format."""
     value = getattr(config, name)
     try:
         parse_format(value)

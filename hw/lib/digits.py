@@ -47,7 +47,8 @@ def cycles_for(bits: int, bits_per_cycle: int) -> int:
 
 
 def divide(m: Module, before: Division, divisor: Value, bits: int) -> Division:
-    """After ``bits`` more of the quotient. ``remainder`` is below ``divisor``, and as wide.
+    """The division after ``bits`` more of the quotient. ``remainder`` is below ``divisor``, and as
+    wide.
 
     Where the divisor is 0, the quotient gets ones, and the remainder the dividend's digits.
     """
@@ -59,7 +60,7 @@ def divide(m: Module, before: Division, divisor: Value, bits: int) -> Division:
 
 
 def extract(m: Module, before: Extraction, bits: int) -> Extraction:
-    """After ``bits`` more of the root."""
+    """The extraction after ``bits`` more of the root."""
     remainder, radicand, root = before
     for step in range(bits):
         # (2 * root + 1)**2 is 4 * root**2, which was subtracted, and this:

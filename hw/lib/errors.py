@@ -67,12 +67,12 @@ def short(value: object, most: int = _SHOWN) -> str:
 
 
 def quoted(value: object, most: int = _SHOWN) -> str:
-    """As ``short``, in Python's notation: in quotes, where it is a text."""
+    """Text like ``short``'s, in Python's notation: in quotes, where it is a text."""
     return short(_text(value, repr), most)
 
 
 def _text(value: object, spelled: Callable[[object], str]) -> str:
-    """Of whole numbers that Python does not write in decimal the hexadecimal digits."""
+    """The text of a value; hexadecimal for whole numbers that Python does not write in decimal."""
     try:
         return spelled(value)
     except ValueError:

@@ -44,7 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.errors import short
-from hw.lib.execute_forms import DSTS, FORMS, MNEMONICS, OPERANDS, OPTIONAL, SOURCES, Place
+from hw.lib.execute_forms import DSTS, FORMS, MNEMONICS, OPERANDS, OPTIONAL, SOURCES, FormPart
 from hw.lib.execute_isa import (
     INSTRUCTION,
     INSTRUCTION_WORDS,
@@ -172,35 +172,35 @@ class _Reader:
 
     def instruction(self) -> Instruction:
         line = self._line
-        for number, place in enumerate(self._form):
-            if place in OPTIONAL:
-                if not self._goes_on(place):
+        for number, part in enumerate(self._form):
+            if part in OPTIONAL:
+                if not self._goes_on(part):
                     continue
                 line.expect(",")
             elif number:
                 line.expect(",")
-            self._change(place)
+            self._change(part)
         _expect_end(line)
         return replace(self._read, immediate=self._immediate or 0)
 
-    def _goes_on(self, place: Place) -> bool:
+    def _goes_on(self, part: FormPart) -> bool:
         """Whether an operand that may be left out is there."""
-        is_next = place == self._form[-1] or self._line.peek(1).text.startswith("m")
+        is_next = part == self._form[-1] or self._line.peek(1).text.startswith("m")
         return self._line.peek().text == "," and is_next
 
-    def _change(self, place: Place) -> None:
-        if place in DSTS:
-            self._set(dst=self._register(DSTS[place]))
-        elif place in OPERANDS:
-            self._set(**{OPERANDS[place]: self._operand(self._vector)})
-        elif place == Place.ADDRESS:
+    def _change(self, part: FormPart) -> None:
+        if part in DSTS:
+            self._set(dst=self._register(DSTS[part]))
+        elif part in OPERANDS:
+            self._set(**{OPERANDS[part]: self._operand(self._vector)})
+        elif part == FormPart.ADDRESS:
             self._set(a=self._address())
-        elif place == Place.MASK:
+        elif part == FormPart.MASK:
             self._set(mask=self._register("m"))
-        elif place == Place.INCREMENT:
+        elif part == FormPart.INCREMENT:
             self._set(increment=self._increment())
         else:
-            what = "a target" if place == Place.TARGET else "a lane"
+            what = "a target" if part == FormPart.TARGET else "a lane"
             self._use_immediate(self._line.whole(self._names, what, 0, _WORD))
 
     def _set(self, **fields: Any) -> None:
@@ -226,7 +226,7 @@ class _Reader:
         if token.kind not in ("word", "number") and token.text != "-":
             self._line.fail_at(token, "an operand")
         value = self._line.sum(self._names)
-        if Place.TARGET in self._form:
+        if FormPart.TARGET in self._form:
             self._line.fail(f"{value}: the target is the immediate; take a register")
         if isinstance(value, float):
             word = float_word(value)

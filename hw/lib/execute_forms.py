@@ -7,7 +7,7 @@ from enum import Enum, auto
 from hw.lib.execute_isa import Opcode, Source
 
 
-class Place(Enum):
+class FormPart(Enum):
     """A part of an instruction's text.
 
     ``A``, ``B``, ``C``: an operand of the instruction's own kind. ``TARGET``, ``LANE``: the
@@ -27,18 +27,18 @@ class Place(Enum):
     INCREMENT = auto()
 
 
-Form = tuple[Place, ...]
+Form = tuple[FormPart, ...]
 
-DSTS = {Place.SCALAR_DST: "s", Place.VECTOR_DST: "v", Place.MASK_DST: "m"}
-"""By the letter of their registers."""
+DSTS = {FormPart.SCALAR_DST: "s", FormPart.VECTOR_DST: "v", FormPart.MASK_DST: "m"}
+"""Destinations by the letter of their registers."""
 
-OPERANDS = {Place.A: "a", Place.B: "b", Place.C: "c"}
-"""By the name of their field."""
+OPERANDS = {FormPart.A: "a", FormPart.B: "b", FormPart.C: "c"}
+"""Operands by the name of their field."""
 
 SOURCES = {"deq": Source.DEQUEUE, "deq.s": Source.DEQUEUE_SCALAR, "zero": Source.ZERO}
 """What operands may be but registers and numbers."""
 
-OPTIONAL = (Place.MASK, Place.INCREMENT)
+OPTIONAL = (FormPart.MASK, FormPart.INCREMENT)
 
 FLOATING = (
     *(opcode for opcode in Opcode if Opcode.FADD <= opcode <= Opcode.FEQUAL),
@@ -48,9 +48,9 @@ FLOATING = (
 )
 """Whose operands are floating point."""
 
-_DST = {False: Place.SCALAR_DST, True: Place.VECTOR_DST}
-_COMPARISON_DST = {False: Place.SCALAR_DST, True: Place.MASK_DST}
-_MASKED: dict[bool, Form] = {False: (), True: (Place.MASK,)}
+_DST = {False: FormPart.SCALAR_DST, True: FormPart.VECTOR_DST}
+_COMPARISON_DST = {False: FormPart.SCALAR_DST, True: FormPart.MASK_DST}
+_MASKED: dict[bool, Form] = {False: (), True: (FormPart.MASK,)}
 _UNARY = (Opcode.TO_FLOAT, Opcode.FABS, Opcode.FSQRT)
 _BRANCHES = (Opcode.BRANCH_EQ, Opcode.BRANCH_NE, Opcode.BRANCH_LT, Opcode.BRANCH_GE)
 _BINARY = tuple(
@@ -63,35 +63,35 @@ _BINARY = tuple(
 def _forms() -> dict[tuple[Opcode, bool], Form]:
     forms: dict[tuple[Opcode, bool], Form] = {
         (Opcode.HALT, False): (),
-        (Opcode.JUMP, False): (Place.TARGET,),
+        (Opcode.JUMP, False): (FormPart.TARGET,),
         (Opcode.JUMP_TOKEN, False): (),
-        **{(opcode, False): (Place.A, Place.B, Place.TARGET) for opcode in _BRANCHES},
-        (Opcode.LOOP, False): (Place.A, Place.TARGET),
-        (Opcode.FIRST_LANES, False): (Place.MASK_DST, Place.A),
-        (Opcode.LANES, False): (Place.MASK_DST, Place.A),
-        (Opcode.SELECT, False): (Place.SCALAR_DST, Place.A, Place.B, Place.C),
-        (Opcode.SELECT, True): (Place.VECTOR_DST, Place.A, Place.B, Place.MASK),
-        (Opcode.EXTRACT, True): (Place.SCALAR_DST, Place.A, Place.LANE),
-        (Opcode.PREFETCH, False): (Place.ADDRESS, Place.INCREMENT),
+        **{(opcode, False): (FormPart.A, FormPart.B, FormPart.TARGET) for opcode in _BRANCHES},
+        (Opcode.LOOP, False): (FormPart.A, FormPart.TARGET),
+        (Opcode.FIRST_LANES, False): (FormPart.MASK_DST, FormPart.A),
+        (Opcode.LANES, False): (FormPart.MASK_DST, FormPart.A),
+        (Opcode.SELECT, False): (FormPart.SCALAR_DST, FormPart.A, FormPart.B, FormPart.C),
+        (Opcode.SELECT, True): (FormPart.VECTOR_DST, FormPart.A, FormPart.B, FormPart.MASK),
+        (Opcode.EXTRACT, True): (FormPart.SCALAR_DST, FormPart.A, FormPart.LANE),
+        (Opcode.PREFETCH, False): (FormPart.ADDRESS, FormPart.INCREMENT),
     }
     for opcode in (Opcode.REDUCE_ADD, Opcode.REDUCE_MAX, Opcode.REDUCE_MIN):
-        forms[opcode, True] = (Place.SCALAR_DST, Place.A, Place.MASK)
+        forms[opcode, True] = (FormPart.SCALAR_DST, FormPart.A, FormPart.MASK)
     for vector in (False, True):
         for opcode in _UNARY:
-            forms[opcode, vector] = (_DST[vector], Place.A)
+            forms[opcode, vector] = (_DST[vector], FormPart.A)
         for opcode in _BINARY:
-            forms[opcode, vector] = (_DST[vector], Place.A, Place.B)
-        forms[Opcode.FMUL_ADD, vector] = (_DST[vector], Place.A, Place.B, Place.C)
+            forms[opcode, vector] = (_DST[vector], FormPart.A, FormPart.B)
+        forms[Opcode.FMUL_ADD, vector] = (_DST[vector], FormPart.A, FormPart.B, FormPart.C)
         for opcode in (Opcode.FLESS, Opcode.FLESS_EQUAL, Opcode.FEQUAL):
-            forms[opcode, vector] = (_COMPARISON_DST[vector], Place.A, Place.B)
-        behind = (*_MASKED[vector], Place.INCREMENT)
-        forms[Opcode.LOAD, vector] = (_DST[vector], Place.ADDRESS, *behind)
-        forms[Opcode.STORE, vector] = (Place.C, Place.ADDRESS, *behind)
+            forms[opcode, vector] = (_COMPARISON_DST[vector], FormPart.A, FormPart.B)
+        behind = (*_MASKED[vector], FormPart.INCREMENT)
+        forms[Opcode.LOAD, vector] = (_DST[vector], FormPart.ADDRESS, *behind)
+        forms[Opcode.STORE, vector] = (FormPart.C, FormPart.ADDRESS, *behind)
     return forms
 
 
 FORMS = _forms()
-"""By opcode and ``vector``. There is none where ``vector`` makes no difference."""
+"""Forms by opcode and ``vector``. There is none where ``vector`` makes no difference."""
 
 
 def mnemonic(opcode: Opcode, vector: bool) -> str:

@@ -141,7 +141,7 @@ INTEGERS = (
     Opcode.FABS,
     Opcode.SELECT,
 )
-"""Of which the lanes' integer units have the results."""
+"""Opcodes whose results the lanes' integer units have."""
 
 
 CONTROL = (
@@ -157,7 +157,7 @@ CONTROL = (
 """Opcodes that say which instruction comes next."""
 
 TARGETS = tuple(each for each in CONTROL if each not in (Opcode.HALT, Opcode.JUMP_TOKEN))
-"""Those whose ``immediate`` names it."""
+"""Opcodes whose ``immediate`` names their target."""
 
 
 class Fault(IntEnum, metaclass=EnumType, shape=2):
@@ -176,7 +176,7 @@ class Fault(IntEnum, metaclass=EnumType, shape=2):
 
 
 class Source(IntEnum, metaclass=EnumType, shape=3):
-    """Where an operand comes from.
+    """The source of an operand.
 
     ``ZERO``: it is 0. ``REGISTER``: register ``index`` of the instruction's own kind, vector or
     scalar. ``SCALAR``: scalar register ``index``, in a vector instruction in every lane.

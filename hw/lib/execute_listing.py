@@ -14,7 +14,7 @@ from hw.lib.execute_forms import (
     OPERANDS,
     SOURCES,
     Form,
-    Place,
+    FormPart,
     mnemonic,
 )
 from hw.lib.execute_isa import ALL_LANES, Instruction, Operand, Source
@@ -34,7 +34,7 @@ def listing(
         names.setdefault(address, []).append(name)
     for instruction in instructions:
         target, name = instruction.immediate, f"i{instruction.immediate}"
-        has_target = Place.TARGET in (_form(instruction) or ())
+        has_target = FormPart.TARGET in (_form(instruction) or ())
         if has_target and target <= len(instructions) and name not in (labels or {}):
             names.setdefault(target, [name])
     for address in range(len(instructions) + 1):
@@ -59,32 +59,32 @@ def _form(instruction: Instruction) -> Form | None:
 
 
 def _written(instruction: Instruction, form: Form, names: Mapping[int, Sequence[str]]) -> str:
-    parts = [_part(instruction, place, names) for place in form]
+    parts = [_part(instruction, part, names) for part in form]
     first = mnemonic(instruction.opcode, instruction.vector)
     return " ".join([first, ", ".join(part for part in parts if part)]).rstrip()
 
 
-def _part(instruction: Instruction, place: Place, names: Mapping[int, Sequence[str]]) -> str:
+def _part(instruction: Instruction, part: FormPart, names: Mapping[int, Sequence[str]]) -> str:
     immediate = instruction.immediate & _WORD
     signed = immediate - ((immediate & _SIGN) << 1)
-    if place in DSTS:
-        return f"{DSTS[place]}{instruction.dst}"
-    if place in OPERANDS:
-        operand = getattr(instruction, OPERANDS[place])
+    if part in DSTS:
+        return f"{DSTS[part]}{instruction.dst}"
+    if part in OPERANDS:
+        operand = getattr(instruction, OPERANDS[part])
         if operand.source == Source.IMMEDIATE:
             is_float = instruction.opcode in FLOATING
             return float_text(immediate) if is_float else str(signed)
         return _source_text(operand, instruction.vector)
-    if place == Place.ADDRESS:
+    if part == FormPart.ADDRESS:
         if instruction.a == Operand():
             return f"[{immediate}]"
         offset = f" {'-' if signed < 0 else '+'} {abs(signed)}" if signed else ""
         return f"[{_source_text(instruction.a, False)}{offset}]"
-    if place == Place.TARGET:
+    if part == FormPart.TARGET:
         return names.get(immediate, [str(immediate)])[0]
-    if place == Place.LANE:
+    if part == FormPart.LANE:
         return str(immediate)
-    if place == Place.MASK:
+    if part == FormPart.MASK:
         return f"m{instruction.mask}" if instruction.mask != ALL_LANES else ""
     if instruction.increment == 0:
         return ""

@@ -54,7 +54,7 @@ class Line:
         raise WorkloadError(f"{self.file}:{self.number}: {problem}")
 
     def fail_at(self, token: Token, expected: str) -> NoReturn:
-        """There is ``token``, where ``expected`` would be right."""
+        """Fails at ``token``, where ``expected`` would be right."""
         found = quoted(token.text) if token.kind == "sign" else short(token.text)
         self.fail(f"expected {expected}, found {found}")
 

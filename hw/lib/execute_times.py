@@ -12,7 +12,7 @@ INTEGER_CYCLES = 3
 """From the issue of an instruction to the cycle in which the lanes' integer result is written."""
 
 BITS_PER_CYCLE = 2
-"""Of quotients and roots."""
+"""Bits a cycle of quotients and roots."""
 
 _FRACTION = FLOAT_FORMATS["float32"].fraction
 

@@ -21,8 +21,8 @@ _ROUNDING_DEPTHS = (3, *FINISH_DEPTHS[2:])
 
 
 def exponent_shape(format: FloatFormat) -> Shape:
-    """Of a quotient's exponent, and those of operands that are normalised: more than ``finish``
-    needs where a format has many more bits of fraction than its least exponent is below 0."""
+    """Shape of the exponents of a quotient and of normalised operands: more than ``finish`` needs
+    where a format has many more bits of fraction than its least exponent is below 0."""
     return signed(exponent_bits(format, format.fraction + 3) + 1)
 
 

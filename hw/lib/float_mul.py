@@ -47,14 +47,14 @@ def partial_products(
         return [named(m, "partial", a * b)]
     parts, size = _limbs(format)
     left, right = ([value[:-1][part * size :][:size] for part in range(parts)] for value in (a, b))
-    found = [_of_hidden_bits(m, format, a, b)]
+    products = [_of_hidden_bits(m, format, a, b)]
     for difference in range(1 - parts, parts):
         row = [
             Cat(left[part] * right[part + difference], Const(0, 2 * size))[: 2 * size]
             for part in range(max(0, -difference), min(parts, parts - difference))
         ]
-        found.append(named(m, f"partial_{len(found)}", Cat(row)))
-    return found
+        products.append(named(m, f"partial_{len(products)}", Cat(row)))
+    return products
 
 
 def _of_hidden_bits(m: Module, format: FloatFormat, a: Value, b: Value) -> Value:
@@ -92,13 +92,14 @@ def sum_products(m: Module, format: FloatFormat, partial: list[Value]) -> Value:
 
 
 def _limbs(format: FloatFormat) -> tuple[int, int]:
-    """Into how many parts a fraction is split, so that multiplier blocks take them; their bits."""
+    """The number of parts that a fraction is split into, so that multiplier blocks take them; their
+    bits."""
     parts = -(-format.fraction // MULTIPLIER_BITS)
     return parts, -(-format.fraction // parts)
 
 
 def _sum(values: list[Value]) -> Value:
-    """Of all values, as a tree of additions."""
+    """The sum of all values, as a tree of additions."""
     if len(values) == 1:
         return values[0]
     middle = len(values) // 2

@@ -181,7 +181,8 @@ def finish(
 def finish_normalised(
     m: Module, cut: CutPoints, format: FloatFormat, pending: Pending, magnitude: Value
 ) -> Value:
-    """As ``finish``, where the magnitude's top bit is set or it is zero; three cut points."""
+    """Finishes as ``finish`` does, where the magnitude's top bit is set or it is zero; three cut
+    points."""
     fraction = format.fraction
     kept = Cat(magnitude[: -(fraction + 2)].any(), magnitude[-(fraction + 2) :])
     s = cut(pending=pending, kept=kept)

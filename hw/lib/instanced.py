@@ -91,7 +91,7 @@ def instance_of(component: wiring.Component, module: str, clocks: Container[str]
 
 
 class ResetInserter(hdl.ResetInserter):
-    """As Amaranth's; resets instances with the rest."""
+    """Does what Amaranth's does; resets instances with the rest."""
 
     def on_fragment(self, fragment: Fragment) -> Fragment:
         fragment = super().on_fragment(fragment)
@@ -102,7 +102,8 @@ class ResetInserter(hdl.ResetInserter):
 
 
 class EnableInserter(hdl.EnableInserter):
-    """As Amaranth's; ``ValueError`` for instances, which have no clock enable."""
+    """Does what Amaranth's does; raises ``ValueError`` for instances, which have no clock
+    enable."""
 
     def on_fragment(self, fragment: Fragment) -> Fragment:
         if isinstance(fragment, Instance):

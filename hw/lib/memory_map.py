@@ -1,4 +1,4 @@
-"""Where a host finds an accelerator's registers, counters and memories.
+"""Addresses at which a host finds an accelerator's registers, counters and memories.
 
 Addresses count 32-bit words. The registers of ``Register`` come first, then two words for each of
 the target's counters, then windows onto its memories.

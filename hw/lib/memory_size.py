@@ -27,7 +27,7 @@ class MemorySize:
 
     @classmethod
     def of_module(cls, name: str) -> MemorySize | None:
-        """Of the memory whose module is called so; ``None`` if it is no memory's name."""
+        """The size of the memory whose module has this name; ``None`` if it is no memory's name."""
         if found := _MODULE.fullmatch(name):
             two_port, rows, width = found.groups()
             return cls(int(rows), int(width), 2 if two_port else 1)

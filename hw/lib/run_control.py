@@ -1,4 +1,4 @@
-"""From a host's start to done: whether a run is going on, and how long it takes."""
+"""Controls runs from a host's start to done: whether a run is going on, and how long it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a block of a graph to its component."""
+"""Makes the component of a block of a graph."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class SamConfig(TargetConfig):
         return hash(self.digest)
 
     def violations(self) -> list[Violation]:
-        found = number_violations(
+        wrong = number_violations(
             self,
             (
                 ("index_bits", 8, 32),
@@ -100,20 +100,20 @@ class SamConfig(TargetConfig):
         for name in ("accumulator_words", "memory_bandwidth"):
             value = getattr(self, name)
             if isinstance(value, int) and value > 0 and value & (value - 1):
-                found.append(Violation(name, f" = {value}: must be a power of two"))
-        found += [
+                wrong.append(Violation(name, f" = {value}: must be a power of two"))
+        wrong += [
             *format_violations(self, "format"),
             *flag_violations(self, ["skip"]),
             *choice_violations(self, "memory", MEMORIES),
         ]
         if not isinstance(self.expression, str):
-            found.append(Violation("expression", f" = {quoted(self.expression)}: must be text"))
+            wrong.append(Violation("expression", f" = {quoted(self.expression)}: must be text"))
         if self.fabric is not None and not isinstance(self.fabric, dict):
             problem = f" = {quoted(self.fabric)}: must be a table of types and numbers of units"
-            found.append(Violation("fabric", problem))
+            wrong.append(Violation("fabric", problem))
         if self.graph is not None and self.fabric is not None:
-            found.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))
-        return found
+            wrong.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))
+        return wrong
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SamConfig:

@@ -12,7 +12,7 @@ from hw.sam.memory_map import ErrorCause
 
 
 def fault_recorder(units: int) -> FaultRecorder:
-    """Of the faults of a cycle, a bit for each unit, the lowest counts; they go before a deadlock.
+    """A recorder of faults, a bit for each unit: of a cycle's the lowest counts, then a deadlock.
 
     What is recorded: ``faults``; ``stuck``: nothing moves any more; ``offers``, a bit for each
     unit, which offers a token that is not taken.

@@ -210,7 +210,7 @@ class Graph:
 
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-"""Of blocks: public names in Verilog, C++ and Python."""
+"""Names of blocks: public names in Verilog, C++ and Python."""
 
 _SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
 

@@ -12,7 +12,7 @@ from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
 from hw.sam.fabric.encoding import fabric_units, fields, pool
-from hw.sam.memory.placement import bank_rams, places
+from hw.sam.memory.placement import allocations, bank_rams
 from hw.sam.unit import Unit, settings_of, unit_of
 
 
@@ -66,7 +66,7 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
             (window.in_shared_memory(f"{_MEMORY}.{window.name}"), writes)
             for window, writes in arrays
         ]
-    base = {place.window.name: place.base for place in places(arrays)[0]}
+    base = {allocation.window.name: allocation.base for allocation in allocations(arrays)[0]}
     banks = config.memory_bandwidth
     return [
         (replace(window, rams=bank_rams(_MEMORY, banks, window.words, base[window.name])), writes)

@@ -11,8 +11,8 @@ from hw.sram_compute.sequencer import program_layout
 
 
 class CommandKind(IntEnum, metaclass=EnumType, shape=1):
-    """``COMPUTE``: a microprogram, on all arrays. ``MOVE``: rows shift by ``distance`` bitlines
-    within their tiles, or become constants."""
+    """What banks do for a command. ``COMPUTE``: a microprogram, on all arrays. ``MOVE``: rows shift
+    by ``distance`` bitlines within their tiles, or become constants."""
 
     COMPUTE = 0
     MOVE = 1

@@ -94,7 +94,7 @@ def unpacked(m: Module, row: Value, moves: Sequence[Value]) -> Value:
 
 
 def _parities(m: Module, row: Value) -> Value:
-    """Of each bit and those below it."""
+    """For each bit, the parity of itself and those below it."""
     distance = 1
     while distance < len(row):
         before = named(m, f"parities_{distance}", row)

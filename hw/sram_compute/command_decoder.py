@@ -1,4 +1,4 @@
-"""From a command's units to what it asks of whom, and whether that makes sense."""
+"""Decodes a command's units to what it asks of whom, and whether that makes sense."""
 
 from __future__ import annotations
 
@@ -195,24 +195,24 @@ class CommandDecoder(wiring.Component):
                 for name, limit in self._pattern_limits(pattern, self._tiles).items()
             },
         }
-        found: list[Value] = []
+        bad: list[Value] = []
         names = [name for name, _ in COMMANDS[opcode]]
         for name in names:
             if name in limits and opcode != Opcode.LAYOUT:
-                found += [each >= limits[name] for each in _numbers(view[name])]
+                bad += [each >= limits[name] for each in _numbers(view[name])]
         if opcode == Opcode.COMPUTE:
-            found += [view.n > MAX_WIDTH]
-            found += [each >= self._wordlines for each in _numbers(view.bases)]
+            bad += [view.n > MAX_WIDTH]
+            bad += [each >= self._wordlines for each in _numbers(view.bases)]
         elif "n" in names:
-            found += [view.n == 0, view.n > MAX_WIDTH]
-            found += [
+            bad += [view.n == 0, view.n > MAX_WIDTH]
+            bad += [
                 view[name] + view.n > self._wordlines for name in ("a", "d", "row") if name in names
             ]
         if "a" in names:
             may_be_same = (view.a != view.d) if opcode == Opcode.MOVE else Const(1)
             overlaps = (view.a < view.d + view.n) & (view.d < view.a + view.n)
-            found.append(may_be_same & overlaps)
-        return Cat(*found).any() if found else Const(0)
+            bad.append(may_be_same & overlaps)
+        return Cat(*bad).any() if bad else Const(0)
 
     def _bad_near_operand(self, opcode: Opcode, view: data.View) -> Value:
         if opcode == Opcode.COPY:

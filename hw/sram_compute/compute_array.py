@@ -138,7 +138,7 @@ class ComputeArray(Instanced):
 
 
 def _function(m: Module, operation: data.View, name: str, inputs: tuple[Value, ...]) -> Value:
-    """Of each bitline: the entry of table ``name`` that its bits of ``inputs`` name."""
+    """For each bitline, the entry of table ``name`` that its bits of ``inputs`` select."""
     first, *others = inputs
     table, width = operation[name], len(first)
     depends = named(m, f"{name}_depends", table[::2] ^ table[1::2])

@@ -107,7 +107,7 @@ class SramConfig(TargetConfig):
         super().__post_init__()
 
     def violations(self) -> list[Violation]:
-        found = number_violations(
+        wrong = number_violations(
             self,
             (
                 ("banks", 1, 64),
@@ -125,28 +125,28 @@ class SramConfig(TargetConfig):
                 ("lowering_cycles", 0, 1_000_000),
             ),
         )
-        named = {violation.field for violation in found}
+        named = {violation.field for violation in wrong}
         for name in _POWERS_OF_TWO:
             value = getattr(self, name)
             if name not in named and value & (value - 1):
-                found.append(Violation(name, f" = {value}: must be a power of two"))
+                wrong.append(Violation(name, f" = {value}: must be a power of two"))
         if "core_lanes" not in named and self.core_lanes not in CORE_LANES:
             problem = f" = {self.core_lanes}: must be one of {', '.join(map(str, CORE_LANES))}"
-            found.append(Violation("core_lanes", problem))
-        if not found and self.core_lanes and self.core_cache_bytes > self.memory_bytes:
+            wrong.append(Violation("core_lanes", problem))
+        if not wrong and self.core_lanes and self.core_cache_bytes > self.memory_bytes:
             problem = f" = {self.core_cache_bytes}: must be at most memory_bytes"
-            found.append(Violation("core_cache_bytes", f"{problem} = {self.memory_bytes}"))
-        if not found and self.tiles < 2:
+            wrong.append(Violation("core_cache_bytes", f"{problem} = {self.memory_bytes}"))
+        if not wrong and self.tiles < 2:
             problem = f" = {self.arrays}: must be at least 2 where there is one bank"
-            found.append(Violation("arrays", problem))
+            wrong.append(Violation("arrays", problem))
         if not _is_number(self.bandwidth) or not 0.01 <= self.bandwidth <= LINE_BYTES:
             problem = f" = {quoted(self.bandwidth)}: must be a number from 0.01 to {LINE_BYTES}"
-            found.append(Violation("bandwidth", problem))
+            wrong.append(Violation("bandwidth", problem))
         if not _are_formats(self.formats):
             known = ", ".join(FLOAT_FORMATS)
             problem = f" = {quoted(self.formats)}: must be different ones of {known}"
-            found.append(Violation("formats", problem))
-        return found + flag_violations(self, ("skip",))
+            wrong.append(Violation("formats", problem))
+        return wrong + flag_violations(self, ("skip",))
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"formats": list(self.formats)}
@@ -177,7 +177,8 @@ class SramConfig(TargetConfig):
 
     @property
     def operations(self) -> dict[str, Operation]:
-        """Those that banks have, by name; of floating-point ones ``format.name``."""
+        """The operations that banks have, by name; floating-point ones are called
+        ``format.name``."""
         found = dict(INTEGER_OPERATIONS)
         for format in self.formats:
             found |= {each.name: each for each in FLOAT_OPERATIONS[format].values()}

@@ -12,7 +12,7 @@ from hw.sram_compute import isa
 from hw.sram_compute.word_copy import PENDING
 
 QUEUED_COPIES = 3
-"""That wait behind the one that is done."""
+"""Copies that wait behind the one that is done."""
 
 
 class CopyQueue(wiring.Component):

@@ -21,8 +21,8 @@ from hw.sram_compute.shifting_array import rotated
 
 
 def exchange_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:
-    """As ``isa.SHIFT`` and ``isa.BROADCAST``: ``tiles`` are those that change of the one, and
-    ``sources`` of the other."""
+    """The fields of ``isa.SHIFT`` and ``isa.BROADCAST``: ``tiles`` are those that change of the
+    one, and ``sources`` of the other."""
     return data.StructLayout(
         {
             "is_broadcast": 1,
@@ -221,8 +221,8 @@ class Exchange(wiring.Component):
         remaining: Signal,
         masks: dict[str, Value],
     ) -> Value:
-        """Those of the chosen tile, or of the chosen array of all banks. Gives what of
-        ``remaining`` is done with them."""
+        """Aims at the chosen tile, or at the chosen array of all banks. Returns the part of
+        ``remaining`` that this completes."""
         command, banks, arrays = self.command, self._banks, self._arrays
         array_bits, bank_bits = (arrays - 1).bit_length(), (banks - 1).bit_length()
         number = position(chosen)[: array_bits + bank_bits]

@@ -34,10 +34,10 @@ LINE_UNITS = LINE_WORDS // UNIT_WORDS
 """Units of a line of memory."""
 
 WIDTH_BITS = 6
-"""Of n: operands have at most 32 bits."""
+"""Bits of n: operands have at most 32 bits."""
 
 DIMENSIONS = 3
-"""Of arrays in memory."""
+"""Dimensions of arrays in memory."""
 
 STRIP = 32
 """Elements that a stream engine works on at a time, and neighbouring words of a bank."""
@@ -49,10 +49,10 @@ SLOTS = 32
 """Operations of the stream engines' program."""
 
 REGISTERS = 16
-"""Of a stream engine: ``STRIP`` words each."""
+"""Registers of a stream engine: ``STRIP`` words each."""
 
 WORD_BITS = 28
-"""Of the number of a word among all banks."""
+"""Bits of the number of a word among all banks."""
 
 _ROW = unsigned(9)
 _REGISTER = unsigned(4)
@@ -157,7 +157,7 @@ NEAR_OPERATIONS = (
     ExecuteOpcode.FEQUAL,
     ExecuteOpcode.STORE,
 )
-"""Of stream engines; they mean what they do in the execute unit."""
+"""Operations of stream engines; they mean what they do in the execute unit."""
 
 
 def pattern_fields(name: str, place: Shape) -> dict[str, Any]:
@@ -256,7 +256,7 @@ memory if ``is_store``, else to the banks. Words are counted over all banks: wor
 w // ``STRIP`` modulo the number of banks."""
 
 COUNT_BITS, SPAN_BITS, SCALE_BITS = 20, 16, 16
-"""Of a loop's iterations in a dimension, of strips in a bank, of words for each index."""
+"""Bits of a loop's iterations in a dimension, of strips in a bank, of words for each index."""
 
 STREAM = _command(
     stream=unsigned(4),
@@ -363,7 +363,7 @@ COMMANDS: dict[Opcode, data.StructLayout] = {
 """The layout of each command."""
 
 NEAR_COMMANDS = (Opcode.COPY, Opcode.STREAM, Opcode.OPERATION, Opcode.NEAR)
-"""Of configurations with stream engines."""
+"""Commands of configurations with stream engines."""
 
 UNITS = {opcode: -(-layout.size // UNIT_BITS) for opcode, layout in COMMANDS.items()}
 """Units of each command."""

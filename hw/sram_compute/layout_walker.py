@@ -181,7 +181,7 @@ class LayoutWalker(Instanced):
         return m
 
     def _size_of_chunk(self, dimension: int, size: Value) -> Value:
-        """Of the first chunk, which no other exceeds."""
+        """The size of the first chunk, which no other exceeds."""
         entry = self.entry
         is_cut = (entry.chunk != 0) & (entry.chunked == dimension) & (entry.chunk < size)
         return Mux(is_cut, entry.chunk, size)

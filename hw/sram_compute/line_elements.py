@@ -17,8 +17,8 @@ def low_bits(line: Value, element: Value) -> Value:
 
 
 def shifted_in(line: Value, element: Value, tops: Value, shifts: Value) -> Value:
-    """Where ``shifts``, each element moved down by a bit; then its highest bit is that of ``tops``,
-    too."""
+    """The line, with each element moved down by a bit where ``shifts``; then its highest bit is
+    that of ``tops``, too."""
 
     def of_size(size: int) -> Value:
         found: list[Value] = []

@@ -21,7 +21,7 @@ from hw.sram_compute.vector_core import VectorCore
 
 
 class Users(NamedTuple):
-    """Of main memory."""
+    """The users of main memory."""
 
     fetch: CommandFetch
     transfer: ArrayTransfer

@@ -43,7 +43,7 @@ CORE_CAUSES = {
     Fault.CONTROL: ErrorCause.CORE_CONTROL,
     Fault.ADDRESS: ErrorCause.CORE_ADDRESS,
 }
-"""Of each fault of the core's unit."""
+"""The error cause of each fault of the core's unit."""
 
 
 WATCHDOG_CYCLES = 1 << 17

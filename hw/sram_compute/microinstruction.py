@@ -5,7 +5,7 @@ the predicate P, both latches, go through three truth tables, which give the bit
 row d and the next C and P. Where ``writes`` is 0, no row is written. A row operation sees all that
 the one before it wrote. What it does not need it reads too: its tables ignore it.
 
-Of a truth table, bit a + 2 b + 4 C + 8 P is the value for those four bits; of a start table, bit
+Bit a + 2 b + 4 C + 8 P of a truth table is the value for those four bits; in a start table, bit
 C + 2 P.
 
 ``SWEEP``: ``count`` row operations. The rows of the first are ``a``, ``b`` and ``d``; each moves on
@@ -50,8 +50,8 @@ class Kind(IntEnum, metaclass=EnumType, shape=1):
 
 
 class Base(IntEnum, metaclass=EnumType, shape=3):
-    """Where rows count from: operands ``A`` and ``B``, the destination ``D``, another operand or
-    destination ``E``, scratch rows ``S``."""
+    """The base that rows count from: operands ``A`` and ``B``, the destination ``D``, another
+    operand or destination ``E``, scratch rows ``S``."""
 
     A = 0
     B = 1
@@ -132,4 +132,4 @@ def _check(known: Mapping[str, BitField], fields: Fields, prefix: str) -> None:
 
 
 _LIMITS = {"per_i": (-1, 1), "step": (-1, 1), "per_n": (-1, 2), "base": (min(Base), max(Base))}
-"""Of fields that have bits for more."""
+"""Limits of fields that have bits for more."""

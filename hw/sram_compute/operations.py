@@ -123,7 +123,7 @@ def _integer_operations() -> Iterable[tuple[str, Callable[[Builder], None]]]:
 INTEGER_OPERATIONS: dict[str, Operation] = {
     name: Operation(name, write, is_parametric=True) for name, write in _integer_operations()
 }
-"""Those on integers of n bits, by name; signed where there is one each for both."""
+"""Operations on integers of n bits, by name; signed where there is one each for both."""
 
 
 def _float_operations(format: FloatFormat) -> Iterable[tuple[str, Callable[[Builder], None]]]:
@@ -159,4 +159,4 @@ FLOAT_OPERATIONS: dict[str, dict[str, Operation]] = {
     }
     for format, kind in FLOAT_FORMATS.items()
 }
-"""Those on floating-point numbers, by format and name."""
+"""Operations on floating-point numbers, by format and name."""

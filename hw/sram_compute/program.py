@@ -35,7 +35,7 @@ class Number(NamedTuple):
 
 @cache
 def numbers(opcode: Opcode) -> tuple[Number, ...]:
-    """Those of a command, in order, the opcode first."""
+    """The numbers of a command, in order, the opcode first."""
     found = []
     for name, field in COMMANDS[opcode]:
         length = getattr(field.shape, "length", None)
@@ -47,16 +47,16 @@ def numbers(opcode: Opcode) -> tuple[Number, ...]:
 
 def command(opcode: Opcode, **fields: Any) -> Command:
     """A command; fields that are left out are 0. ``ValueError`` for one that it doesn't have."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, field in COMMANDS[opcode]:
         if name != "opcode":
             length = getattr(field.shape, "length", None)
-            found[name] = 0 if length is None else (0,) * length
+            values[name] = 0 if length is None else (0,) * length
     for name, value in fields.items():
-        if name not in found:
-            raise ValueError(f"{opcode.name} has no field {name}; there are {', '.join(found)}")
-        found[name] = tuple(value) if isinstance(value, Sequence) else value
-    return Command(opcode, found)
+        if name not in values:
+            raise ValueError(f"{opcode.name} has no field {name}; there are {', '.join(values)}")
+        values[name] = tuple(value) if isinstance(value, Sequence) else value
+    return Command(opcode, values)
 
 
 def encode(opcode: Opcode, columns: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -84,7 +84,7 @@ def assemble(commands: Iterable[Command]) -> np.ndarray:
 
 
 def opcode_of(unit: np.ndarray) -> Opcode | None:
-    """Of the command whose first unit this is; ``None`` if there is none such."""
+    """The opcode of the command whose first unit this is; ``None`` if there is no such command."""
     number = int(unit[0]) & (1 << Opcode.as_shape().width) - 1
     return Opcode(number) if number in COMMANDS else None
 

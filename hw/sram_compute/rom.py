@@ -10,8 +10,9 @@ from hw.sram_compute.operations import Operation
 
 @dataclass(frozen=True)
 class Rom:
-    """``words``: of ``MICROINSTRUCTION``. ``entries``: where an operation's programs begin, by its
-    name and, as ``Operation.programs`` has them, the least width that they are for."""
+    """The microprogram memory. ``words``: of ``MICROINSTRUCTION``. ``entries``: where an
+    operation's programs begin, by its name and, as ``Operation.programs`` has them, the least width
+    that they are for."""
 
     words: tuple[int, ...]
     entries: Mapping[str, Mapping[int, int]]

@@ -22,7 +22,7 @@ from hw.sram_compute.microcode.tables import (
 from hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
 
 COUNT_BITS = 10
-"""Of counts, trips and rows, on the way to what they are modulo the wordlines."""
+"""Bits of counts, trips and rows, on the way to what they are modulo the wordlines."""
 
 
 def program_layout(wordlines: int, microinstructions: int) -> data.StructLayout:
@@ -202,8 +202,9 @@ class Sequencer(wiring.Component):
         return runs_last
 
     def _decide_skip(self, m: Module, waits: Value, done: Signal, passes: Signal) -> None:
-        """``waits``: nothing is left to be done before a skip. It is ``done`` when the predicates
-        of that are known: two cycles on its way through the arrays, and one to the register."""
+        """Decides a skip. ``waits``: nothing is left to be done before a skip. It is ``done`` when
+        the predicates of that are known: two cycles on its way through the arrays, and one to the
+        register."""
         cycles = SKIP_CYCLES - 1
         any_predicate, waited = Signal(), Signal(range(cycles + 1))
         m.d.sync += any_predicate.eq(self.any_predicate)

@@ -14,9 +14,9 @@ from hw.sram_compute.compute_array import ComputeArray, compute_layout, read_lay
 
 
 def inward_layout(bitlines: int) -> data.StructLayout:
-    """Where the row of the next cycle's inward operation comes from: from ``outside``; from the
-    array itself, ``distance`` bitlines up, those at the end around, where it ``is_own``; or it is
-    ``bit`` everywhere."""
+    """The source of the row of the next cycle's inward operation: from ``outside``; from the array
+    itself, ``distance`` bitlines up, those at the end around, where it ``is_own``; or it is ``bit``
+    everywhere."""
     return data.StructLayout(
         {"is_outside": 1, "is_own": 1, "is_constant": 1, "bit": 1, "distance": range(bitlines)}
     )

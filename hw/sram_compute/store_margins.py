@@ -1,4 +1,4 @@
-"""Which words of a line a ``STORE`` writes."""
+"""Finds the words of a line that a ``STORE`` writes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ALL = (1 << LINE_WORDS) - 1
 
 
 def stored_words(m: Module, place: data.View, transfer: data.View, entry: data.View) -> Value:
-    """Those between the margins of ``transfer``, of the line at this ``layout_walker.PLACE`` of an
-    array: a bit each."""
+    """The words of the line at this ``layout_walker.PLACE`` of an array that lie between the
+    margins of ``transfer``: a bit each."""
     before, behind, words = Signal(signed(26)), Signal(signed(26)), Signal(LINE_WORDS)
     first = place[0] << _WORD_BITS
     m.d.comb += [
@@ -33,5 +33,5 @@ def stored_words(m: Module, place: data.View, transfer: data.View, entry: data.V
 
 
 def _clamped(words: Signal) -> Value:
-    """To 0 and the words of a line."""
+    """The words, clamped to 0 and the words of a line."""
     return Mux(words < 0, 0, Mux(words > LINE_WORDS, LINE_WORDS, words))[: _WORD_BITS + 1]

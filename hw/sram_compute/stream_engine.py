@@ -46,7 +46,7 @@ def _divider() -> FloatDivider:
 
 
 DIVIDE_CYCLES = _divider().latency + 1
-"""Of a step that divides, in the place of an access."""
+"""Cycles of a step that divides, in the place of an access."""
 
 
 class StreamEngine(Instanced):
@@ -143,9 +143,9 @@ class StreamEngine(Instanced):
         return m
 
     def _elements(self, m: Module) -> tuple[Signal, Signal, Signal, Signal]:
-        """Of the step at ``address``: the number of its word or bitline, but for an index; the
-        number of the strip, whether its element is one of the loop's, and which of the strip's
-        are."""
+        """The elements of the step at ``address``: the number of the word or bitline, but for an
+        index; the number of the strip; whether its element is one of the loop's, and which of the
+        strip's are."""
         loop, begin, banks = self.loop, self.begin, self._banks
         own, mine = Signal(STRIP_NUMBER), Signal(isa.WORD_BITS)
         behind = Signal(range(max(2, banks)))

@@ -22,7 +22,7 @@ LOOP = data.StructLayout(
         "rotation": 6,
     }
 )
-"""Of the loop that runs: as ``isa.NEAR``; the bank that has the first strip."""
+"""Fields of the loop that runs: as ``isa.NEAR``; the bank that has the first strip."""
 
 BEGIN = data.StructLayout(
     {
@@ -57,7 +57,7 @@ ADDRESS = data.StructLayout(
         "immediate": 32,
     }
 )
-"""Of the step whose place is found: fields as of ``isa.OPERATION`` and ``isa.STREAM``.
+"""Fields of the step whose place is found: fields as of ``isa.OPERATION`` and ``isa.STREAM``.
 ``is_uniform``: all elements of a strip are one word, which is read in step 0."""
 
 COMPUTE = data.StructLayout(
@@ -69,7 +69,7 @@ COMPUTE = data.StructLayout(
         "turns": 1,
     }
 )
-"""Of the step whose operands are there. ``turns``: operand a goes to the transposer."""
+"""Fields of the step whose operands are there. ``turns``: operand a goes to the transposer."""
 
 RESULT = data.StructLayout(
     {
@@ -79,4 +79,4 @@ RESULT = data.StructLayout(
         "operation": ExecuteOpcode.as_shape(),
     }
 )
-"""Of the step whose result is there, and goes to ``place`` of the registers."""
+"""Fields of the step whose result is there, and goes to ``place`` of the registers."""

@@ -15,10 +15,10 @@ from hw.sram_compute.bank import WORD_BITS
 from hw.sram_compute.config import LINE_BITS
 
 LOAD_CYCLES = LINE_WORDS
-"""Of a line, from the cycle behind that in which it comes until its last word is written."""
+"""Cycles of a line, from the cycle behind that in which it comes until its last word is written."""
 
 STORE_CYCLES = LINE_WORDS + 2
-"""Of a line, from the one before until it is offered to memory."""
+"""Cycles of a line, from the one before until it is offered to memory."""
 
 PENDING = data.StructLayout(
     {"valid": 1, **{name: isa.COPY[name].shape for name in ("is_store", "words", "lines")}}

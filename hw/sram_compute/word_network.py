@@ -38,7 +38,7 @@ def access_layout(wordlines: int, bitlines: int, arrays: int, banks: int) -> dat
 
 
 def word_cycles(network_bits: int) -> int:
-    """In which a word goes from bank to bank."""
+    """Cycles in which a word goes from bank to bank."""
     return max(1, WORD_BITS // network_bits)
 
 
@@ -152,7 +152,7 @@ class WordNetwork(wiring.Component):
         takes: Signal,
         chosen: Signal,
     ) -> None:
-        """Which engines a bank serves in this round, and which it looks at."""
+        """Connects the engines that a bank serves in this round, and those that it looks at."""
         own = Signal(self._banks, name=f"wanted_{bank}")
         request = getattr(self, f"request{bank}")
         place = Signal.like(wants[0].place, name=f"place_{bank}")

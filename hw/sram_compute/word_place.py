@@ -1,4 +1,4 @@
-"""Where words and bitlines that streams name are in banks."""
+"""Locates words and bitlines that streams name in banks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def place_layout(wordlines: int, bitlines: int, arrays: int, banks: int) -> data
 
 
 def word_place(layout: data.StructLayout, word: Value, arrays: int, banks: int) -> dict[str, Value]:
-    """Of a word by its number, which is one of them: words of a row come first, then those of the
-    bank's other arrays, then those of other rows. Strips of ``STRIP`` words go around the banks."""
+    """The location of a word, given its number: words of a row come first, then those of the bank's
+    other arrays, then those of other rows. Strips of ``STRIP`` words go around the banks."""
     bank_bits = (banks - 1).bit_length()
     own = Cat(word[:_STRIP_BITS], word[_STRIP_BITS + bank_bits :])
     group_bits, array_bits = layout["group"].width, (arrays - 1).bit_length()
@@ -40,7 +40,8 @@ def word_place(layout: data.StructLayout, word: Value, arrays: int, banks: int) 
 def bitline_place(
     layout: data.StructLayout, bitline: Value, row: Value, arrays: int, banks: int
 ) -> dict[str, Value]:
-    """Of the word of ``row`` that has a bitline by its number among all tiles."""
+    """The location of the word of ``row`` that contains a bitline, given the bitline's number among
+    all tiles."""
     group_bits, array_bits = layout["group"].width, (arrays - 1).bit_length()
     bank_bits = (banks - 1).bit_length()
     block = bitline[_STRIP_BITS:]

@@ -122,9 +122,11 @@ class AccessProgram:
             values = {"mode": layer.mode, "slots": layer.slots, "toggle": layer.toggle}
             steps = []
             for event in Event:
-                found = [_words(isa.EVENT, _values(one)) for one in layer.events.get(event, ())]
-                steps.append({"first": len(events), "count": len(found)})
-                events += found
+                event_rows = [
+                    _words(isa.EVENT, _values(one)) for one in layer.events.get(event, ())
+                ]
+                steps.append({"first": len(events), "count": len(event_rows)})
+                events += event_rows
             layers[place] = _words(isa.LAYER, values | {"units": len(layer.units), "steps": steps})
             for lane, unit in enumerate(layer.units):
                 units[unit_row(config, place, lane)] = _words(isa.UNIT, _values(unit, "streams"))
@@ -145,15 +147,15 @@ class AccessProgram:
         """
         layers = []
         for place, row in enumerate(rows["layers"]):
-            found = _fields(isa.LAYER, row)
-            if found["mode"] == Mode.OFF:
+            fields = _fields(isa.LAYER, row)
+            if fields["mode"] == Mode.OFF:
                 break
             units = []
-            if found["units"] > config.lanes:
+            if fields["units"] > config.lanes:
                 raise ValueError(
-                    f"layer {place}: units = {found['units']}: must be at most {config.lanes}"
+                    f"layer {place}: units = {fields['units']}: must be at most {config.lanes}"
                 )
-            for lane in range(found["units"]):
+            for lane in range(fields["units"]):
                 first = stream_row(config, place, lane, 0)
                 streams = [
                     Stream(**_fields(isa.STREAM, row))
@@ -167,11 +169,11 @@ class AccessProgram:
                 units.append(Unit(**unit, streams=tuple(streams)))
             events = {
                 event: _steps(rows["events"], f"layer {place}, {event.name}", **steps)
-                for event, steps in zip(Event, found["steps"], strict=True)
+                for event, steps in zip(Event, fields["steps"], strict=True)
                 if steps["count"]
             }
             layers.append(
-                Layer(found["mode"], tuple(units), found["slots"], found["toggle"], events)
+                Layer(fields["mode"], tuple(units), fields["slots"], fields["toggle"], events)
             )
         return cls(tuple(layers))
 
@@ -196,26 +198,26 @@ def _fields(layout: data.StructLayout, row: npt.NDArray[np.uint32]) -> Mapping[s
 
 @lru_cache(maxsize=1 << 12)
 def _fields_of_row(layout: data.StructLayout, bits: int) -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in unpacked(_known(layout), bits).items():
         if isinstance(value, dict):
-            found[name] = Operand(Source(value["source"]), value["lane"], value["stream"])
+            values[name] = Operand(Source(value["source"]), value["lane"], value["stream"])
         elif name == "kind":
-            found[name] = _KINDS[layout](value)
+            values[name] = _KINDS[layout](value)
         elif name == "operation":
-            found[name] = AluOperation(value)
+            values[name] = AluOperation(value)
         elif name == "mode":
-            found[name] = Mode(value)
+            values[name] = Mode(value)
         elif name == "steps":
-            found[name] = [
+            values[name] = [
                 unpacked(_known(isa.STEPS), value >> place * isa.STEPS.size)
                 for place in range(len(Event))
             ]
         elif name in _FLAGS:
-            found[name] = bool(value)
+            values[name] = bool(value)
         elif name != "padding":
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 @cache

@@ -188,7 +188,7 @@ class _Rules:
     # The queues of all streams.
 
     def _queues(self) -> Iterator[str]:
-        """Of the memory for words and of that for vectors, where each queue begins and ends."""
+        """Checks where each queue begins and ends in the memories for words and for vectors."""
         taken: dict[bool, list[tuple[int, int, str]]] = {False: [], True: []}
         for place, layer in enumerate(self._layers):
             for number in range(self._config.streams):

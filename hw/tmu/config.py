@@ -10,7 +10,7 @@ from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 
 MAX_LAYERS = 8
 MAX_STREAMS = 8
-"""Of a traversal unit."""
+"""Streams of a traversal unit."""
 
 _POWERS_OF_TWO = (
     "lanes",
@@ -79,7 +79,7 @@ class TmuConfig(TargetConfig):
     target = "tmu"
 
     def violations(self) -> list[Violation]:
-        found = number_violations(
+        wrong = number_violations(
             self,
             (
                 ("layers", 1, MAX_LAYERS),
@@ -98,19 +98,19 @@ class TmuConfig(TargetConfig):
                 ("bandwidth", WORD_BYTES, LINE_BYTES),
             ),
         )
-        named = {violation.field for violation in found}
+        named = {violation.field for violation in wrong}
         for name in _POWERS_OF_TWO:
             value = getattr(self, name)
             if name not in named and value & (value - 1):
-                found.append(Violation(name, f" = {value}: must be a power of two"))
-        if not found and self.data_words < 2 * self.lanes:
+                wrong.append(Violation(name, f" = {value}: must be a power of two"))
+        if not wrong and self.data_words < 2 * self.lanes:
             problem = f" = {self.data_words}: must be at least two vectors of {self.lanes} words"
-            found.append(Violation("data_words", problem))
+            wrong.append(Violation("data_words", problem))
         for name in ("l1_bytes", "l2_bytes"):
-            if not found and getattr(self, name) > self.memory_bytes:
+            if not wrong and getattr(self, name) > self.memory_bytes:
                 problem = f" = {getattr(self, name)}: must be at most memory_bytes"
-                found.append(Violation(name, f"{problem} = {self.memory_bytes}"))
-        return found
+                wrong.append(Violation(name, f"{problem} = {self.memory_bytes}"))
+        return wrong
 
     @property
     def memory_words(self) -> int:

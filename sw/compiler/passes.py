@@ -64,7 +64,7 @@ class Trace:
         texts: Callable[[], Mapping[str, str]],
         check: Callable[[], None] | None = None,
     ) -> None:
-        """To be called by the compiler when pass ``name`` has its result.
+        """Is called by the compiler when pass ``name`` has its result.
 
         ``check`` raises ``GnarlError`` if the result is wrong; it runs where results are kept.
         Raises ``PassError``, ``StoppedError``.

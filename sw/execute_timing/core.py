@@ -16,7 +16,7 @@ _FIRST = 3
 
 
 class CoreTime:
-    """Of a program of so many ``lanes`` that starts in a cycle, on the ``lines`` that it finds
+    """Times a program of so many ``lanes`` that starts in a cycle, on the ``lines`` that it finds
     (``empty_lines``), with ``loads`` under way at most.
 
     end
@@ -37,7 +37,7 @@ class CoreTime:
 
     @property
     def issued(self) -> int:
-        """From this cycle on the next instruction may issue."""
+        """The cycle from which on the next instruction may issue."""
         return int(self._core.at[NEXT])
 
     @property

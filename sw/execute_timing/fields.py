@@ -30,7 +30,7 @@ class Fields(NamedTuple):
 
 
 def fields_of_words(words: npt.NDArray[np.uint32]) -> Fields:
-    """Of encodings, uint32 [n, 3]."""
+    """The fields of encoded instructions, uint32 [n, 3]."""
     places = [INSTRUCTION[name].offset for name in "abc"]
     return Fields(
         opcode=_field(words, INSTRUCTION, "opcode"),

@@ -54,7 +54,9 @@ oldest request, and how many; of written lines the oldest, how many, and whether
 
 
 class Lines(NamedTuple):
-    """at
+    """The state of a cache and the memory behind it.
+
+    at
         int64: numbers.
     keys, used
         int64 [sets, ways]: the line held, -1 for none; when it was used last, counted.
@@ -87,8 +89,8 @@ class Lines(NamedTuple):
 def empty_lines(
     *, cache_bytes: int, loads: int, latency: int, line_cycles: int, free: int, empties: int
 ) -> Lines:
-    """As a program finds them: memory takes requests from cycle ``free`` on; the cache was reset
-    last before cycle ``empties``, and empties a set a cycle before it takes any."""
+    """The lines as a program finds them: memory takes requests from cycle ``free`` on; the cache
+    was reset last before cycle ``empties``, and empties a set a cycle before it takes any."""
     shape = cache_bytes // (LINE_BYTES * WAYS), WAYS
     at = np.zeros(IS_LEAVING + 1, np.int64)
     at[FREE], at[READY], at[DRAINS] = free, empties + shape[0], NEVER

@@ -55,7 +55,9 @@ _TAGS = 2
 
 
 class Core(NamedTuple):
-    """at
+    """The state of the core's pipeline.
+
+    at
         int64: numbers.
     ready, as_sum, as_addend
         int64 [registers]: from when on each can be read; as a, by adders; as c of ``FMUL_ADD``.
@@ -90,7 +92,7 @@ class Core(NamedTuple):
 
 
 def new_core(lines: Lines, loads: int, first: int) -> Core:
-    """As a program finds it whose first instruction may issue in cycle ``first``."""
+    """The core as a program finds it whose first instruction may issue in cycle ``first``."""
     at = np.zeros(RELEASED + 1, np.int64)
     at[NOW] = at[NEXT] = first
     at[STEERED] = at[DIVIDER_FREE] = first - BUS

@@ -110,28 +110,28 @@ def _issue(core: Core, row: np.ndarray, cycle: int) -> int:
 def _ready(core: Core, row: np.ndarray) -> int:
     """From when on an instruction finds its operands, its register and its unit."""
     a, c, dst, path = row[A], row[C], row[DST], row[PATH]
-    found = 0
+    ready = 0
     is_excused = False
     if a != NONE:
         adds = path == ADD and a >= VECTORS
-        found = max(found, core.as_sum[a] if adds else core.ready[a])
+        ready = max(ready, core.as_sum[a] if adds else core.ready[a])
         is_excused = adds and a == dst
     if row[B] != NONE:
-        found = max(found, core.ready[row[B]])
+        ready = max(ready, core.ready[row[B]])
     if c != NONE:
         reads_late = path == MULTIPLY_ADD and c >= VECTORS
-        found = max(found, core.as_addend[c] if reads_late else core.ready[c])
+        ready = max(ready, core.as_addend[c] if reads_late else core.ready[c])
         is_excused |= reads_late and c == dst
     if dst != NONE:
         if not is_excused:
-            found = max(found, core.ready[dst])
+            ready = max(ready, core.ready[dst])
         if dst >= VECTORS and path <= INTEGER:
-            found = max(found, core.read_late[dst] + _OVERTAKEN)
+            ready = max(ready, core.read_late[dst] + _OVERTAKEN)
     if row[MASK] != NONE:
-        found = max(found, core.mask_ready[row[MASK]])
+        ready = max(ready, core.mask_ready[row[MASK]])
     if row[DIVIDES]:
-        found = max(found, core.at[DIVIDER_FREE])
-    return found
+        ready = max(ready, core.at[DIVIDER_FREE])
+    return ready
 
 
 @inner

@@ -33,11 +33,11 @@ class _FloatArithmetic:
         }
 
     def numbers(self, words: np.ndarray) -> np.ndarray:
-        """From raw bits (uint32)."""
+        """Numbers from raw bits (uint32)."""
         return words.astype(self._bits).view(self._dtype)
 
     def words(self, numbers: np.ndarray) -> np.ndarray:
-        """To raw bits (uint32), NaNs made canonical."""
+        """Raw bits (uint32) of numbers, NaNs made canonical."""
         bits = numbers.view(self._bits).astype(np.uint32)
         return np.where(self._is_nan(numbers), np.uint32(self._format.canonical_nan), bits)
 
@@ -112,7 +112,7 @@ class _FixedArithmetic:
     def losses(
         self, operation: int, left: np.ndarray, right: np.ndarray, o: np.ndarray
     ) -> dict[str, int]:
-        """As of floating point; results that wrap overflow."""
+        """Counts losses as for floating point; results that wrap overflow."""
         if operation in (Operation.MAX, Operation.MIN):
             return dict.fromkeys(LOSSES, 0)
         sum = left - right if operation == Operation.SUB else left + right

@@ -59,7 +59,7 @@ def pool(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) ->
 
 
 def pool_float64(table: Table, inputs: FeatureInputs, pooling: str) -> np.ndarray:
-    """As ``pool``, but in float64 to the end: [batch, dim]."""
+    """Pools as ``pool`` does, but in float64 to the end: [batch, dim]."""
     if pooling == "max":
         return _maxima(table, inputs)
     sums = _sums(table, inputs)
@@ -121,9 +121,9 @@ def exact_in_any_order(table: Table, inputs: FeatureInputs, pooling: str) -> boo
     """
     if pooling == "max" or not len(inputs.indices):
         return True
-    given = np.ones(1, np.float32) if inputs.weights is None else inputs.weights
+    weights = np.ones(1, np.float32) if inputs.weights is None else inputs.weights
     elements = max(float(np.abs(rows).max()) for *_, rows, _ in _pieces(table, inputs))
-    total = float(np.diff(inputs.offsets).max()) * elements * float(np.abs(given).max())
+    total = float(np.diff(inputs.offsets).max()) * elements * float(np.abs(weights).max())
     if not total < 2.0**127:
         return False
     if total == 0:
@@ -131,7 +131,7 @@ def exact_in_any_order(table: Table, inputs: FeatureInputs, pooling: str) -> boo
     # The smallest g that would do, which float32 has too; is it one?
     fraction, exponent = np.frexp(total)
     step = 2.0 ** max(int(exponent - (fraction == 0.5) - 24), -149)
-    scale = common_step(given) / step
+    scale = common_step(weights) / step
     return all(
         np.array_equal(multiples, np.rint(multiples))
         for multiples in (rows.astype(np.float64) * scale for *_, rows, _ in _pieces(table, inputs))
@@ -172,8 +172,8 @@ def _maxima(table: Table, inputs: FeatureInputs) -> np.ndarray:
         begins = offsets[samples.start : samples.stop + 1] - offsets[samples.start]
         filled = np.flatnonzero(np.diff(begins))
         # reduceat has no empty runs; those that have indices follow one another without gaps.
-        found = np.maximum.reduceat(rows.astype(np.float32)[at], begins[filled], axis=0)
-        maxima[samples.start + filled, columns] = found
+        largest = np.maximum.reduceat(rows.astype(np.float32)[at], begins[filled], axis=0)
+        maxima[samples.start + filled, columns] = largest
     return maxima
 
 

@@ -44,7 +44,8 @@ class _Parts(NamedTuple):
 
 
 def _parts(format: FloatFormat, magnitude: Reals) -> _Parts:
-    """Of finite magnitudes; subnormal ones have the least exponent and a smaller significand."""
+    """Exponent and significand of finite magnitudes; subnormal ones have the least exponent and a
+    smaller significand."""
     least = 1 - format.bias
     exponent = np.maximum(np.frexp(magnitude)[1].astype(np.int64) - 1, least)
     exponent = np.where(magnitude == 0, least, exponent)

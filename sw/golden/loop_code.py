@@ -39,7 +39,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.ordered_bounds import OrderedBounds
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
 
 
@@ -47,13 +47,13 @@ from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
 class Trap:
     """``text`` has places for the numbers that the function noted."""
 
-    place: Place
+    place: Location
     text: str
 
 
 @dataclass(frozen=True)
-class Placement:
-    """Where arrays lie in a memory of lines: the first word of each, elements being a word."""
+class MemoryLayout:
+    """The layout of arrays in a memory of lines: the first word of each, elements being a word."""
 
     bases: Mapping[str, int]
     line_words: int
@@ -65,7 +65,7 @@ class LoopCode:
     ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included. In the
     end, ``notes[0]`` has the iterations of all loops, and one for each loop that was begun.
 
-    With a ``placement`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the
+    With a ``layout`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the
     first n lines are noted from which arrays that the nest does not write are read, lines that are
     the array's last one left out. Then ``notes`` goes on with the operations on float32 that were
     done, how many of them were products, and how many lines there are.
@@ -82,11 +82,11 @@ class LoopCode:
         self,
         nest: Nest,
         real: type[np.floating[Any]] = np.float32,
-        placement: Placement | None = None,
+        layout: MemoryLayout | None = None,
     ) -> None:
         self.traps: list[Trap] = []
         counts = ["iterations"]
-        if placement is not None:
+        if layout is not None:
             counts += ["operations", "products", "count"]
         self.notes = len(counts)
         self.names: dict[str, Any] = {
@@ -102,8 +102,8 @@ class LoopCode:
         self._depth = 0
         self._count = 0
         parameters = [size.name for size in nest.sizes] + [*nest.scalars, *nest.arrays]
-        self._placement = placement
-        more = "" if placement is None else ", lines"
+        self._layout = layout
+        more = "" if layout is None else ", lines"
         self._line(f"def run({', '.join(map(_name, parameters))}, notes{more}):")
         with self._indented():
             self._line(f"{' = '.join(counts)} = 0")
@@ -121,18 +121,18 @@ class LoopCode:
     @property
     def _noted(self) -> list[str]:
         """Arrays whose lines are noted."""
-        if self._placement is None:
+        if self._layout is None:
             return []
         return [name for name in self._nest.arrays if name not in self._nest.results]
 
     def _note_line(self, array: str, values: list[str]) -> None:
         """Notes where the element lies."""
-        if self._placement is None or array not in self._noted:
+        if self._layout is None or array not in self._noted:
             return
         place = values[0] if values else "0"
         for axis, value in enumerate(values[1:], 1):
             place = f"({place}) * {_length(array, axis)} + {value}"
-        base, words = self._placement.bases[array], self._placement.line_words
+        base, words = self._layout.bases[array], self._layout.line_words
         line = self._value(f"({base} + {place}) // {words}")
         self._line(f"if {line} != last_{array}:")
         with self._indented():
@@ -143,7 +143,7 @@ class LoopCode:
             self._line("count += 1")
 
     def _note_operation(self, type: ScalarType, is_product: bool = False) -> None:
-        if self._placement is not None and type == FLOAT32:
+        if self._layout is not None and type == FLOAT32:
             self._line("operations += 1")
             if is_product:
                 self._line("products += 1")
@@ -167,7 +167,7 @@ class LoopCode:
         self._line(f"{name} = {text}")
         return name
 
-    def _trap(self, condition: str, place: Place, text: str, *notes: str) -> None:
+    def _trap(self, condition: str, place: Location, text: str, *notes: str) -> None:
         """Stops the function if the condition holds."""
         self._line(f"if {condition}:")
         with self._indented():
@@ -296,7 +296,7 @@ class LoopCode:
             )
 
     def _element(
-        self, array: str, indices: Iterable[Expression], place: Place, *, reads: bool = False
+        self, array: str, indices: Iterable[Expression], place: Location, *, reads: bool = False
     ) -> str:
         values = [self._expression(index) for index in indices]
         for axis, value in enumerate(values):
@@ -378,9 +378,9 @@ class LoopCode:
         right: str,
         type: ScalarType,
         second: Expression,
-        place: Place,
+        place: Location,
     ) -> str:
-        """Of operands whose values have names; ``second`` is the right one."""
+        """Code of an operator on operands whose values have names. ``second``: the right one."""
         self._note_operation(type, is_product=operator == "*")
         if operator in ("min", "max"):
             return self._extreme(operator, left, right, type)
@@ -415,7 +415,7 @@ class LoopCode:
                 self._line(f"{name} = {value}")
         return name
 
-    def _cast(self, operand: str, given: ScalarType, wanted: ScalarType, place: Place) -> str:
+    def _cast(self, operand: str, given: ScalarType, wanted: ScalarType, place: Location) -> str:
         if given == FLOAT32 and wanted == FLOAT32:
             return operand
         if wanted == FLOAT32:

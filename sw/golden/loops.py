@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from hw.lib.errors import WorkloadError
-from sw.golden.loop_code import LoopCode, Placement
+from sw.golden.loop_code import LoopCode, MemoryLayout
 from sw.golden.words import as_float64
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -38,8 +38,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Counted:
-    """``results``: the arrays that a nest writes, by name. ``iterations`` of all its loops, and one
-    for each loop that was begun."""
+    """A counted run. ``results``: the arrays that a nest writes, by name. ``iterations`` of all its
+    loops, and one for each loop that was begun."""
 
     results: dict[str, np.ndarray]
     iterations: int
@@ -64,11 +64,11 @@ class GoldenLoops:
         return self.counted(binding).results
 
     def counted(self, binding: Binding) -> Counted:
-        """As ``run``, and how much there was to do."""
+        """Results as those of ``run``, and how much there was to do."""
         return self._counted(self._exact, binding)
 
     def reference(self, binding: Binding) -> dict[str, np.ndarray]:
-        """As ``run``, with float64 in place of float32."""
+        """Results as those of ``run``, with float64 in place of float32."""
         return self._counted(self._wide, binding).results
 
     @cached_property
@@ -79,9 +79,9 @@ class GoldenLoops:
     def _wide(self) -> _Function:
         return _Function(LoopCode(self._nest, np.float64), np.dtype(np.float64))
 
-    def work(self, binding: Binding, placement: Placement) -> Work:
+    def work(self, binding: Binding, layout: MemoryLayout) -> Work:
         """What the nest does, whoever does it. Raises as ``run`` does."""
-        function = _Function(LoopCode(self._nest, placement=placement), np.dtype(np.float32))
+        function = _Function(LoopCode(self._nest, layout=layout), np.dtype(np.float32))
         lines = np.zeros(0, np.int64)
         while True:
             arguments = self._arguments(function, binding)
@@ -136,7 +136,7 @@ class _Function:
         return as_float64(array)
 
     def scalar(self, value: np.ndarray) -> object:
-        """As the function takes it: a float, or any integer as int64."""
+        """A scalar as the function takes it: a float, or any integer as int64."""
         return self.real(value)[()] if value.dtype == np.float32 else np.int64(value)
 
     def run(self, *arguments: object, more: tuple[object, ...] = ()) -> list[int]:
@@ -145,6 +145,6 @@ class _Function:
         with np.errstate(all="ignore"), _deep_recursion():
             trap = self._function(*arguments, notes, *more)
         if trap >= 0:
-            found = self._traps[trap]
-            raise WorkloadError(f"{found.place}: {found.text.format(*notes)}")
+            trap_found = self._traps[trap]
+            raise WorkloadError(f"{trap_found.place}: {trap_found.text.format(*notes)}")
         return notes.tolist()

@@ -42,7 +42,7 @@ def evaluate(
 
 
 def reference(statement: Statement, tensors: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
-    """As ``evaluate``, with all numbers in float64 [n]."""
+    """Evaluates as ``evaluate`` does, with all numbers in float64 [n]."""
     with np.errstate(all="ignore"):
         return _Evaluation(statement, tensors, _Reals()).result()
 
@@ -261,7 +261,7 @@ class _Evaluation:
         return points
 
     def _estimate(self, formula: _Formula) -> float:
-        """About how many points there are, at most."""
+        """Estimates how many points there are at most."""
         match formula:
             case _Relation(points):
                 return points.count
@@ -382,7 +382,7 @@ def _keys(tables: list[list[np.ndarray]], count: int = 0) -> list[np.ndarray]:
 
 
 def _found(relation: _Relation, points: _Points) -> tuple[np.ndarray, np.ndarray]:
-    """Which points the relation has, and their places in it."""
+    """Whether the relation has each point, and the place of each in it."""
     names = list(relation.points.columns)
     if not names:
         # A scalar is there, unless it is a sum of nothing.

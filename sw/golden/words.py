@@ -49,7 +49,7 @@ def as_float64(values: np.ndarray) -> np.ndarray:
 
 
 def typed(words: np.ndarray, format: str) -> np.ndarray:
-    """As ``from_words``, in the format's own NumPy type; float64 where it has none."""
+    """Numbers as from ``from_words``, in the format's own NumPy type; float64 where it has none."""
     kind, numbers = parse_format(format), arithmetic(format).numbers(words)
     if isinstance(kind, FloatFormat):
         return numbers
@@ -57,7 +57,8 @@ def typed(words: np.ndarray, format: str) -> np.ndarray:
 
 
 def float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
-    """As ``to_words``, but values that are too large become infinities, as results do."""
+    """Words as from ``to_words``, but values that are too large become infinities, as results
+    do."""
     magnitude = np.abs(np.where(np.isfinite(values), values, 0.0))
     # magnitude = m * 2**power with 1 <= m < 2; below the normal range the power stays.
     least = 1 - kind.bias

@@ -27,7 +27,7 @@ _SUMS = "sha256sums"
 
 
 def cache_folder() -> Path:
-    """Where entries are: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
+    """The folder of entries: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
     named = os.environ.get("GNARL_CACHE")
     return (Path(named) if named else Path(__file__).parents[2] / "build" / "sim").absolute()
 

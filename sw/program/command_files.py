@@ -67,7 +67,7 @@ def check_output(path: str | Path) -> None:
 
 def _identity(path: str | Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):  # ValueError: a zero byte in the name
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -42,33 +42,36 @@ _IMPORT = re.compile(
 
 
 def compiled(function: Function) -> Function:
-    """For functions that create arrays."""
+    """Compiles a function that creates arrays."""
     return _kept(function, _nrt=True)
 
 
 def in_place(function: Function) -> Function:
-    """For functions that create none: without numba's reference counts, which cost more than the
-    work of small functions."""
+    """Compiles a function that creates no arrays: without numba's reference counts, which cost more
+    than the work of small functions."""
     return _kept(function, _nrt=False)
 
 
 def compiled_inner(function: Function) -> Function:
-    """As ``compiled``, for functions that only compiled ones call: quicker to compile."""
+    """Compiles as ``compiled`` does, for functions that only compiled ones call: quicker to
+    compile."""
     return _inner(function, _nrt=True)
 
 
 def inner(function: Function) -> Function:
-    """As ``in_place``, for functions that only compiled ones call: quicker to compile."""
+    """Compiles as ``in_place`` does, for functions that only compiled ones call: quicker to
+    compile."""
     return _inner(function, _nrt=False)
 
 
 def inner_floats(function: Function) -> Function:
-    """As ``inner``, with division by zero as in IEEE 754 instead of ``ZeroDivisionError``."""
+    """Compiles as ``inner`` does, with division by zero as in IEEE 754 instead of
+    ``ZeroDivisionError``."""
     return _inner(function, _nrt=False, error_model="numpy")
 
 
 def stage(function: Function) -> Function:
-    """For parts of one compiled function: numba reads them as if they were written there."""
+    """Marks a part of one compiled function: numba reads them as if they were written there."""
     return _kept(function, inline="always")
 
 
@@ -136,15 +139,15 @@ class _CheckedFile(IndexDataCacheFile):
 
 @cache
 def _sources_digest(source: Path) -> bytes:
-    """Of a module's file and those of all modules of this project that it imports; empty if they
-    have changed since the process began."""
-    found, new = {source}, [source]
+    """The digest of a module's file and the files of all modules of this project that it imports;
+    empty if they have changed since the process began."""
+    files, new = {source}, [source]
     while new:
-        imported = _imported(new.pop()) - found
-        found |= imported
+        imported = _imported(new.pop()) - files
+        files |= imported
         new += imported
-    digest = hashlib.sha256(b"".join(map(_digest, sorted(found)))).digest()
-    return b"" if any(path.stat().st_ctime > _BEGAN for path in found) else digest
+    digest = hashlib.sha256(b"".join(map(_digest, sorted(files)))).digest()
+    return b"" if any(path.stat().st_ctime > _BEGAN for path in files) else digest
 
 
 @cache
@@ -159,7 +162,8 @@ def _imported(source: Path) -> set[Path]:
 
 
 def _files(name: str, members: str) -> Iterator[Path]:
-    """Of a module and the packages that it is in, or of a package and modules among ``members``."""
+    """Files of a module and the packages that it is in, or of a package and modules among
+    ``members``."""
     yield from _module(name)
     if _ROOT.joinpath(*name.split(".")).is_dir():
         for member in re.findall(r"\w+", members):

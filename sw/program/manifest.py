@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sw.program.program import Launch, Program
 
 VERSION = 3
-"""Of program files; rises when a field or section changes its meaning."""
+"""Version of program files; rises when a field or section changes its meaning."""
 
 _FIELDS: dict[str, type] = {
     "version": int,
@@ -105,14 +105,14 @@ def decode_tensors(
     manifest: Mapping[str, Any], arrays: dict[str, np.ndarray]
 ) -> dict[str, TensorSpec]:
     """The tensors by name; takes their labels from ``arrays``."""
-    found: dict[str, TensorSpec] = {}
+    specs: dict[str, TensorSpec] = {}
     for number, fields in enumerate(manifest["tensors"]):
         spec = TensorSpec.from_dict(fields, _labels(fields, arrays))
         _check_name(spec.name, f"tensors[{number}].name")
-        if spec.name in found:
+        if spec.name in specs:
             raise ProgramError(f"tensor {short(spec.name)}: given twice in {MANIFEST}")
-        found[spec.name] = spec
-    return found
+        specs[spec.name] = spec
+    return specs
 
 
 def named(
@@ -166,7 +166,7 @@ def _launch_fields(program: Program, launch: Launch) -> dict[str, Any]:
 
 
 def _check_name(name: str, field: str) -> None:
-    """Of what reports call something."""
+    """Raises ``ProgramError`` unless a display name is printable."""
     if not name.isprintable():
         raise ProgramError(f"{field} in {MANIFEST} is {name!r}: must be printable characters")
 

@@ -141,13 +141,13 @@ class Program:
         ]
         # The others of these follow from the first: one is enough.
         first = [name for name in names if name in filled_in][:1]
-        found = [
+        texts = [
             f"{name} is {_shown(there, name)}, must be {_shown(here, name)}"
             for name in names
             if name not in filled_in or name in first
         ]
         hardware = {self.digest: self.config, **{one.digest: one.config for one in self.launches}}
-        return found or [
+        return texts or [
             text
             for digest, fields in hardware.items()
             if (text := _disagreement(type(config), fields, digest))
@@ -217,11 +217,11 @@ class Program:
 
 def totals(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Sums by name."""
-    found: dict[str, int] = {}
+    sums: dict[str, int] = {}
     for each in counts:
         for name, count in each.items():
-            found[name] = found.get(name, 0) + count
-    return found
+            sums[name] = sums.get(name, 0) + count
+    return sums
 
 
 def _add(known: dict[str, TensorSpec], specs: tuple[TensorSpec, ...]) -> None:

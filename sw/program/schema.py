@@ -73,7 +73,8 @@ def check_sections(schema: Schema, launch: Launch) -> None:
 
 
 def _check_shape(section: Section, array: np.ndarray, lengths: dict[str, int]) -> None:
-    """Also notes the lengths of dimensions that are seen for the first time."""
+    """Checks an array's shape, and notes the lengths of dimensions that are seen for the first
+    time."""
     expected = []
     for axis, dimension in enumerate(section.shape):
         name, _, more = dimension.partition("+")

@@ -19,7 +19,7 @@ Labels = np.ndarray
 """Names of scalars: NumPy's ``StringDType`` [n]."""
 
 Size = int | str
-"""Of a dimension: a number, or a symbol that a run binds."""
+"""The size of a dimension: a number, or a symbol that a run binds."""
 
 INTEGER_TYPES = tuple(f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u"))
 REAL_TYPES = ("float64",)

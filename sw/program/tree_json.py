@@ -1,7 +1,7 @@
 """Trees of frozen dataclasses as JSON; what is read is checked against the types of their fields.
 
-A dataclass is a list: its name, and its fields in order. Tuples are lists; numbers, texts and
-``None`` are themselves.
+A dataclass is a list: its name, or its ``NAME_IN_FILES``, and its fields in order. Tuples are
+lists; numbers, texts and ``None`` are themselves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def encoded(value: Any, words: Mapping[type, Word] = {}) -> Any:
         return [encoded(each, words) for each in value]
     if is_dataclass(value):
         parts = (getattr(value, each.name) for each in fields(value))
-        return [type(value).__name__, *(encoded(part, words) for part in parts)]
+        return [_name(type(value)), *(encoded(part, words) for part in parts)]
     if isinstance(value, str):
         return str(value)  # of an enum, too
     if type(value) not in _PLAIN:
@@ -55,7 +55,7 @@ def decoded(kind: Any, value: Any, words: Mapping[type, Word] = {}) -> Any:
         return decoded(_member(arguments, value, words), value, words)
     types = _field_types(kind)
     if not _is_tagged(kind, value) or len(value) != 1 + len(types):
-        raise ValueError(f"{value!r:.80}: must be a {kind.__name__} of {len(types)} fields")
+        raise ValueError(f"{value!r:.80}: must be a {_name(kind)} of {len(types)} fields")
     pairs = zip(types, value[1:], strict=True)
     return kind(*(decoded(each, part, words) for each, part in pairs))
 
@@ -72,18 +72,24 @@ def _tuple(
 
 
 def _member(kinds: Sequence[Any], value: Any, words: Mapping[type, Word]) -> Any:
-    """Of a union, the one that ``value`` is written as."""
+    """The member of a union that ``value`` is written as."""
     for kind in kinds:
         if kind in words or kind in _PLAIN:
             if type(value) is (str if kind in words else kind):
                 return kind
         elif _is_tagged(kind, value):
             return kind
-    raise ValueError(f"{value!r:.80}: must be one of {', '.join(each.__name__ for each in kinds)}")
+    raise ValueError(f"{value!r:.80}: must be one of {', '.join(map(_name, kinds))}")
 
 
 def _is_tagged(kind: Any, value: Any) -> bool:
-    return isinstance(value, list) and value[:1] == [kind.__name__]
+    return isinstance(value, list) and value[:1] == [_name(kind)]
+
+
+def _name(kind: type) -> str:
+    """The name of a type in files, which outlasts that of a class."""
+    name: str = getattr(kind, "NAME_IN_FILES", kind.__name__)
+    return name
 
 
 def _of(kind: type, value: Any) -> Any:

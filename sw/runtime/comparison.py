@@ -127,11 +127,13 @@ def _closely(
     first: _Run,
 ) -> Verification:
     outputs, types = result.program.outputs, first.session.program.outputs
-    found = compare_closely(outputs, types, result.outputs, golden, reference)
-    if not found.difference:
-        return found
+    verification = compare_closely(outputs, types, result.outputs, golden, reference)
+    if not verification.difference:
+        return verification
     name = first.configuration.name
-    return replace(found, difference=f"{found.difference}, by the golden model of {name}")
+    return replace(
+        verification, difference=f"{verification.difference}, by the golden model of {name}"
+    )
 
 
 def _require_same(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 VERSION = 1
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 JSON_FIELDS = {
     "version": "of these fields; rises when one changes its meaning or goes",
@@ -53,7 +53,7 @@ _ROW = 0.4
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """For ``--json``."""
+    """The JSON object of ``--json``."""
     first = comparison.reports[0]
     return {
         "version": VERSION,

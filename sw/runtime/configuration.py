@@ -57,22 +57,22 @@ class NamedConfiguration:
     def require(self, program: Program) -> None:
         """Raises ``ProgramError`` naming what differs if a program is for another configuration."""
         if program.target != self.target.name:
-            found = [f"target is {program.target}, must be {self.target.name}"]
+            problems = [f"target is {program.target}, must be {self.target.name}"]
         else:
-            found = self.target.differences(program, self.config)
-        if found:
-            raise ProgramError(f"program for another configuration: {'; '.join(found)}")
+            problems = self.target.differences(program, self.config)
+        if problems:
+            raise ProgramError(f"program for another configuration: {'; '.join(problems)}")
 
 
 def configuration_files() -> dict[str, Path]:
     """The configurations that can be called by name, those of all targets; sorted by name."""
     folders = [target.configurations for target in others()[0].values()]
-    found = {
+    files = {
         path.stem: path
         for folder in (*reversed(folders), CONFIGURATIONS)
         for path in folder.glob("*.toml")
     }
-    return {name: found[name] for name in sorted(found)}
+    return {name: files[name] for name in sorted(files)}
 
 
 def configuration_notes() -> list[tuple[str, str, str]]:
@@ -80,11 +80,11 @@ def configuration_notes() -> list[tuple[str, str, str]]:
 
     Raises ``ConfigError`` as ``load_configuration`` does.
     """
-    found = []
+    notes = []
     for name, path in configuration_files().items():
         text, fields = _read(path)
-        found.append((name, _target(fields, text, path), _note(text)))
-    return found
+        notes.append((name, _target(fields, text, path), _note(text)))
+    return notes
 
 
 def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> NamedConfiguration:
@@ -144,8 +144,8 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     except tomllib.TOMLDecodeError as error:
         # Errors of tomllib have the line only in their text, before Python 3.14.
         reason, place, column = str(error), "", ""
-        if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
-            reason, place, column = found[1], f":{found[2]}", f" at column {found[3]}"
+        if located := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", reason):
+            reason, place, column = located[1], f":{located[2]}", f" at column {located[3]}"
         elif (end := " (at end of document)") in reason:
             reason, place = reason.removesuffix(end), f":{max(1, len(text_lines(text)))}"
         raise ConfigError([f"{path}{place}: not TOML: {reason}{column}"]) from error
@@ -184,13 +184,13 @@ def _target(fields: dict[str, Any], text: str, path: Path) -> str:
 
 def _overrides(texts: Sequence[str]) -> dict[str, Any]:
     """Values by field, each given once."""
-    found: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     for text in texts:
         field, value = _override(text)
-        if field in found:
+        if field in overrides:
             raise ConfigError([f"--set {text}: {field} is given twice: must be given once"])
-        found[field] = value
-    return found
+        overrides[field] = value
+    return overrides
 
 
 def _override(text: str) -> tuple[str, Any]:

@@ -131,9 +131,9 @@ class Device:
         known = dict(tensors)
         runs = []
         for launch in program.launches:
-            given = {spec.name: known[spec.name] for spec in launch.inputs}
-            sizes = bind(launch.inputs, given, sizes)
-            run = self._launch(program, launch, given, max_cycles, options)
+            launch_inputs = {spec.name: known[spec.name] for spec in launch.inputs}
+            sizes = bind(launch.inputs, launch_inputs, sizes)
+            run = self._launch(program, launch, launch_inputs, max_cycles, options)
             known |= run.finished.outputs
             runs.append(run)
         outputs = {spec.name: known[spec.name] for spec in program.outputs}
@@ -150,13 +150,15 @@ class Device:
         """
         with self._stages("verify"):
             program = result.program
-            found = self.target.verify(program, result.tensors, result.outputs)
-            if not found.difference or result is not self._last:
-                return found
+            verification = self.target.verify(program, result.tensors, result.outputs)
+            if not verification.difference or result is not self._last:
+                return verification
             run = result.launches[-1]
             machine = self._machine(program, run.launch)
             reason = self.target.diagnose(self.hardware(program, run.launch), run, machine)
-            return replace(found, difference="; ".join(filter(None, [found.difference, reason])))
+            return replace(
+                verification, difference="; ".join(filter(None, [verification.difference, reason]))
+            )
 
     def hardware(self, program: Program, launch: Launch | None = None) -> NamedConfiguration:
         """The hardware that a launch, by default the first, runs on.
@@ -215,8 +217,8 @@ class Device:
         hardware = self.hardware(program, launch)
         digest = hardware.config.digest
         if digest not in self._machines:
-            for name, given in (("waves", self._waves), ("port", self._port)):
-                if given is not None and self._machines:
+            for name, value in (("waves", self._waves), ("port", self._port)):
+                if value is not None and self._machines:
                     raise ConfigError(
                         [f"{name}: not supported where launches have different hardware"]
                     )
@@ -231,16 +233,16 @@ class Device:
 
 
 def _address(backend: str, port: str | None, baud: int | None) -> SerialAddress | None:
-    """Where the board is. Raises ``ConfigError`` where one is needed or given in vain."""
+    """The address of the board. Raises ``ConfigError`` where one is needed or given in vain."""
     if backend == "fpga":
         if port is None:
             raise ConfigError(
                 ["backend fpga: a port must be given, the board's, such as /dev/ttyUSB0"]
             )
         return SerialAddress(port, BAUD if baud is None else baud)
-    for name, given in (("port", port), ("baud", baud)):
-        if given is not None:
+    for name, value in (("port", port), ("baud", baud)):
+        if value is not None:
             raise ConfigError(
-                [f"{name} {given}: only for backend fpga: with {backend} must be left out"]
+                [f"{name} {value}: only for backend fpga: with {backend} must be left out"]
             )
     return None

@@ -105,14 +105,14 @@ class HostDriver:
         self._port = port
         self._back_door = port if isinstance(port, BackDoor) else None
         self._map = memory_map
-        magic, version, found = (int(word) for word in port.read_words(Register.MAGIC, 3))
+        magic, version, own_digest = (int(word) for word in port.read_words(Register.MAGIC, 3))
         if magic != MAGIC:
             raise HostError(f"no accelerator: word 0 is {magic:#010x}, must be {MAGIC:#010x}")
         if version != VERSION:
             raise HostError(f"host port of version {version}: must be version {VERSION}")
-        if found != int(digest[:8], 16):
+        if own_digest != int(digest[:8], 16):
             raise HostError(
-                f"hardware of another configuration: its digest begins with {found:08x}, "
+                f"hardware of another configuration: its digest begins with {own_digest:08x}, "
                 f"must begin with {digest[:8]}"
             )
 

@@ -189,11 +189,11 @@ class HostTarget(
             return ""
         config: Any = hardware.config
         wanted = partial(self.written_rows, run.launch)
-        found = machine.rows(wanted(run.finished.counters))
+        rows = machine.rows(wanted(run.finished.counters))
         model = on_model(self, config, run.job, run.finished.cycles or 0, wanted)
         if isinstance(model, str):
             return model
-        event = self.first_difference(run.launch, found, model.memory)
+        event = self.first_difference(run.launch, rows, model.memory)
         return event or "machine and model store the same words: the program is wrong"
 
     @property

@@ -1,4 +1,5 @@
-"""Which accesses of a set-associative LRU cache hit: a model of ``hw.lib.lines.cache.Cache``."""
+"""Models the accesses of a set-associative LRU cache that hit, as ``hw.lib.lines.cache.Cache``
+does."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ def lru_hits(
     cached: np.ndarray | None = None,
     temporal: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Which reads find their line held in a cache that is empty at first, bool [reads].
+    """Whether each read finds its line held in a cache that is empty at first, bool [reads].
 
     Those that RTL counts as merged find it, too. ``lines`` int64 [reads], addresses from 0 on;
     ``sets`` and ``ways`` >= 1; ``cached``, ``temporal`` bool [reads], all true if not given, as

@@ -23,9 +23,10 @@ _OPERATION = 32
 
 
 def most_cycles(nest: Nest, iterations: int, latency: int, line_cycles: int) -> int:
-    """Of a program that does ``iterations`` of the nest's loops, see ``sw.golden.loops.Counted``:
-    as if each did all that the source has, one after the other, and each access to an array waited
-    for main memory, from which a line comes and to which another goes.
+    """Upper bound of the cycles of a program that does ``iterations`` of the nest's loops, see
+    ``sw.golden.loops.Counted``: as if each did all that the source has, one after the other, and
+    each access to an array waited for main memory, from which a line comes and to which another
+    goes.
 
     ``latency``: cycles from a request to main memory to its answer; ``line_cycles``: in which a
     line is moved.
@@ -38,6 +39,8 @@ def most_cycles(nest: Nest, iterations: int, latency: int, line_cycles: int) -> 
 @cache
 def _counts(nest: Nest) -> tuple[int, int]:
     """Statements and operations of the nest's source, and accesses to arrays among them."""
-    found = [part for part in nodes(nest.body) if not isinstance(part, Constant | Variable)]
-    accesses = sum(isinstance(part, Load | Store | Fiber) for part in found)
-    return len(found), accesses + 2 * sum(isinstance(part, AugmentedStore) for part in found)
+    operations = [part for part in nodes(nest.body) if not isinstance(part, Constant | Variable)]
+    accesses = sum(isinstance(part, Load | Store | Fiber) for part in operations)
+    return len(operations), accesses + 2 * sum(
+        isinstance(part, AugmentedStore) for part in operations
+    )

@@ -82,7 +82,8 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
 
 
 def _readable(values: np.ndarray) -> np.ndarray:
-    """In a type that files of arrays hold, which is NumPy's own; float64 holds all others'."""
+    """The values in a type that files of arrays hold, which is NumPy's own; float64 holds all
+    others'."""
     return values.astype(np.float64) if values.dtype.isbuiltin == 2 else values
 
 

@@ -41,37 +41,37 @@ class OutputSummary:
 def summarise(specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> list[OutputSummary]:
     """What is shown of each output. O(outputs)."""
     named = sum(_entries(outputs[spec.name]) for spec in specs if spec.scalars)
-    found = []
+    summaries = []
     for spec in specs:
         array = outputs[spec.name]
         entries = _entries(array)
         count = entries if spec.scalars and named <= WHOLE else min(entries, _SHOWN)
         values = {element_name(spec, place): value for place, value in _first(array, count)}
-        found.append(
+        summaries.append(
             OutputSummary(spec.name, tuple(array.shape), spec.type, entries, spec.scalars, values)
         )
-    return found
+    return summaries
 
 
 def outputs_to_json(outputs: Sequence[OutputSummary]) -> dict[str, Any]:
-    """Of numbers that JSON lacks, see ``json_number``."""
-    found: dict[str, Any] = {}
+    """Outputs as JSON; for numbers that JSON lacks, see ``json_number``."""
+    entries: dict[str, Any] = {}
     for output in outputs:
         values = {name: json_number(value) for name, value in output.values.items()}
         if output.scalars and len(values) == output.entries:
-            found |= values
+            entries |= values
             continue
-        found[output.name] = {
+        entries[output.name] = {
             "shape": list(output.shape),
             "type": output.type,
             "entries": output.entries,
             "values": values,
         }
-    return found
+    return entries
 
 
 def outputs_text(outputs: Sequence[OutputSummary]) -> str:
-    """For people."""
+    """The outputs as people read them."""
     scalars = [output for output in outputs if output.scalars]
     parts = [_listed(scalars)] if scalars else []
     parts += [

@@ -10,7 +10,7 @@ import click
 
 
 class _NamedPath(click.Path):
-    """Of what has a name: an empty text would be the current folder."""
+    """A path with a name: an empty text would be the current folder."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(path_type=Path, **attributes)

@@ -20,7 +20,7 @@ from sw.runtime.verify import Verification
 from sw.workloads.made_up import MadeUp, made_up_text
 
 VERSION = 3
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 JSON_FIELDS = {
     "version": "of these fields; rises when one changes its meaning or goes",
@@ -56,7 +56,7 @@ JSON_FIELDS = {
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
     "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
-    "outputs": "object: outputs by name. Of named scalars, up to 100, the values; of others an "
+    "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name",
@@ -69,7 +69,7 @@ _BAR = 28
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 INDENT = (0, 0, 0, 2)
-"""Of what is below a title."""
+"""Padding of what is below a title."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,8 @@ class Report:
 
     @property
     def seconds_simulated(self) -> float:
-        """Of all launches; those of several are stages of their own, see ``Device``."""
+        """The time that simulations of all launches took; those of several are stages of their own,
+        see ``Device``."""
         return sum(
             seconds
             for name, seconds in self.seconds.items()
@@ -177,7 +178,7 @@ class Report:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For ``--json``. Times are 0.0 for stages that this run left out.
+        """The JSON object of ``--json``. Times are 0.0 for stages that this run left out.
 
         Of numbers that JSON lacks, see ``sw.runtime.output_summary.json_number``.
         """
@@ -253,12 +254,12 @@ class Report:
         return Text(" · ").join(shown)
 
     def _verdict(self) -> Text:
-        found = self.verification
+        verification = self.verification
         error = self._error()
         if not self.matches:
-            return Text(f"✘ {found.difference}, {error}", "bold red")
-        how = "bit-exact" if found.bit_exact else "within its bound"
-        return Text(f"{self.sign} {how}, {error}", "yellow" if found.lost else "green")
+            return Text(f"✘ {verification.difference}, {error}", "bold red")
+        how = "bit-exact" if verification.bit_exact else "within its bound"
+        return Text(f"{self.sign} {how}, {error}", "yellow" if verification.lost else "green")
 
     @property
     def sign(self) -> str:
@@ -273,12 +274,12 @@ class Report:
         return f"error against float64{' of finite outputs' if others else ''} {error:.1e}"
 
     def warnings(self) -> list[str]:
-        """Of outputs that are lost or not finite, and of inputs that become 0."""
-        found, texts = self.verification, []
-        if found.lost is not None:
-            texts.append(found.lost.text("lost"))
-        if found.not_finite is not None:
-            texts.append(found.not_finite.text("not finite"))
+        """Warnings of outputs that are lost or not finite, and of inputs that become 0."""
+        verification, texts = self.verification, []
+        if verification.lost is not None:
+            texts.append(verification.lost.text("lost"))
+        if verification.not_finite is not None:
+            texts.append(verification.not_finite.text("not finite"))
         if self.vanished is not None:
             begins = "1 input that is not 0 becomes 0:"
             if self.vanished.count > 1:
@@ -303,7 +304,7 @@ def _count(found: Counted | None) -> int:
 
 
 def duration(seconds: float) -> str:
-    """For people: in seconds or milliseconds."""
+    """A duration as people read it: in seconds or milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
 
 

@@ -31,7 +31,7 @@ class Result(Generic[JobT]):
 
     @property
     def cycles(self) -> int | None:
-        """Of all launches; ``None`` where the machine does not count them."""
+        """Cycles of all launches; ``None`` where the machine does not count them."""
         counts = [run.finished.cycles for run in self.launches]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
@@ -43,7 +43,7 @@ class Result(Generic[JobT]):
 
     def scalars(self) -> dict[str, float]:
         """Values of the outputs that go by names, see ``TensorSpec.scalars``."""
-        found: dict[str, float] = {}
+        by_name: dict[str, float] = {}
         for spec in self.program.outputs:
             array = self.outputs[spec.name]
             if not spec.scalars or not isinstance(array, np.ndarray):
@@ -51,5 +51,5 @@ class Result(Generic[JobT]):
             storage = spec.storage
             names = storage.labels.tolist() if isinstance(storage, Labelled) else [spec.name]
             values = as_float64(array).reshape(-1).tolist()
-            found |= dict(zip(names, values, strict=True))
-        return found
+            by_name |= dict(zip(names, values, strict=True))
+        return by_name

@@ -1,4 +1,4 @@
-"""Where a board is."""
+"""The address of a board."""
 
 from __future__ import annotations
 

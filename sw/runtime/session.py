@@ -131,8 +131,8 @@ class Session:
                     )
             self.program = load_program(source, device.configuration)
         else:
-            found = target.sized_source(target.source(source, tensors), sizes)
-            self._workload = device.workload(found, seed)
+            sized = target.sized_source(target.source(source, tensors), sizes)
+            self._workload = device.workload(sized, seed)
             if values is not None:
                 self._workload = target.valued(self._workload, values)
             self.program = device.compile(self._workload, seed=seed, **compile_options)
@@ -152,7 +152,7 @@ class Session:
     def report(
         self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
     ) -> Report:
-        """On the last run. ``seconds``: of stages, by name."""
+        """A report on the last run. ``seconds``: of stages, by name."""
         device, program = self._device, result.program
         target, configuration = device.target, device.configuration
         return Report(

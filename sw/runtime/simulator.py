@@ -144,7 +144,7 @@ class Simulator:
         return aligned(window, window.rams, row, words, self._ram)
 
     def _ram(self, path: str) -> RamContents:
-        """Of the RAM at an instance path below the top module."""
+        """The RAM at an instance path below the top module."""
         if path not in self._rams:
             rows, bits, size = (ctypes.c_uint64() for _ in range(3))
             address = self._library.simulator_ram(

@@ -18,7 +18,7 @@ class Counted:
     first: str
 
     def text(self, what: str) -> str:
-        """For people: ``3 of 8 outputs WHAT; the first is x[1] = nan``."""
+        """The count as people read it: ``3 of 8 outputs WHAT; the first is x[1] = nan``."""
         if self.of == 1:
             return f"1 of 1 output {what}: {self.first}"
         return f"{self.count:,} of {self.of:,} outputs {what}; the first is {self.first}"
@@ -68,7 +68,7 @@ def max_relative_error(values: np.ndarray, reference: np.ndarray) -> float:
 
 
 class _Count:
-    """Of outputs of some kind."""
+    """Counts outputs of some kind."""
 
     def __init__(self) -> None:
         self._count, self._first = 0, ""

@@ -106,12 +106,12 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     @property
     @abstractmethod
     def schema(self) -> Schema:
-        """Of its programs' sections."""
+        """Schema of this target's program sections."""
 
     @property
     @abstractmethod
     def passes(self) -> tuple[Pass, ...]:
-        """Of its compiler, in order."""
+        """Passes of its compiler, in order."""
 
     def resolve(self, config: ConfigT) -> ConfigT:
         """``config`` with fields that follow from others by compilation."""
@@ -239,13 +239,13 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         tensors: Mapping[str, str],
         seed: int,
     ) -> MadeUp:
-        """Of what ``inputs`` gives, what nobody gave, see ``sw.workloads.made_up``.
+        """The part of what ``inputs`` gives that nobody gave, see ``sw.workloads.made_up``.
 
         By default what the workload says in an attribute of that name, if it has one, but for
         ``tensors``; nothing, where a file has values. Arguments are those of ``inputs``.
         """
-        found: MadeUp = getattr(workload, "made_up", {}) if values is None else {}
-        return without(found, tensors)
+        known: MadeUp = getattr(workload, "made_up", {}) if values is None else {}
+        return without(known, tensors)
 
     def sized_inputs(self, program: Program, inputs: Any, sizes: Mapping[str, int]) -> Any:
         """What ``inputs`` gave for a program file, with the command line's ``--size NAME=NUMBER``.

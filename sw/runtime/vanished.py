@@ -47,14 +47,14 @@ def elements(spec: TensorSpec, array: Array) -> Given:
 
 
 def vanished(numbers: Iterable[Given]) -> Vanished | None:
-    """Those that are rounded to 0, if there are any. O(numbers)."""
+    """The numbers that are rounded to 0, if there are any. O(numbers)."""
     count, first = 0, ("", "")
-    for given in numbers:
-        values = given.values
-        half = np.float64(parse_format(given.format).smallest / 2)
+    for kind in numbers:
+        values = kind.values
+        half = np.float64(parse_format(kind.format).smallest / 2)
         places = np.flatnonzero((values != 0) & (np.abs(values) <= half))
         if len(places) and not count:
             at = int(places[0])
-            first = f"{given.name(at)} = {values[at]!s}", given.format
+            first = f"{kind.name(at)} = {values[at]!s}", kind.format
         count += len(places)
     return Vanished(count, *first) if count else None

@@ -112,12 +112,12 @@ def compare_closely(
 
 
 def verification(bit_exact: bool, difference: str, tally: Tally) -> Verification:
-    """With what ``tally`` has counted."""
+    """A verification with what ``tally`` has counted."""
     return Verification(bit_exact, difference, tally.max_rel_error, tally.not_finite, tally.lost)
 
 
 def _unit(type: str, largest: float) -> float:
-    """Of the last place of a number of a type."""
+    """The unit in the last place of the ``largest`` number of a type."""
     if type in INTEGER_TYPES:
         return 0.0
     if type in REAL_TYPES:

@@ -85,8 +85,8 @@ def lint(verilog: str, top: str) -> list[str]:
         (Path(name) / "design.v").write_text(verilog)
         arguments = ["--lint-only", "-Wall", "--top-module", top, str(WAIVERS), "design.v"]
         done = run_verilator(arguments, Path(name))
-    found = [line for line in text_lines(done.stdout) if line.startswith("%")]
-    return found or ([f"exit status {done.returncode}"] if done.returncode else [])
+    warnings = [line for line in text_lines(done.stdout) if line.startswith("%")]
+    return warnings or ([f"exit status {done.returncode}"] if done.returncode else [])
 
 
 def run_verilator(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

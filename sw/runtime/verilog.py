@@ -30,7 +30,8 @@ def generate(configuration: NamedConfiguration) -> str:
 
 
 def verilog(configuration: NamedConfiguration) -> str:
-    """As ``generate``, from the cache where the generator's sources and tools are the same."""
+    """The Verilog as from ``generate``, from the cache where the generator's sources and tools are
+    the same."""
     target = _target(configuration)
     digest = digest_of(
         *(f"{tool} {version(tool)}" for tool in _TOOLS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 
 MadeUp = Mapping[str, str]
-"""By the input's name, what its values are: ``random, seed 0``, ``zeros``, or those of a size."""
+"""Kinds of values by the input's name: ``random, seed 0``, ``zeros``, or those of a size."""
 
 ZEROS = "zeros"
 
@@ -23,7 +23,8 @@ def without(made_up: MadeUp, given: Container[str]) -> dict[str, str]:
 
 
 def made_up_text(made_up: MadeUp) -> str:
-    """For people: the first names of each kind of values, and how many more there are."""
+    """The made-up values as people read them: the first names of each kind of values, and how many
+    more there are."""
     kinds: dict[str, list[str]] = {}
     for name, values in made_up.items():
         kinds.setdefault(values, []).append(name)

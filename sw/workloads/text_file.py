@@ -19,7 +19,7 @@ from sw.program.unique_keys import unique_keys
 from sw.workloads.refusals import FINITE
 
 Kind = type[np.int64] | type[np.float64]
-"""Of whole and of real numbers."""
+"""The kind of whole and of real numbers."""
 
 NOT_BELOW = "must be 0, or at least 5e-324, the smallest number of float64"
 """What every number must be that a file gives as an input, whatever its sign."""
@@ -27,7 +27,7 @@ NOT_BELOW = "must be 0, or at least 5e-324, the smallest number of float64"
 _NONZERO = re.compile("[^eE]*[1-9]")
 
 _OTHER_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f"
-"""Of ASCII, besides those that stand between words and end lines."""
+"""Spaces of ASCII, besides those that stand between words and end lines."""
 
 _INTEGER_DIGITS = 300
 """Whole numbers of JSON and GML with more are read as float64, which may not hold them."""

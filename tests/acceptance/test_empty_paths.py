@@ -14,7 +14,7 @@ from tests.support.commands import refusal
 
 
 def parameters(kind: type[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
-    """Those of all commands, with the command's name."""
+    """Parameters of all commands, with the command's name."""
     for name, command in main.commands.items():
         with click.Context(command) as context:
             for each in command.get_params(context):

@@ -101,7 +101,7 @@ TARGET = pytest.mark.parametrize("target", CASES)
 
 
 def names(target: str) -> list[str]:
-    """Of the dump's files, in order."""
+    """Names of the dump's files, in order."""
     return [
         f"{number:02}_{name}.{ending}"
         for number, (name, endings) in enumerate(CASES[target].files.items(), 1)

@@ -1,4 +1,4 @@
-"""Which outputs have the same bits."""
+"""Compares the bits of outputs."""
 
 from __future__ import annotations
 

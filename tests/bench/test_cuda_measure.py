@@ -66,7 +66,7 @@ def test_contenders_are_measured_side_by_side(tmp_path: Path):
 
 
 def order_of_calls(job: Job) -> list[str]:
-    """Of the driver, while a batch is timed; kernels by their names."""
+    """Calls of the driver, while a batch is timed; kernels by their names."""
     from cuda.bindings import driver
 
     from bench.cuda_parts.field import Field, our_schedules

@@ -9,7 +9,7 @@ import pytest
 from bench.cuda_static_parts import sass
 from bench.cuda_static_parts.control_flow import ControlFlow
 from bench.cuda_static_parts.row_loads import CodeLoads, loads_of_codes
-from bench.cuda_static_parts.sass import DisassemblyError, Instruction, Place, disassemble, parse
+from bench.cuda_static_parts.sass import DisassemblyError, Instruction, Location, disassemble, parse
 
 HEADER = """
 stored.word = load_pack<4>(address);
@@ -110,12 +110,16 @@ def read_and_written(opcode: str, operands: str) -> tuple[str, str]:
 def test_instructions_of_one_kernel(code: list[Instruction], tmp_path: Path) -> None:
     assert len(code) == 34
     assert code[0] == Instruction(
-        "", "", "LDC.64", "R2, c[0x0][0x218]", (Place(Path("/tmp/gnarl_fused_embedding_bags"), 2),)
+        "",
+        "",
+        "LDC.64",
+        "R2, c[0x0][0x218]",
+        (Location(Path("/tmp/gnarl_fused_embedding_bags"), 2),),
     )
     assert code[8].label == ".L_x_10"
     assert code[8].places == (
-        Place(tmp_path / "header.cuh", 3),
-        Place(Path("/tmp/gnarl_fused_embedding_bags"), 3),
+        Location(tmp_path / "header.cuh", 3),
+        Location(Path("/tmp/gnarl_fused_embedding_bags"), 3),
     )
     assert code[17].predicate == "!P5" and code[17].targets == [".L_x_10"] and code[17].goes_on
     assert not code[18].goes_on

@@ -136,9 +136,10 @@ def test_the_page_has_the_results_and_the_readme_their_summary(bench: Run):
     assert page.INTROS["table"].text in text
     for cells in table.tables(found).values():
         assert cells.to_markdown() in text
-    verdict = "<br>".join(table.verdict(found).splitlines())
-    link = f"[{page.INTROS['table'].title}](docs/results/dpu.md#cycles-on-real-workloads)"
-    assert f"\n| DPU | {link} | {verdict} | `" in Path("README.md").read_text()
+    row = page.PAGE.row(
+        Path("docs/results/dpu.md"), page.PAGE.headline.line_of(table.verdict(found))
+    )
+    assert f"\n{row}\n" in Path("README.md").read_text()
 
 
 def test_there_are_48_points_and_six_of_them_on_rtl_with_few_banks():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.lib.pages import README, SUMMARY, Intro, Page, anchor_of, provenance, short_commit
+from bench.lib.pages import README, SUMMARY, Headline, Intro, Page, anchor_of, provenance
 from bench.lib.records import ROOT, Metric, Record, Setting, records
 from bench.lib.tables import Cells
 from manual.markers import MarkerError, marked, read_section
@@ -21,8 +21,9 @@ PAGE = Page(
     "ABC",
     "About it.",
     {"c": Intro("The c", "C."), "b": Intro("The b", "B.", folded=True), "a": Intro("The a", "A.")},
+    Headline("a", "a is right", "what a should be"),
 )
-HEADER = "| target | measured | results | commit |\n| --- | --- | --- | --- |\n"
+HEADER = "| target | result | reference | all results |\n| --- | --- | --- | --- |\n"
 
 
 def part(name: str) -> Any:
@@ -57,31 +58,41 @@ def test_a_page_has_all_parts_in_order_and_keeps_those_that_were_not_measured() 
     assert second == changed
 
 
-def test_a_summary_replaces_rows_of_what_was_measured_and_adds_new_ones(tmp_path: Path) -> None:
+def test_a_summary_replaces_the_row_of_what_was_measured(tmp_path: Path) -> None:
     readme, page = tmp_path / "README.md", Path("docs/results/abc.md")
-    others = "| DPU | [The a](docs/results/dpu.md#the-a) | 1 | `0` |\n"
-    stale = "| ABC | [The a](docs/results/abc.md#the-a) | old | `0` |\n"
-    readme.write_text(f"x\n{marked(SUMMARY, HEADER + stale + others)}\ny\n")
+    other = "| DPU | fast | the other | [dpu.md](docs/results/dpu.md#the-a) |\n"
+    stale = "| ABC | old | what a should be | [abc.md](docs/results/abc.md#the-a) |\n"
+    readme.write_text(f"x\n{marked(SUMMARY, HEADER + stale + other)}\ny\n")
     found = {"a": measured(3), "c": measured(4)}
-    short = short_commit(found["a"][0].commit)
     assert PAGE.with_summary(readme, page, found, PARTS) == (
         f"x\n<!-- results:begin -->\n{HEADER}"
-        f"| ABC | [The a](docs/results/abc.md#the-a) | a is 3<br>a is right | `{short}` |\n"
-        f"{others}"
-        f"| ABC | [The c](docs/results/abc.md#the-c) | c is 4<br>c is right | `{short}` |\n"
-        "<!-- results:end -->\ny\n"
+        "| ABC | a is right | what a should be | [abc.md](docs/results/abc.md#the-a) |\n"
+        f"{other}<!-- results:end -->\ny\n"
     )
+    before = readme.read_text()
+    assert PAGE.with_summary(readme, page, {"c": measured(4)}, PARTS) == before
+
+
+def test_a_summary_adds_a_new_row_behind_the_others(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    other = "| DPU | fast | the other | [dpu.md](docs/results/dpu.md#the-a) |\n"
+    readme.write_text(f"{marked(SUMMARY, HEADER + other)}\n")
+    text = PAGE.with_summary(readme, Path("abc.md"), {"a": measured(3)}, PARTS)
+    assert text == (
+        f"<!-- results:begin -->\n{HEADER}{other}"
+        "| ABC | a is right | what a should be | [abc.md](abc.md#the-a) |\n"
+        "<!-- results:end -->\n"
+    )
+
+
+def test_a_headline_without_a_line_of_its_own_is_the_first() -> None:
+    assert Headline("a", "b", "c").line_of("a is 1\nb is 2") == "b is 2"
+    assert Headline("a", "c", "c").line_of("a is 1\nb is 2") == "a is 1"
 
 
 def test_the_anchor_of_a_heading_is_that_of_git_hosts() -> None:
     assert anchor_of("Cycles and bytes") == "cycles-and-bytes"
     assert anchor_of("PointNet++, by Stage") == "pointnet-by-stage"
-
-
-def test_a_short_commit_says_whether_files_had_changed_since() -> None:
-    digits = "0123456789abcdef" * 2 + "01234567"
-    assert short_commit(digits) == "0123456789ab"
-    assert short_commit(f"{digits}-dirty") == "0123456789ab-dirty"
 
 
 def test_a_readme_without_a_table_of_results_is_refused(tmp_path: Path) -> None:
@@ -102,28 +113,13 @@ def test_what_pages_say_besides_figures_is_up_to_date(path: Path) -> None:
     assert page.text(text, {}, {}) == text, f"run `python -m bench.{path.stem} page`"
 
 
-def test_the_readme_sums_up_all_that_was_measured() -> None:
-    rows = [line.split(" | ") for line in read_section(ROOT / README, SUMMARY).splitlines()[2:]]
-    summed_up = {}
-    for subject, link, verdict, commit in rows:
-        found = re.fullmatch(r"\[(.*)\]\((.*)#.*\)", link)
-        assert found
-        summed_up[subject.removeprefix("| "), found[1]] = (
-            found[2],
-            verdict,
-            re.findall(r"`(.*?)`", commit),
-        )
+def test_the_readme_has_the_headline_of_each_page() -> None:
     measured = {}
     for path in RESULTS:
         page = import_module(f"bench.{path.stem}_parts.page").PAGE
-        for name, intro in page.intros.items():
-            section = read_section(path, name)
-            if section == "Not measured yet.\n":
-                continue
-            *verdict, last = re.findall(r"^- (.*)$", section, re.M)
-            commits = [
-                short_commit(each) for each in re.findall(r"`(.*?)`", last.partition(";")[0])
-            ]
-            where = path.relative_to(ROOT).as_posix()
-            measured[page.subject, intro.title] = (where, "<br>".join(verdict), commits)
-    assert summed_up == measured
+        *verdict, _ = re.findall(r"^- (.*)$", read_section(path, page.headline.part), re.M)
+        line = page.headline.line_of("\n".join(verdict))
+        assert line.startswith(page.headline.begins)
+        measured[page.row(path.relative_to(ROOT), line)] = path
+    rows = read_section(ROOT / README, SUMMARY).splitlines()[2:]
+    assert sorted(rows) == sorted(measured)

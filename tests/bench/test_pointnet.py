@@ -101,7 +101,7 @@ def _in_order(nest: Nest) -> Nest:
 
 
 def test_several_scales_stand_side_by_side():
-    """Those of table 4: 64 + 128 + 128 features, then 128 + 256 + 256."""
+    """The scales are those of table 4: 64 + 128 + 128 features, then 128 + 256 + 256."""
     nest = c_source.read_file(SOURCE, "msg")
     widths = [nest.arrays[name].shape[1].value for name in ("pooled_1", "pooled_2", "pooled_3")]
     assert widths == [320, 640, 1024]

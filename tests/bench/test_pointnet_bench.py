@@ -50,7 +50,7 @@ def random_layer(rows: int, inputs: int, outputs: int, *, is_rectified: bool = T
 
 
 def require_golden(call: Call) -> None:
-    """That ``pointnet.c`` means the same."""
+    """Requires that ``pointnet.c`` means the same."""
     given = loops_of(call)
     found = GoldenLoops(given.nest).run(given.binding)
     for name, array in call.wanted.items():

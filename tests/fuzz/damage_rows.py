@@ -74,7 +74,7 @@ def exchange_rows(octets: bytes, random: Random) -> bytes:
 
 
 def _command_at(units: np.ndarray, row: int) -> data.StructLayout | None:
-    """Of the command that begins in a unit; none of those whose other units it may be."""
+    """The layout of the command that begins in a unit; none for another unit of a command."""
     if units.shape[1] * 32 != UNIT_BITS:
         return None
     opcode = opcode_of(units[row])

@@ -123,7 +123,7 @@ def test_members_are_changed_behind_right_checksums() -> None:
 
 
 def differences(octets: bytes) -> dict[str, np.ndarray]:
-    """Of each member of a program, the bits that are not as in ``program``."""
+    """For each member of a program, the bits that differ from ``program``."""
     before = {name: array_of(content) for name, content in members_of(program())}
     after = {name: array_of(content) for name, content in members_of(octets)}
     assert before.keys() == after.keys()

@@ -34,7 +34,7 @@ class Outcome:
 
 
 def share(outcomes: Sequence[Outcome]) -> float:
-    """Of those that change behaviour, how many were killed; 1 if there are none."""
+    """The share of changes of behaviour that were killed; 1 if there are none."""
     killed = sum(outcome.verdict in KILLED for outcome in outcomes)
     lived = sum(outcome.verdict == "survived" for outcome in outcomes)
     return killed / (killed + lived) if killed + lived else 1.0

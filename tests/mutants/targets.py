@@ -223,7 +223,7 @@ def imports(file: Path) -> set[str]:
 
 
 class Neighbours:
-    """Which test files are next to a source file: by name, or by imports."""
+    """Finds test files next to a source file: by name, or by imports."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -249,7 +249,7 @@ class Neighbours:
         return found
 
     def of(self, source: str) -> list[str]:
-        """Those named after it first; then those that import it, or else what imports it, ….
+        """Tests named after a file first; then those that import it, or else what imports it, ….
 
         Of its own folder's mirror in ``tests``, if there are any in it.
         """

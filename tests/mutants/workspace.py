@@ -107,7 +107,7 @@ class Workspace:
         return self.run(command, limit_s, plain)
 
     def seconds(self, tests: Sequence[str], seed: int, plain: bool) -> dict[str, float]:
-        """Of the processor that each file of tests takes. Raises ``BaselineError`` if one fails."""
+        """Processor time that each file of tests takes. Raises ``BaselineError`` if one fails."""
         report = self.root / "report.xml"
         options = (f"--junitxml={report}", "-ojunit_family=xunit1")
         status = self.test(tests, _LONG_S, seed, plain, *options)

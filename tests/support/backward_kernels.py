@@ -44,7 +44,7 @@ class Example:
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Of all features, one after the other, [features * batch + 1]."""
+        """Offsets of all features, one after the other, [features * batch + 1]."""
         sizes = [size for lengths in self.lengths for size in lengths]
         return torch.tensor([0, *np.cumsum(sizes)], dtype=self.values[0].dtype)
 
@@ -55,7 +55,8 @@ def example(
     seed: int = 0,
     table_of_feature: Sequence[int] | None = None,
 ) -> Example:
-    """Of dyadic numbers, whose sums are exact in any order if rows are not looked up too often."""
+    """An example of dyadic numbers, whose sums are exact in any order if rows are not looked up too
+    often."""
     rng = np.random.default_rng(seed)
     numbers = tuple(table_of_feature or range(len(features)))
     by_table = dict(zip(numbers, features, strict=True))
@@ -154,7 +155,8 @@ def _with_grid(launch: Launch, program: BackwardProgram, grid: int) -> Launch:
 
 
 def by_pytorch(one: Example, optimizer: Optimizer | None = None) -> Trained:
-    """By ``embedding_bag`` in float32 and ``torch.optim``; row-wise Adagrad as its formula says."""
+    """A step by ``embedding_bag`` in float32 and ``torch.optim``; row-wise Adagrad as its formula
+    says."""
     tables = [table.float().clone().requires_grad_() for table in one.tables]
     weights = [each.clone().requires_grad_() for each in one.weights]
     loss = torch.zeros(())

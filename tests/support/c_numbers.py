@@ -117,7 +117,7 @@ def values(random: Random) -> dict[str, np.ndarray]:
 
 
 def compiled(folder: Path, text: str) -> ctypes.CDLL:
-    """By the system's compiler, with integers that wrap."""
+    """Functions that the system's compiler compiles, with integers that wrap."""
     path, library = folder / "numbers.c", folder / "numbers.so"
     path.write_text(text)
     flags = ("-O0", "-w", "-fwrapv", "-shared", "-fPIC")

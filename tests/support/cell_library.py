@@ -24,7 +24,8 @@ _HEAD = """library(few) {
 
 
 def library_text(areas: Mapping[str, float] = AREAS) -> str:
-    """Of the cells in ``areas``, each of which is one of ``AREAS``. Delays are all the same."""
+    """A library of the cells in ``areas``, each of which is one of ``AREAS``. Delays are all the
+    same."""
     return _HEAD + "".join(_cell(name, area) for name, area in areas.items()) + "}\n"
 
 

@@ -34,7 +34,7 @@ class CoreProgram:
 
 
 def computing_program(seed: int, lanes: int, *, length: int, memory_words: int) -> CoreProgram:
-    """Of all kinds of instructions, which depend on each other; some fault."""
+    """A program of all kinds of instructions, which depend on each other; some fault."""
     found = random_program(seed, lanes=lanes, length=length, memory_words=memory_words)
     return CoreProgram(_words(map(_without_queues, found.program, range(1 << 16))), found.memory)
 

@@ -21,7 +21,7 @@ def write_model(folder: Path) -> Path:
 
 
 def model_records(bench: str, model: str, share: float = 1.0, sizes: str = VARYING) -> list[Record]:
-    """Of a model, so much of whose features are multi-hot."""
+    """Records of a model with a ``share`` of multi-hot features."""
     labels = {"model": model, "sizes": sizes, "schedules": "tuned"}
     values: dict[str, Any] = dict.fromkeys(MODEL_METRICS, 2.0)
     values |= {"batches": 3, "samples": 700, "multi_hot_share": share}
@@ -36,7 +36,7 @@ def kernel_records(
     sizes: str = VARYING,
     **values: Any,
 ) -> list[Record]:
-    """Of a contender that takes ``speedup`` times 2.5 ms; ``values`` are other figures."""
+    """Records of a contender that takes ``speedup`` times 2.5 ms; ``values`` are other figures."""
     found: dict[str, Any] = {
         "kernel_ms": 2.5 * speedup,
         "speedup": speedup,

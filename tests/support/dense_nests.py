@@ -26,7 +26,7 @@ _DIMENSIONS = {"a": "nm", "b": "mp", "c": "np", "d": "+", "e": "p", "g": "nmp"}
 
 
 def random_values(random: Random) -> dict[str, np.ndarray]:
-    """Of all arrays. Sums of the numbers differ by their order."""
+    """Values of all arrays. Sums of the numbers differ by their order."""
     rng = np.random.default_rng(random.randrange(1 << 30))
     extents = {name: random.choice((1, 2, 3, 5, 8, 9)) for name in "nmp"}
     extents["+"] = extents["n"] + extents["m"]

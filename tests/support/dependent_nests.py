@@ -219,7 +219,7 @@ def dependent_nest(name: str) -> Nest:
 
 
 def dependent_values(seed: int, n: int = 13, m: int = 11) -> dict[str, np.ndarray]:
-    """Of all parameters, results as well."""
+    """Values of all parameters, results as well."""
     rng = np.random.default_rng(seed)
 
     def real(*shape: int) -> np.ndarray:

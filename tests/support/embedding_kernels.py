@@ -266,7 +266,7 @@ def check_cases(cases: Sequence[Case], block_threads: int = 128, *, exact: bool 
 
 
 def check_negative_maxima(cases: Sequence[Case]) -> None:
-    """Those of the cases that take maxima: nothing that is not in the bag is taken for greater, no
+    """Checks the cases that take maxima: nothing that is not in the bag is taken for greater, no
     idle thread's start, no zeroes."""
     bench = Bench(program_of([one for one in cases if one.feature.pooling == "max"]))
     for table in bench.tables:

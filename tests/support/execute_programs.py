@@ -79,7 +79,7 @@ _BRANCHES = (Opcode.BRANCH_EQ, Opcode.BRANCH_NE, Opcode.BRANCH_LT, Opcode.BRANCH
 
 
 def register(index: int) -> Operand:
-    """Of the instruction's own kind."""
+    """A register of the instruction's own kind."""
     return Operand(Source.REGISTER, index)
 
 

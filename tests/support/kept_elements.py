@@ -178,7 +178,7 @@ def nest_of(body: str, type: str = "int32") -> Nest:
 
 
 def values(random: Random, type: str = "int32", least: int = 3) -> dict[str, np.ndarray]:
-    """Of all parameters, small; ``p`` has places in all dimensions."""
+    """Small values of all parameters; ``p`` has places in all dimensions."""
     rng = np.random.default_rng(random.getrandbits(32))
     shape = {"n": random.randint(least, 9), "m": random.randint(least, 9), "1": 1}
     found = {

@@ -428,7 +428,7 @@ MERGES = {
 
 
 def left_out(name: str) -> LoopWorkload:
-    """Of ``BODIES`` or ``MERGES``."""
+    """A workload of ``BODIES`` or ``MERGES``."""
     merges = name in MERGES
     nest = read_source(_MERGING + MERGES[name] if merges else _HEAD + BODIES[name], "file.py")
     values = _merged_values() if merges else _values()

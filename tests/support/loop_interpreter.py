@@ -29,7 +29,7 @@ from sw.workloads.loops.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 NAN = np.uint32(0x7FC00000).view(np.float32)
 
@@ -49,12 +49,12 @@ def interpret(nest: Nest, binding: Binding) -> dict[str, np.ndarray]:
 
 
 def _are_offsets(lower: Expression, upper: Expression) -> bool:
-    """Of bounds that are not taken from locals."""
+    """Whether bounds are offsets that are not taken from locals."""
     starts = isinstance(lower, Load) or (isinstance(lower, Constant) and lower.value == 0)
     return starts and isinstance(upper, Load)
 
 
-def _stop(place: Place, text: str) -> None:
+def _stop(place: Location, text: str) -> None:
     raise Stopped(f"{place}: {text}")
 
 
@@ -118,7 +118,7 @@ class _Run:
             _stop(fiber.place, "not ascending")
         return side
 
-    def index(self, array: str, indices: Iterable[Expression], place: Place) -> tuple[int, ...]:
+    def index(self, array: str, indices: Iterable[Expression], place: Location) -> tuple[int, ...]:
         at = tuple(int(self.value(index)) for index in indices)
         for value, length in zip(at, self.arrays[array].shape, strict=True):
             if not 0 <= value < length:
@@ -160,7 +160,7 @@ def _unary(operator: str, operand: Any) -> Any:
     return np.uint32(bits).view(np.float32)
 
 
-def _binary(operator: str, left: Any, right: Any, place: Place, right_place: Place) -> Any:
+def _binary(operator: str, left: Any, right: Any, place: Location, right_place: Location) -> Any:
     if operator in ("<<", ">>"):
         if not 0 <= int(right) < left.dtype.itemsize * 8:
             _stop(right_place, f"shift by {right}")
@@ -201,7 +201,7 @@ def _extreme(left: Any, right: Any, largest: bool) -> Any:
     return max(left, right, key=rank) if largest else min(left, right, key=rank)
 
 
-def _cast(value: Any, type: np.dtype, place: Place) -> Any:
+def _cast(value: Any, type: np.dtype, place: Location) -> Any:
     if value.dtype == np.float32 and type != np.float32:
         limits = np.iinfo(type)
         if not math.isfinite(value) or not limits.min <= math.trunc(float(value)) <= limits.max:

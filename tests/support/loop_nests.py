@@ -31,7 +31,7 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
 
 _SHAPES = {
@@ -69,10 +69,10 @@ class RandomNest:
         body = self._block(known, statements, depth)
         return Nest("random_nest", sizes, tuple(parameters), body, self._place())
 
-    def _place(self) -> Place:
+    def _place(self) -> Location:
         """Each node has its own."""
         self._line += 1
-        return Place("random.py", self._line, 1)
+        return Location("random.py", self._line, 1)
 
     def _block(
         self, known: dict[str, ScalarType], statements: int, depth: int

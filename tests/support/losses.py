@@ -87,7 +87,7 @@ def pairs_at_ends(
 
 
 def _partner(format: NumberFormat, word: int, rng: np.random.Generator) -> int:
-    """Of a first operand, the word of a second one, or its neighbour; any where there is none."""
+    """A second operand for a first one, or its neighbour; any where there is none."""
     value, kind = number(format, word), rng.integers(5)
     step, sign = int(rng.integers(-2, 3)), int(rng.integers(2)) << (format.width - 1)
     if _is_special(value) or not value or kind == 4:

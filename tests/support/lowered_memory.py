@@ -11,7 +11,7 @@ from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
 from sw.compiler.sram_compute.lower.lattice import Stored, padded, stored
-from sw.compiler.sram_compute.lower.lower import Lowered, lower
+from sw.compiler.sram_compute.lower.lower import MemoryCode, generate
 from sw.compiler.sram_compute.slabs import Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import Step, plan
@@ -30,11 +30,11 @@ def require_golden(
     values: dict[str, Any],
     config: SramConfig = SMALL,
     steps: tuple[Step, ...] | None = None,
-) -> Lowered:
+) -> MemoryCode:
     """What a nest becomes, which leaves the golden model's bits; ``steps``: its plan."""
     steps = plan(nest) if steps is None else steps
     binding = bind(nest, values)
-    lowered = lower(nest, steps, binding, config)
+    lowered = generate(nest, steps, binding, config)
     found = execute(lowered, binding.arrays, config)
     ordered, _ = compiled_order(nest, steps)
     wanted = GoldenLoops(ordered).run(bind(ordered, values))
@@ -44,7 +44,7 @@ def require_golden(
 
 
 def execute(
-    lowered: Lowered, arrays: Mapping[str, np.ndarray], config: SramConfig
+    lowered: MemoryCode, arrays: Mapping[str, np.ndarray], config: SramConfig
 ) -> dict[str, np.ndarray]:
     """All arrays behind a run on the model."""
     return _execute(lowered.units, lowered.arrays, arrays, config)

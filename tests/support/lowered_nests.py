@@ -7,17 +7,17 @@ from typing import Any
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.lowering import Lowering
-from sw.compiler.sram_compute.meaning import LoweredProgram
+from sw.compiler.sram_compute.lowering import Specialiser
+from sw.compiler.sram_compute.meaning import SpecialisedProgram
 from sw.compiler.sram_compute.sections import fat_program
 from sw.workloads.loops.workload import LoopWorkload
 
 
 def lowered(
     workload: LoopWorkload, config: SramConfig, trace: Trace | None = None, **options: Any
-) -> LoweredProgram:
+) -> SpecialisedProgram:
     """``options``: of the compiler. Raises ``WorkloadError``, ``CapacityError``."""
     fat = fat_program(compile(workload, config, trace=Trace(), **options))
     assert fat is not None
-    lowering = Lowering(fat, workload.name, config)
-    return lowering.program(workload.binding, workload.inputs, trace)
+    specialiser = Specialiser(fat, workload.name, config)
+    return specialiser.program(workload.binding, workload.inputs, trace)

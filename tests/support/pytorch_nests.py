@@ -17,7 +17,7 @@ from sw.workloads.loops.workload import LoopWorkload
 
 
 def golden(workload: LoopWorkload) -> dict[str, np.ndarray]:
-    """Of the nest, which the nests in its place agree with."""
+    """Results of the nest, which the nests in its place agree with."""
     found = GoldenLoops(workload.nest).run(workload.binding)
     known = dict(workload.inputs)
     for nest in in_sequence(workload.nest, workload.inputs):

@@ -12,7 +12,7 @@ from tests.support.numbers import Words, random_pairs
 
 
 class ExactQuotients:
-    """Of one float format of any width, one number at a time.
+    """Exact quotients of one float format of any width, one number at a time.
 
     Source: IEEE 754-2019, clauses 4.3.1 (rounding), 5.4.1, 6.3 (signs), 7.2 (invalid operations).
     """
@@ -90,7 +90,8 @@ def quotient_operands(
 def _near_ties(
     format: FloatFormat, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of normal numbers: dividends next to a divisor times a significand with one bit too many."""
+    """Normal numbers near ties: dividends next to a divisor times a significand with one bit too
+    many."""
     half = 1 << format.fraction
     found = []
     for divisor in (half + rng.integers(0, half, count)).tolist():

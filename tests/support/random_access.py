@@ -71,7 +71,7 @@ def random_access(
 
 
 class _Rows:
-    """Of a memory for queues, of which some are taken."""
+    """Rows of a memory for queues, of which some are taken."""
 
     def __init__(self, rng: random.Random, count: int) -> None:
         self._rng = rng

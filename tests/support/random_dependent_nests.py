@@ -242,7 +242,8 @@ class RandomDependentNest:
         return f"({left} {self._one('+', '+', '-')} {right})"
 
     def _read(self, scope: tuple[_Counter, ...]) -> str:
-        """Of an array that is not written, where the innermost loop counts through neighbours."""
+        """A read of an array that is not written, where the innermost loop counts through
+        neighbours."""
         if not self._is_plain or self._random.random() < 0.1:
             return self._place(self._one(*_READ), scope)
         counter = scope[-1]
@@ -315,7 +316,7 @@ class RandomDependentNest:
 
 
 def random_values(random: Random, *, exact: bool = False) -> dict[str, np.ndarray]:
-    """Of all parameters; of what the nest writes, zeros half of the time."""
+    """Values of all parameters; for what the nest writes, zeros half of the time."""
     rng = np.random.default_rng(random.getrandbits(32))
     n, m = random.choice((0, 1, 2, 3, 5, 7, 9, 11)), random.choice((0, 1, 3, 4, 7, 8, 11))
     extents = {"n": n + PADDING, "m": m + PADDING, "2": 2 * n + PADDING}

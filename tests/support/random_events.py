@@ -53,7 +53,7 @@ class _Maker:
         return replace(layer, toggle=toggle, events=events)
 
     def _step(self, inside: int) -> EventStep:
-        """Of the first ``inside`` layers, which are in an iteration."""
+        """A step of the first ``inside`` layers, which are in an iteration."""
         step = self._meaning(self._layers[:inside])
         if not self._has_junk:
             return step

@@ -115,7 +115,7 @@ def right_case(config: TmuConfig, seed: int) -> Case:
 
 
 def any_right_case(config: TmuConfig, rng: random.Random) -> Case:
-    """Of a compiled program, at any level, or of a model."""
+    """A case of a compiled program, at any level, or of a model."""
     manner = rng.choice(_MANNERS)
     if rng.random() < 0.4:
         return _model_case(config, rng, manner)
@@ -124,7 +124,7 @@ def any_right_case(config: TmuConfig, rng: random.Random) -> Case:
 
 @cache
 def _model_program(config: TmuConfig, weighted: bool, **manner: bool | int) -> Program:
-    """Of features of which each run chooses how many rows it looks up."""
+    """A program for features of which each run chooses how many rows it looks up."""
     features = (
         Feature(name, _ROWS, _DIM, index_type="int32", weighted=weighted) for name in ("f", "g")
     )

@@ -41,7 +41,7 @@ class Fiber:
 
 
 def fibers(tokens: Sequence[int]) -> list[Fiber]:
-    """Of a stream of at least one level."""
+    """Fibers of a stream of at least one level."""
     assert tokens[-1] == DONE and tokens.count(DONE) == 1
     found, items = [], []
     for token in tokens[:-1]:

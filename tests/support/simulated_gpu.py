@@ -140,7 +140,7 @@ class SimulatedGpus:
         return alone + (company and 1e3 * blocks_per_sm * hunger * (1 + hunger))
 
     def longest(self, kind: FeatureKind, schedule: Schedule) -> float:
-        """Of one block."""
+        """The longest time of one block."""
         return self._long * self._draw("longest", kind, schedule)
 
     def _draw(self, *what: object) -> float:

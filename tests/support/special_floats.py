@@ -53,7 +53,7 @@ def kernel(expression: str) -> str:
 
 
 def random_expression(random: Random, depth: int = 3) -> str:
-    """Of ``a[i]`` and ``b[i]``."""
+    """A random expression of ``a[i]`` and ``b[i]``."""
     if not depth or random.random() < 0.1:
         return random.choice(("a[i]", "b[i]", "a[i]", "b[i]", "0.0f", "-1.5f"))
 

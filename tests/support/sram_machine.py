@@ -43,7 +43,7 @@ def program(config: SramConfig, units: np.ndarray, instructions: Any = None) -> 
 
 
 def ending(device: Device[Any], given: Program, seed: int, max_cycles: int = MOST_CYCLES) -> End:
-    """Of a run on random lines. Errors are named as the model does it."""
+    """The ending of a run on random lines. Errors are named as the model does it."""
     lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
     try:
         found = device.run(given, {"lines": lines}, max_cycles=max_cycles)
@@ -53,7 +53,7 @@ def ending(device: Device[Any], given: Program, seed: int, max_cycles: int = MOS
 
 
 def _cause(text: str) -> str:
-    """Of the machine itself, not of the model that it was compared with."""
+    """The cause that the machine itself names, not the model that it was compared with."""
     own = text.partition("; model ")[0]
     if "did not end within" in own:
         return "CYCLES"

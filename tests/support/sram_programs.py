@@ -126,7 +126,7 @@ def _core_part(config: SramConfig, chance: random.Random) -> np.ndarray:
 
 
 def _any_command(chance: random.Random) -> Command:
-    """Of all commands, each field at random or extreme."""
+    """Any command, each field at random or extreme."""
     found = command(chance.choice(list(Opcode)))
     for _ in range(4):
         found = _damaged(found, chance)

@@ -19,7 +19,7 @@ from tests.support.sram_programs import FIRST_LINE
 def run_on_elements(
     device: Device[Any], config: SramConfig, commands: Sequence[Command], row: int, n: int
 ) -> tuple[np.ndarray, np.ndarray, End]:
-    """Of what commands make of the ``n`` rows from 0 on, those from ``row`` on: elements before and
+    """The rows from ``row`` on that commands make of the ``n`` rows from 0 on: elements before and
     after, uint32 [tiles, bitlines] each."""
     lines = config.tiles * config.bitlines // LINE_WORDS
     layouts = [

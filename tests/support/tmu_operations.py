@@ -12,8 +12,8 @@ LENGTHS = [3, 0, 5, 1, 4]
 def operation_inputs(
     dim: int, seed: int = 0, lengths: list[int] = LENGTHS
 ) -> dict[str, np.ndarray]:
-    """By the names of arrays, which are in one way in all operations; rows have ``dim`` elements,
-    and bags, or rows of a matrix, so many entries."""
+    """Inputs by the names of arrays, which are in one way in all operations; rows have ``dim``
+    elements, and bags, or rows of a matrix, so many entries."""
     rng = np.random.default_rng(seed)
     entries = sum(lengths)
 

@@ -67,8 +67,9 @@ def job_of(case: Case) -> HostJob[object]:
 
 
 def first_difference(case: Case, ending: Callable[[HostJob[object]], Ending]) -> str:
-    """Of ``ending``, which runs launches, from ``on_model``; empty if there is none. Left out are
-    launches behind one that does not end, or that writes more than its results."""
+    """The first difference of ``ending``, which runs launches, from ``on_model``; empty if there is
+    none. Left out are launches behind one that does not end, or that writes more than its
+    results."""
     tensors = dict(case.tensors)
     for launch in case.program.launches:
         job = TARGET.job(case.program, launch, tensors)
@@ -90,7 +91,7 @@ def first_difference(case: Case, ending: Callable[[HostJob[object]], Ending]) ->
 
 
 def on_model(job: HostJob[object], most: int = MOST_STEPS) -> Ending:
-    """By the models of both units."""
+    """The ending of a run on the models of both units."""
     config = TmuConfig.from_dict(job.launch.config)
     rows = {name: job.image[name].words for name in ("layers", "units", "streams", "events")}
     program = AccessProgram.decoded(rows, config)

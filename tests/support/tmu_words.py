@@ -48,8 +48,8 @@ class UsedWords:
 def used_words(
     instructions: Words, memory: Words, lanes: int, queued: Output, most: int
 ) -> UsedWords:
-    """Of a run of ``instructions``, uint32 [n, words], on ``memory``, which they write; of up to
-    ``most`` of them, and as many more as take tokens."""
+    """Words that a run of ``instructions``, uint32 [n, words], uses on ``memory``, which they
+    write; of up to ``most`` of them, and as many more as take tokens."""
     program = [_decoded(tuple(row)) for row in instructions.tolist()]
     used = UsedWords(memory)
     words, tokens = list(queued.words), list(queued.tokens)

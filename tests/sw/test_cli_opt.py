@@ -35,7 +35,7 @@ PASSES = (
 
 @pytest.fixture
 def dumps(tmp_path: Path) -> list[Path]:
-    """Of all levels, in order."""
+    """Dumps of all levels, in order."""
     folder = tmp_path / "dumps"
     arguments = ("compile", "tmu_l2", "embedding_bag:tiny", "-o", tmp_path / "x.npz")
     assert gnarl(*arguments, "--dump", folder).exit_code == 0

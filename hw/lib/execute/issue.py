@@ -1,4 +1,4 @@
-"""When an instruction issues, and what it waits for."""
+"""Decides when an instruction issues, and what it waits for."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _REGISTERS = ("a", "b", "c", "dst")
 
 
 def _registers(instruction: Any, kind: str, named: Any) -> list[Any]:
-    """Which registers of a kind must not be under way for an instruction to issue."""
+    """Registers of a kind that must not be under way for an instruction to issue."""
     writes = instruction[f"writes_{kind}"]
     if kind == "scalar":
         writes = writes | instruction.at_once
-    found = []
+    connections = []
     for place, name in enumerate(_REGISTERS):
         is_read = instruction[name][kind] if name != "dst" else writes
         index = instruction[name].index if name != "dst" else instruction.dst
-        found += [named[place].enable.eq(is_read), named[place].index.eq(index)]
-    return found
+        connections += [named[place].enable.eq(is_read), named[place].index.eq(index)]
+    return connections
 
 
 class Issue(wiring.Component):
@@ -179,5 +179,5 @@ class Issue(wiring.Component):
         m.d.comb += self.addend.eq(reads[0])
         is_early = i.path.matches(Path.INTEGER, Path.NONE)
         # Reads of the next cycle see what is written a cycle later, and no result is that early.
-        found = [read.enable & (read.index == i.dst) for read in reads[2:]]
-        return i.writes_vector & is_early & (Cat(found).any() if found else Const(0))
+        overtaken = [read.enable & (read.index == i.dst) for read in reads[2:]]
+        return i.writes_vector & is_early & (Cat(overtaken).any() if overtaken else Const(0))

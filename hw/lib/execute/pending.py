@@ -15,7 +15,7 @@ NAMED = data.StructLayout({"enable": 1, "index": unsigned(5)})
 
 
 class Pending(wiring.Component):
-    """Which of 32 registers must not be read, or written by another instruction.
+    """Tracks which of 32 registers must not be read, or written by another instruction.
 
     Those of the instruction that may issue are looked up a cycle before, as it becomes that.
 

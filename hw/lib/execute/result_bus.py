@@ -1,4 +1,4 @@
-"""Which result is written when."""
+"""Chooses the result that is written in each cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instruction comes next."""
+"""Chooses the next instruction."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Sequencer(wiring.Component):
         is_last: Value,
         fault: Signal,
     ) -> None:
-        """Of its bits, and of where it lies."""
+        """Finds faults of an instruction's bits and of its position."""
         opcode, target = decoded.opcode, decoded.immediate
         jumps = opcode.matches(Opcode.JUMP, Opcode.JUMP_TOKEN, *BRANCHES)
         is_misplaced = (

@@ -105,8 +105,8 @@ def is_beyond(m: Module, format: FloatFormat, operand: Operand, reach: int) -> V
     return named(m, "is_beyond", (operand.exponent >= format.bias + reach) | operand.is_infinite)
 
 
-class Place(NamedTuple):
-    """Where the magnitude of a number lies in a table whose piece 0 is 0 to 1, piece 1 is 1 to 2,
+class TablePosition(NamedTuple):
+    """The position of a number's magnitude in a table whose piece 0 is 0 to 1, piece 1 is 1 to 2,
     piece 2 is 2 to 4, and so on."""
 
     is_below_one: Value
@@ -114,7 +114,7 @@ class Place(NamedTuple):
     position: Value
 
 
-def locate(m: Module, format: FloatFormat, operand: Operand, reach: int) -> Place:
+def locate(m: Module, format: FloatFormat, operand: Operand, reach: int) -> TablePosition:
     """The place of a finite number whose magnitude is below 2**``reach``."""
     bits = position_bits(format)
     is_below_one = named(m, "is_below_one", operand.exponent < format.bias)
@@ -123,7 +123,7 @@ def locate(m: Module, format: FloatFormat, operand: Operand, reach: int) -> Plac
     padding = Const(0, bits - format.fraction)
     fixed = Cat(padding, operand.significand) >> at_most(distance, (bits + 1).bit_length())
     octave = Cat(padding, operand.significand[:-1])
-    return Place(
+    return TablePosition(
         is_below_one,
         named(m, "piece", piece[: reach.bit_length()]),
         named(m, "position", Mux(is_below_one, fixed, octave)[:bits]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
 DIGITS = 45
-"""Of all decimal arithmetic that ends in a table or a constant."""
+"""Digits of all decimal arithmetic that ends in a table or a constant."""
 
 RealFunction = Callable[[Decimal], Decimal]
 

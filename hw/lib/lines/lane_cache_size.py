@@ -5,10 +5,10 @@ from __future__ import annotations
 WAYS = 4
 
 WRITTEN_LINES = 16
-"""That wait to be written."""
+"""Lines that wait to be written."""
 
 REQUESTS = 8
-"""Of the cache that wait for what is below."""
+"""Requests of the cache that wait for what is below."""
 
 READS_PER_LOAD = 2
 """Reads that wait for lines, for each line that may be under way."""

@@ -1,4 +1,4 @@
-"""From vectors of words to lines, and back."""
+"""Splits vectors of words into lines, and joins these again."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ class Step:
             m.d.comb += stream.ready.eq(self.done & takes)
 
     def ready(self, *taken: Any) -> None:
-        """In this condition the step can be made. It uses up the heads of the inputs ``taken``."""
+        """Makes the step possible in this condition. It uses up the heads of the inputs
+        ``taken``."""
         self.take(*taken)
         self._m.d.comb += self._valid.eq(1)
 

@@ -37,7 +37,7 @@ class BitWalk:
         return ones(word & (self._bit - 1)[:BITVECTOR_BITS])
 
     def passed(self, step_done: Value, ends_fiber: Value) -> None:
-        """When ``step_done``, the one at hand is, or the word without any, or the fiber."""
+        """Passes the bit at hand when ``step_done``, or the word without any, or the fiber."""
         with self._m.If(step_done):
             with self._m.If(ends_fiber):
                 self._m.d.sync += self._number.eq(0)

@@ -214,7 +214,7 @@ class _Skips:
     def follow_walk(
         self, step: TokenStep, walks: Value, row: Value, end: Value, ends_fiber: Value
     ) -> None:
-        """``walks``: ``step`` reads ``row``; ``ends_fiber``: it gives a stop."""
+        """Follows a walk. ``walks``: ``step`` reads ``row``; ``ends_fiber``: it gives a stop."""
         m, hint, search = self._m, self._hint, self.search
         m.d.sync += self._is_walk_stalled.eq(walks & ~step.done)
         with m.If(ends_fiber & step.done):
@@ -237,7 +237,8 @@ class _Skips:
         ]
 
     def follow_answers(self, step: TokenStep, gives: Value, ends_fiber: Value) -> None:
-        """``gives``: ``step`` gives a coordinate that was walked to; ``ends_fiber``: a stop."""
+        """Follows answers of a walk. ``gives``: ``step`` gives a coordinate that was walked to;
+        ``ends_fiber``: a stop."""
         m, search = self._m, self.search
         m.d.sync += self._is_offered.eq(gives & ~step.done)
         m.d.comb += search.answer_taken.eq(self._is_probed & step.done)

@@ -18,7 +18,7 @@ from hw.sam.token import Kind
 class Intersect(Instanced):
     """Passes coordinates that both lanes have, with both references, and stops and done.
 
-    Of two coordinates the smaller one is dropped, and the larger one along with it where the token
+    The smaller one of two coordinates is dropped, and the larger one along with it where the token
     after the smaller one shows that it has no partner either. So a pair of fibers takes as many
     cycles as the longer one has tokens, where they alternate, and at most as many as both have.
 

@@ -260,11 +260,11 @@ class SparseAccumulator(Instanced):
             m.d.comb += sum_before.eq(written_value)
         with m.Else():
             m.d.comb += sum_before.eq(_chosen(read_bank, [each.read_value for each in self._banks]))
-        found = _chosen(read_bank, [each.found for each in self._banks])
+        is_there = _chosen(read_bank, [each.found for each in self._banks])
         m.d["comb" if self._stages == 1 else "sync"] += [
             adder.left.eq(sum_before),
             adder.right.eq(value),
-            adder.operation.eq(Mux(found, Operation.ADD, Operation.PASS_RIGHT)),
+            adder.operation.eq(Mux(is_there, Operation.ADD, Operation.PASS_RIGHT)),
         ]
         return waits
 

@@ -101,7 +101,7 @@ class UnitType:
         return tuple(dict.fromkeys(name for block in self.blocks for name in block.counts))
 
     def variant_of(self, block: Block, fed: Sequence[str]) -> int | None:
-        """Which variant ``block`` is, by place; None if it is none of them.
+        """The index of the variant that ``block`` is; ``None`` if it is none of them.
 
         ``fed``: its inputs that a graph feeds.
         """
@@ -374,11 +374,11 @@ def _kinds_of(block: Block, graph: Graph) -> dict[str, int]:
         block.inputs[name].mixes_values and graph.kind_of_stream(edge.source, edge.output) == VAL
         for name, edge in edges.items()
     )
-    found = {
+    fitting = {
         kind.name: place
         for kind in UNIT_TYPES.values()
         if (kind.carries_values or not carries_values)
         and (place := kind.variant_of(block, list(edges))) is not None
     }
-    assert found, f"{block.type} with {dict(block.parameters)} matches no unit type"
-    return found
+    assert fitting, f"{block.type} with {dict(block.parameters)} matches no unit type"
+    return fitting

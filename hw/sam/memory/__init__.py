@@ -1,1 +1,1 @@
-"""Where SAM's tensors lie: memories of the blocks' own, or one that they share."""
+"""Memories of SAM's tensors: memories of the blocks' own, or one that they share."""

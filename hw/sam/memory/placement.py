@@ -1,4 +1,4 @@
-"""Where arrays are in the memories of a machine."""
+"""Allocates arrays in the memories of a machine."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from hw.lib.memory_map import RamMap, Window
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an array lies: ``base`` is its row 0; ``writes``: its block writes it."""
+class Allocation:
+    """The rows of an array: ``base`` is its row 0; ``writes``: its block writes it."""
 
     window: Window
     base: int
     writes: bool
 
 
-def places(arrays: Iterable[tuple[Window, bool]]) -> tuple[tuple[Place, ...], int]:
+def allocations(arrays: Iterable[tuple[Window, bool]]) -> tuple[tuple[Allocation, ...], int]:
     """Arrays one behind the other, those of two words a row first; and how many rows these have."""
     found = []
     base = wide_rows = 0
     for window, writes in sorted(arrays, key=lambda array: -array[0].words):
-        found.append(Place(window, base, writes))
+        found.append(Allocation(window, base, writes))
         base += window.rows
         if window.words == 2:
             wide_rows = base
@@ -35,7 +35,8 @@ def bank_ram(bank: int, word: int) -> str:
 
 
 def bank_rams(path: str, banks: int, words: int, base: int) -> RamMap:
-    """Of an array of ``words`` a row, from row ``base`` on, in the ``SharedArrays`` at ``path``."""
+    """RAMs of an array with ``words`` a row, from row ``base`` on, in the ``SharedArrays`` at
+    ``path``."""
     return RamMap(
         tuple(
             tuple(f"{path}.{bank_ram(bank, word)}" for word in range(words))

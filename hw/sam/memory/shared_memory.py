@@ -14,7 +14,7 @@ from hw.lib.ram import Ram
 from hw.lib.select import selected
 from hw.lib.stream.shared_reader import SharedReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows
-from hw.sam.memory.placement import Place, bank_ram, places
+from hw.sam.memory.placement import Allocation, allocations, bank_ram
 
 
 class SharedArrays(wiring.Component):
@@ -43,13 +43,13 @@ class SharedArrays(wiring.Component):
         in_flight: int,
     ) -> None:
         arrays = tuple(arrays)
-        self._places, self._wide_rows = places(arrays)
+        self._allocations, self._wide_rows = allocations(arrays)
         self._address_bits = address_bits
         self._banks = banks
         self._latency = latency
         self._in_flight = in_flight
-        self._width = max(place.window.word_bits for place in self._places)
-        self._rows = sum(place.window.rows for place in self._places)
+        self._width = max(allocation.window.word_bits for allocation in self._allocations)
+        self._rows = sum(allocation.window.rows for allocation in self._allocations)
         self._row_bits = max(1, (self._rows - 1).bit_length())
         self._bank_bits = (banks - 1).bit_length()
         super().__init__(
@@ -64,16 +64,16 @@ class SharedArrays(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         banks = [self._make_bank(m, bank) for bank in range(self._banks)]
-        for number, place in enumerate(self._places):
-            self._connect_port(m, number, place, banks)
+        for number, allocation in enumerate(self._allocations):
+            self._connect_port(m, number, allocation, banks)
         self._connect_host(m, banks)
         return m
 
     def _make_bank(self, m: Module, number: int) -> _Bank:
         """The memories of a bank, which do what the port does that has its turn."""
-        bank = _Bank(number, len(self._places), self._row_bits, self._width)
+        bank = _Bank(number, len(self._allocations), self._row_bits, self._width)
         m.submodules[f"turns_{number}"] = turns = ResetInserter(self.reset)(
-            RoundRobin(len(self._places))
+            RoundRobin(len(self._allocations))
         )
         m.d.comb += [turns.requests.eq(bank.requests), bank.grants.eq(turns.grant)]
         m.d.sync += bank.serves.eq(bank.grants)
@@ -89,9 +89,11 @@ class SharedArrays(wiring.Component):
             ]
         return bank
 
-    def _connect_port(self, m: Module, number: int, place: Place, banks: list[_Bank]) -> None:
+    def _connect_port(
+        self, m: Module, number: int, allocation: Allocation, banks: list[_Bank]
+    ) -> None:
         """An array's requests, each to the bank that it is for."""
-        window = place.window
+        window = allocation.window
         port = getattr(self.ports, window.name)
         wants = Signal(name=f"{window.name}_wants")
         granted = Signal(name=f"{window.name}_granted")
@@ -101,12 +103,12 @@ class SharedArrays(wiring.Component):
             is_here = self._bank_of(row) == bank.number
             m.d.comb += bank.requests[number].eq(wants & is_here & self.busy)
             bank.rows.append(row)
-        if place.writes:
+        if allocation.writes:
             write = port.write
             m.d.comb += [
                 wants.eq(write.valid),
                 write.ready.eq(granted),
-                row.eq(place.base + write.payload.address[: window.row_bits]),
+                row.eq(allocation.base + write.payload.address[: window.row_bits]),
             ]
             for bank in banks:
                 bank.writes.append((number, write.payload.data))
@@ -125,7 +127,7 @@ class SharedArrays(wiring.Component):
                 wants.eq(reader.wants),
                 reader.granted.eq(granted),
                 reader.arrives.eq(Cat(bank.serves[number] for bank in banks).any()),
-                row.eq(place.base + port.address.payload[: window.row_bits]),
+                row.eq(allocation.base + port.address.payload[: window.row_bits]),
             ]
             for word in range(window.words):
                 m.d.comb += reader.row[word].eq(
@@ -134,7 +136,10 @@ class SharedArrays(wiring.Component):
 
     def _connect_host(self, m: Module, banks: list[_Bank]) -> None:
         """While no run is going on, the one window that is selected has all banks."""
-        windows = [(place, getattr(self.windows, place.window.name)) for place in self._places]
+        windows = [
+            (allocation, getattr(self.windows, allocation.window.name))
+            for allocation in self._allocations
+        ]
         row = Signal(self._row_bits, name="host_row")
         data_in = Signal(self._width, name="host_data")
         lane = Signal(name="host_lane")
@@ -142,7 +147,11 @@ class SharedArrays(wiring.Component):
         was_bank = Signal(max(1, self._bank_bits), name="host_was_bank")
         was_lane = Signal(name="host_was_lane")
         m.d.comb += [
-            row.eq(selected((host.selected, place.base + host.row) for place, host in windows)),
+            row.eq(
+                selected(
+                    (host.selected, allocation.base + host.row) for allocation, host in windows
+                )
+            ),
             lane.eq(selected((host.selected, host.lane) for _, host in windows)),
             data_in.eq(selected((host.selected, host.write_data) for _, host in windows)),
             writes.eq(Cat(host.write_enable for _, host in windows).any()),

@@ -99,7 +99,7 @@ def _subtract_or_add(p: Builder, count: int, remainder: Row, divisor: Row) -> No
 
 
 def _quotient_bit(p: Builder, row: Row) -> None:
-    """In place of the highest bit of the remainder before: whether the new one isn't negative."""
+    """Replaces the highest bit of the remainder before by whether the new one isn't negative."""
     p.sweep(
         1,
         row,

@@ -106,7 +106,8 @@ def copy_normal(p: Builder, s: DivisionRows) -> None:
 
 
 def _normalise_significand(p: Builder, s: DivisionRows, number: Rows, places: Rows) -> None:
-    """Of one operand; ``places``: by how much its exponent of 0, which stands for 1, is less."""
+    """Normalises the significand of one operand. ``places``: by how much its exponent of 0, which
+    stands for 1, is less."""
     f = s.format.fraction
     for stage in reversed(range(s.stages)):
         distance = 1 << stage

@@ -94,7 +94,7 @@ def _find_distance(p: Builder, format: FloatFormat, bits: int, is_beyond: Row) -
 
 
 def _saturate(p: Builder, format: FloatFormat, width: int, signed: bool) -> None:
-    """Where the predicate is set: the greatest integer, the least below 0, 0 of NaN."""
+    """Saturates where the predicate is set: the greatest integer, the least below 0, 0 of NaN."""
     a = FloatRows(A, format)
     is_beyond, is_least = S.at(width - signed + 1 + (width - signed - 1).bit_length()), S.at(0)
     gathered_any(p, a.fraction, format.fraction)

@@ -113,7 +113,7 @@ def is_below(a: int, b: int, c: int) -> int:
 
 
 def is_below_signed(a: int, b: int, c: int) -> int:
-    """As ``is_below``, for the highest bits of signed numbers."""
+    """Compares as ``is_below`` does, for the highest bits of signed numbers."""
     return is_below(b, a, c)
 
 

@@ -59,7 +59,7 @@ class Microinstruction:
     is_last: bool = False
 
     def word(self) -> int:
-        """As ``MICROINSTRUCTION``."""
+        """The word of the layout ``MICROINSTRUCTION``."""
         fields: dict[str, Any] = {
             "kind": Kind.SWEEP if self.sweep else Kind.SKIP,
             "is_last": self.is_last,
@@ -135,23 +135,23 @@ def assemble(program: Program) -> tuple[Microinstruction, ...]:
 def _assemble(steps: Sequence[Step], in_loop: bool) -> list[Microinstruction]:
     if not steps:
         raise ValueError("no sweeps: a program, a loop and a block that may be skipped have some")
-    found: list[Microinstruction] = []
+    assembled: list[Microinstruction] = []
     for step in steps:
         if isinstance(step, Sweep):
             if not in_loop and _counts(step):
                 raise ValueError("i outside of a loop")
-            found.append(Microinstruction(step))
+            assembled.append(Microinstruction(step))
         elif isinstance(step, Skip):
             body = _assemble(step.body, in_loop)
-            found += [Microinstruction(None, length=len(body)), *body]
+            assembled += [Microinstruction(None, length=len(body)), *body]
         elif in_loop:
             raise ValueError("a loop in a loop: there is one counter")
         else:
             body = _assemble(step.body, True)
             body[0] = replace(body[0], trips=step.trips)
             body[-1] = replace(body[-1], ends_loop=True)
-            found += body
-    return found
+            assembled += body
+    return assembled
 
 
 def _counts(sweep: Sweep) -> bool:

@@ -44,7 +44,7 @@ class Linear:
         return self.offset + self.per_i * i + self.per_n * n
 
     def fields(self) -> dict[str, int]:
-        """As ``COUNT`` of a microinstruction."""
+        """The fields of ``COUNT`` of a microinstruction."""
         return {"offset": self.offset, "per_i": self.per_i, "per_n": self.per_n}
 
 
@@ -71,7 +71,7 @@ class Row:
     step: int
 
     def fields(self) -> dict[str, int]:
-        """As ``ROW`` of a microinstruction."""
+        """The fields of ``ROW`` of a microinstruction."""
         return {"base": self.base, **self.number.fields(), "step": self.step}
 
 
@@ -87,11 +87,11 @@ class Rows:
         return Row(self.base, self.first + number, 0)
 
     def up(self, number: Number = 0) -> Row:
-        """From a row on upwards."""
+        """Rows from one on upwards."""
         return replace(self.at(number), step=1)
 
     def down(self, number: Number) -> Row:
-        """From a row on downwards."""
+        """Rows from one on downwards."""
         return replace(self.at(number), step=-1)
 
     def __add__(self, number: Number) -> Rows:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import cache
 
 RowFunction = Callable[[int, int, int, int], int]
-"""Of the bits read from rows a and b, the carry and the predicate."""
+"""A function of the bits read from rows a and b, the carry and the predicate."""
 
 LatchFunction = Callable[[int, int], int]
-"""Of the carry and the predicate."""
+"""A function of the carry and the predicate."""
 
 
 def table(function: RowFunction) -> int:

@@ -195,18 +195,18 @@ class AccessUnit(wiring.Component):
         return [rows[place] for place in range(self._layers)]
 
     def _singles(self) -> list[Value]:
-        """Of each layer, a bit for each stream: it has one word for all lanes."""
-        found = []
+        """For each layer, a bit for each stream that has one word for all lanes."""
+        singles = []
         for layer, rows in zip(
             self._rows_of(self.layers), self._rows_of(self.descriptors), strict=True
         ):
             is_wide = layer.mode == Mode.LOCKSTEP
             is_single = layer.mode == Mode.SINGLE
             kinds = [rows[number].kind for number in range(self._streams)]
-            found.append(
+            singles.append(
                 Cat(is_single | (is_wide & (kind == StreamKind.ADDRESS)) for kind in kinds)
             )
-        return found
+        return singles
 
     def _make_generator(self, m: Module, place: int) -> Generator:
         generator = Generator(self._lanes, self._rows, self._streams, self._address_bits)

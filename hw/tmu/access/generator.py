@@ -319,9 +319,9 @@ class Generator(wiring.Component):
         divider: LaneDivider,
         address: Value,
     ) -> tuple[list[Signal], list[Signal], list[Signal]]:
-        """Of the stream whose turn it is, lane by lane: its value, and its operands. ``address``:
-        the value of an ``ADDRESS``."""
-        found: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
+        """Value and operands of the stream whose turn it is, lane by lane. ``address``: the value
+        of an ``ADDRESS``."""
+        signals: tuple[list[Signal], list[Signal], list[Signal]] = ([], [], [])
         a_around, b_around = Signal(32), Signal(32)
         m.d.comb += [
             a_around.eq(Mux(merges, self.turn.a, Array(fiber.a)[turn])),
@@ -355,6 +355,6 @@ class Generator(wiring.Component):
             for number in range(1, self._streams):
                 with m.If(its_turn[lane] & (turn == number)):
                     m.d.sync += earlier[number].eq(value)
-            for values, one in zip(found, (value, a, b), strict=True):
+            for values, one in zip(signals, (value, a, b), strict=True):
                 values.append(one)
-        return found
+        return signals

@@ -14,12 +14,13 @@ from hw.tmu.access.stream_store import read_signature
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind, Mode
 
 WAITS = ("waits_words", "waits_data_room", "waits_token_room", "waits_store")
-"""Of ``StepUnit``."""
+"""Waits of ``StepUnit``."""
 
 
 class _At(enum.Enum):
-    """Where the walk is in a layer: before its loop, at an iteration or an end that has none, in
-    between while it looks at the stream whose changes are events, or behind the last iteration."""
+    """The position of the walk in a layer: before its loop, at an iteration or an end that has
+    none, in between while it looks at the stream whose changes are events, or behind the last
+    iteration."""
 
     BEGIN = 0
     LOOP = 1
@@ -254,7 +255,7 @@ class Marshaller(wiring.Component):
         popped: Value,
         released: Value,
     ) -> None:
-        """Where the walk ``leaves`` a loop, an iteration of the layer around is over.
+        """Ends an iteration of the layer around, where the walk ``leaves`` a loop.
 
         If another one comes, and nothing happens before it is in this loop again, it stays here;
         whose next iteration is known only long after that around.
@@ -292,8 +293,8 @@ class Marshaller(wiring.Component):
     def _look(
         self, m: Module, place: Signal, layer: Any, head: Any, is_next: Value
     ) -> tuple[Signal, Signal]:
-        """When the stream whose changes are events is to be read before an iteration, and whether
-        the word that has been read is another than the last one."""
+        """Whether the stream whose changes are events is to be read before an iteration, and
+        whether the word that has been read is another than the last one."""
         looks, has_changed = Signal(), Signal()
         # Of each layer: this iteration's word has been compared; the last one's is known.
         compared, known = Signal(self._layers), Signal(self._layers)
@@ -324,5 +325,5 @@ class Marshaller(wiring.Component):
 
 
 def _around(values: list[Value]) -> Array[Value]:
-    """By place, of the layer around; any for the outermost."""
+    """Values of the layer around, by the index of a layer; any value for the outermost."""
     return Array([values[-1], *values[:-1]])

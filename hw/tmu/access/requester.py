@@ -1,4 +1,4 @@
-"""From runs to requests for lines, and from lines to words in streams' queues."""
+"""Makes requests for lines of runs, and words in streams' queues of lines."""
 
 from __future__ import annotations
 

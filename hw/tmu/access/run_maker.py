@@ -1,4 +1,4 @@
-"""From an iteration's addresses to runs of words that lie together."""
+"""Makes runs of words that lie together of an iteration's addresses."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 
 SLOT_BITS = 13
-"""Of numbers of slots, as a layer's row has them."""
+"""Bits of numbers of slots, as a layer's row has them."""
 
 
 def step_layout(lanes: int) -> data.StructLayout:
@@ -17,7 +17,7 @@ def step_layout(lanes: int) -> data.StructLayout:
 
 
 class SlotCounter:
-    """Which slot of a layer's queues comes next, and its phase. Part of the module ``m``.
+    """Counts the next slot of a layer's queues, and its phase. Part of the module ``m``.
 
     Every queue of a layer has ``slots`` slots, of which each iteration takes the next one.
     """

@@ -89,7 +89,7 @@ class StreamStore(wiring.Component):
         at = (Const(1, self._rows) << write.row)[: self._rows]
         with m.If(write.lanes[lane]):  # a mask, for as a choice of bits it is too much for Yosys
             m.d.sync += phases.eq(Mux(write.phase, phases | at, phases & ~at))
-        found = []
+        readers = []
         for reader, port in (("front", self.front), ("back", self.back)):
             m.submodules[f"{reader}_{name}"] = ram = TwoPortRam(self._rows, 32)
             m.d.comb += [
@@ -99,5 +99,5 @@ class StreamStore(wiring.Component):
                 ram.read_address.eq(port.row),
                 ram.read_enable.eq(port.enable),
             ]
-            found.append((Array(phases)[port.row] == port.phase, ram.read_data))
-        return found
+            readers.append((Array(phases)[port.row] == port.phase, ram.read_data))
+        return readers

@@ -50,4 +50,4 @@ ARCHITECTURES: dict[str, Architecture] = {
     "sm_120": Architecture(48, 24, 65536, 100 * _KIB, 99 * _KIB),
     "sm_121": Architecture(48, 24, 65536, 100 * _KIB, 99 * _KIB),
 }
-"""By name, as NVRTC calls it."""
+"""Architectures by name, as NVRTC calls it."""

@@ -82,7 +82,7 @@ class BackwardProgram:
 
     @cached_property
     def first_keys(self) -> list[int]:
-        """Of each table of ``order``, and where keys end."""
+        """The first key of each table of ``order``, and where keys end."""
         return list(
             accumulate((self.feature_of_table[table].rows for table in self.order), initial=0)
         )
@@ -126,14 +126,14 @@ class BackwardProgram:
             if table in vectors:
                 dim = self.feature_of_table[table].dim
                 vectors[table] = math.gcd(vectors[table], column, self.width, dim)
-        found: dict[TableClass, list[int]] = {}
+        tables: dict[TableClass, list[int]] = {}
         for table, vector in vectors.items():
             feature = self.feature_of_table[table]
             words = feature.dim // vector
             lanes = min(WARP_THREADS, 1 << (words - 1).bit_length())
             own = TableClass(feature.table_type, vector, lanes, -(-words // lanes))
-            found.setdefault(own, []).append(table)
-        return found
+            tables.setdefault(own, []).append(table)
+        return tables
 
 
 def _aligned(columns: int) -> int:

@@ -61,7 +61,8 @@ PARAMETERS = {
     },
     SUM_SLOTS: {**_OF_SUMS, "sums": "const float*"},
 }
-"""Of each kernel, by name: types. Blocks of the last two take turns among the classes of tables."""
+"""Parameters of each kernel, by name: types. Blocks of the last two take turns among the classes of
+tables."""
 
 _INTEGERS = {"int32": "int", "int64": "long long"}
 _TABLE_TYPES = {
@@ -167,7 +168,8 @@ def _sum_kernels(program: BackwardProgram) -> Iterator[str]:
 
 
 def _opening(kernel: str, blocks_per_sm: int) -> Iterator[str]:
-    """Of a function, up to its brace. ``blocks_per_sm``: with more, sums would spill registers."""
+    """Lines that open a function, up to its brace. ``blocks_per_sm``: with more, sums would spill
+    registers."""
     parameters = [f"{type} {name}" for name, type in PARAMETERS[kernel].items()]
     yield ""
     yield f'extern "C" __global__ void __launch_bounds__({BLOCK_THREADS}, {blocks_per_sm})'

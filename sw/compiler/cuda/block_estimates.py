@@ -28,7 +28,7 @@ _ISSUES_PER_CYCLE = 4.0
 _CACHE_BYTES_PER_CYCLE = 32.0
 """What a multiprocessor gets of the L2 cache when all ask: half of its port of 64 bytes a cycle."""
 _INSTRUCTION_CYCLES = 2.0
-"""Of one warp's instructions, which partly depend on each other (4 cycles where they do)."""
+"""Cycles of one warp's instructions, which partly depend on each other (4 cycles where they do)."""
 _BARRIER_CYCLES = 30.0
 _IN_FLIGHT = ("vector", "unroll", "samples_per_thread")
 """Parameters of templates that multiply what a thread waits for at a time."""

@@ -1,4 +1,4 @@
-"""From a model, or an expression, to a program."""
+"""Compiles a model, or an expression, to a program."""
 
 from __future__ import annotations
 

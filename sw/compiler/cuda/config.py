@@ -23,7 +23,7 @@ BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
 
 TRIED_BLOCK_THREADS = (64, 128, 256)
-"""Those that a choice is among."""
+"""Sizes of blocks that a choice is among."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class CudaConfig(TargetConfig):
 
     @property
     def plain_block_threads(self) -> int:
-        """Of kernels that there is nothing to choose for: ``block_threads``, or 128."""
+        """Threads of a block for kernels that there is nothing to choose for: ``block_threads``, or
+        128."""
         return self.block_threads or 128
 
     @property
@@ -79,17 +80,17 @@ class CudaConfig(TargetConfig):
         return occupancies(self.arch, self.block_threads)
 
     def violations(self) -> list[Violation]:
-        found = choice_violations(self, "arch", ARCHITECTURES)
+        wrong = choice_violations(self, "arch", ARCHITECTURES)
         known = (0, *BLOCK_THREADS)
         if type(self.block_threads) is not int or self.block_threads not in known:
             allowed = ", ".join(map(str, known))
             problem = f" = {quoted(self.block_threads)}: must be one of {allowed}"
-            found.append(Violation("block_threads", problem))
-        if not found:
+            wrong.append(Violation("block_threads", problem))
+        if not wrong:
             most = maximum_blocks(self.arch, self.block_threads or min(TRIED_BLOCK_THREADS))
-            found += number_violations(self, [("blocks_per_sm", 0, most)])
-        found += choice_violations(self, "format", tuple(TABLE_TYPES))
-        return found + flag_violations(self, ["checked"])
+            wrong += number_violations(self, [("blocks_per_sm", 0, most)])
+        wrong += choice_violations(self, "format", tuple(TABLE_TYPES))
+        return wrong + flag_violations(self, ["checked"])
 
 
 def require_cuda(name: str, config: TargetConfig) -> CudaConfig:

@@ -29,7 +29,7 @@ Ranked = list[tuple[float, Schedule]]
 
 @dataclass(frozen=True)
 class Costs:
-    """Of a group's candidates, ns [candidates].
+    """Costs of a group's candidates, ns [candidates].
 
     latency
         what the group's features add to the kernel's.
@@ -66,7 +66,7 @@ def rank_group(group: FeatureGroup, arch: str, block_threads: int, blocks_per_sm
 
 
 def choose_schedules(model: EmbeddingModel, config: CudaConfig) -> ScheduleSet:
-    """As ``choose_for_sizes``, by what the features' factors say."""
+    """Chooses as ``choose_for_sizes`` does, by the features' factors."""
     return choose_for_sizes(model, block_sizes(model, config))
 
 
@@ -93,7 +93,7 @@ def best_of_sizes(
 
 
 def best_choice(size: BlockSize, choose: Chooser) -> Choice | None:
-    """At the configuration's occupancy, or at that of the least latency."""
+    """The choice at the configuration's occupancy, or at that of the least latency."""
     config = size.config
     found = [choose(size.groups, config, blocks_per_sm) for blocks_per_sm in config.occupancies]
     choices = [choice for choice in found if choice is not None]
@@ -151,7 +151,8 @@ def kernel_latency(
 def group_costs(
     groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int, resident: float
 ) -> list[Costs]:
-    """Where so many blocks are resident of the ``blocks_per_sm`` that there is room for."""
+    """Costs of groups where ``resident`` blocks are of the ``blocks_per_sm`` that there is room
+    for."""
     return [
         _costs(group, config.arch, config.block_threads, blocks_per_sm, resident)
         for group in groups

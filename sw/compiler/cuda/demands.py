@@ -13,18 +13,19 @@ from sw.compiler.cuda.templates import template
 from sw.workloads.embedding.model import EmbeddingModel
 
 WORKSPACE_ALIGNMENT = 256
-"""Of each feature's place in the workspace, bytes: ``kWorkspaceAlignment`` of ``task_map.cuh``."""
+"""Alignment of each feature's place in the workspace, bytes: ``kWorkspaceAlignment`` of
+``task_map.cuh``."""
 
 
 def feature_demands(model: EmbeddingModel, schedules: ScheduleSet) -> np.ndarray:
     """``DEMAND`` [features]."""
-    found = np.empty(len(model.features), DEMAND)
+    demands = np.empty(len(model.features), DEMAND)
     for number, feature in enumerate(model.features):
         schedule = schedules.schedule(number)
         chosen = template(schedule.template)
         count = chosen.block_count(schedule, feature, schedules.block_threads)
         room = chosen.workspace(schedule, feature, schedules.block_threads)
-        found[number] = (
+        demands[number] = (
             count.units == "values",
             count.numerator,
             count.denominator,
@@ -32,7 +33,7 @@ def feature_demands(model: EmbeddingModel, schedules: ScheduleSet) -> np.ndarray
             room.per,
             room.size,
         )
-    return found
+    return demands
 
 
 def workspace_places(demands: np.ndarray, batch: int, values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -64,7 +65,7 @@ class Bounds:
 
     @classmethod
     def of(cls, demands: np.ndarray, batch: int) -> Bounds:
-        """``demands``: ``DEMAND`` [features]."""
+        """Bounds of a batch, from ``DEMAND`` [features]."""
         by_value = demands["per_value"] != 0
         rates = demands["numerator"] / demands["denominator"]
         blocks = np.maximum(1, np.ceil(np.where(by_value, 0, batch * rates)))

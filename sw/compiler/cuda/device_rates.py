@@ -56,4 +56,4 @@ RATES: dict[str, DeviceRates] = {
     "sm_120": DeviceRates("RTX 5090", 170, 2.41, 1792, 358, 877),
     "sm_121": DeviceRates("GB10", 48, 2.4, 273, 358, 877),
 }
-"""By the names of ``ARCHITECTURES``."""
+"""Rates by the names of ``ARCHITECTURES``."""

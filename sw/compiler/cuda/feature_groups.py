@@ -47,13 +47,13 @@ def feature_candidates(feature: Feature, block_threads: int) -> tuple[Schedule, 
 
     Raises ``WorkloadError`` naming feature, dim, types and each template's reason if there is none.
     """
-    found = tuple(
+    candidates = tuple(
         schedule
         for kind in templates().values()
         for schedule in kind.candidates(feature, block_threads)
     )
-    if found:
-        return found
+    if candidates:
+        return candidates
     reasons = []
     for kind in templates().values():
         first = Schedule(kind.name, tuple((each.name, each.values[0]) for each in kind.parameters))
@@ -71,7 +71,8 @@ def group_features(
     batch: int = 256,
     candidates_of: CandidatesOf = feature_candidates,
 ) -> list[FeatureGroup]:
-    """In the order of their first features. Without statistics: what the features' factors say."""
+    """Groups features, in the order of their first ones. Without statistics: what the features'
+    factors say."""
     if statistics is None:
         expected = {
             factors: from_factors(factors) for factors in {f.factors for f in model.features}
@@ -131,7 +132,7 @@ def block_sizes(
 def _expected_sizes(
     model: EmbeddingModel, config: CudaConfig, batch: int, _: tuple[Template, ...]
 ) -> list[BlockSize]:
-    """By what the features' factors say, with these templates."""
+    """Block sizes estimated from the features' factors, with these templates."""
     return _block_sizes(model, config, None, batch, feature_candidates)
 
 
@@ -142,17 +143,17 @@ def _block_sizes(
     batch: int,
     candidates_of: CandidatesOf,
 ) -> list[BlockSize]:
-    found: list[BlockSize] = []
+    sizes: list[BlockSize] = []
     refused: list[WorkloadError] = []
     for sized in config.sized:
         arguments = (sized.block_threads, statistics, batch, candidates_of)
         try:
-            found.append(BlockSize(sized, group_features(model, *arguments)))
+            sizes.append(BlockSize(sized, group_features(model, *arguments)))
         except WorkloadError as error:
             refused.append(error)
-    if not found:
+    if not sizes:
         raise refused[0]
-    return found
+    return sizes
 
 
 def schedule_set(
@@ -162,7 +163,7 @@ def schedule_set(
     blocks_per_sm: int,
     origin: str,
 ) -> ScheduleSet:
-    """For the whole model, from a schedule for each group."""
+    """The schedules of the whole model, from a schedule for each group."""
     of_feature = {
         number: schedule
         for group, schedule in zip(size.groups, of_group, strict=True)

@@ -45,7 +45,7 @@ PARAMETERS = {
     "queues_reciprocal": "int",
     "batch": "int",
 }
-"""Of the kernel: the fields of ``Launch`` in ``task_queue.cuh``, in their order."""
+"""Parameters of the kernel: the fields of ``Launch`` in ``task_queue.cuh``, in their order."""
 
 MAP_KERNEL = "gnarl_map_tasks"
 MAP_PARAMETERS = {
@@ -57,11 +57,12 @@ MAP_PARAMETERS = {
     "queues": "int",
     "batch": "int",
 }
-"""Of the kernel that makes the thread mapping on the device, in contiguous order, with a block for
-each ``block_threads`` features: it fills ``tasks``, ``shares`` and the state's ``count``."""
+"""Parameters of the kernel that makes the thread mapping on the device, in contiguous order, with a
+block for each ``block_threads`` features: it fills ``tasks``, ``shares`` and the state's
+``count``."""
 
 CONSTANT_BYTES = 48 << 10
-"""Of constant memory that features may take; those of larger models are in global memory."""
+"""Bytes of constant memory that features may take; those of larger models are in global memory."""
 
 SHARED_MEMORY = "gnarl_shared_memory"
 
@@ -76,7 +77,7 @@ CXX_TYPES = {
     "int4_rowwise": "gnarl::Int4Rowwise",
     "fp8_rowwise": "gnarl::Fp8Rowwise",
 }
-"""Of elements, by name."""
+"""C++ types of elements, by name."""
 
 CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
 
@@ -161,7 +162,7 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
 
 
 def _shared_bytes(codes: Sequence[_Code], arch: str) -> int:
-    """Of the union of all codes' shared memories."""
+    """Bytes of the union of all codes' shared memories."""
     most = ARCHITECTURES[arch].shared_per_block
     for code in codes:
         needed = block_shared_bytes(code.shared_bytes)

@@ -71,7 +71,7 @@ def layout_checks() -> Iterator[str]:
 
 SHARED_ALIGNMENT = 16
 _SLOT_BYTES = 16
-"""Of a ``TaskSlot`` behind what codes have in shared memory."""
+"""Bytes of a ``TaskSlot`` behind what codes have in shared memory."""
 
 
 def block_shared_bytes(codes: int) -> int:
@@ -111,12 +111,12 @@ def feature_constants(model: EmbeddingModel, code_of_feature: Sequence[int]) -> 
     """``FEATURE_CONSTANTS`` [features]."""
     layout = output_layout(model)
     types = list(layout.widths)
-    found = np.zeros(len(model.features), FEATURE_CONSTANTS)
-    found["rows"] = [feature.rows for feature in model.features]
-    found["output"] = np.array(layout.columns) * [
+    constants = np.zeros(len(model.features), FEATURE_CONSTANTS)
+    constants["rows"] = [feature.rows for feature in model.features]
+    constants["output"] = np.array(layout.columns) * [
         TABLE_TYPES[type].itemsize for type in layout.types
     ]
-    found["output_stride"] = [layout.widths[type] for type in layout.types]
-    found["code"] = code_of_feature
-    found["buffer"] = [types.index(type) for type in layout.types]
-    return found
+    constants["output_stride"] = [layout.widths[type] for type in layout.types]
+    constants["code"] = code_of_feature
+    constants["buffer"] = [types.index(type) for type in layout.types]
+    return constants

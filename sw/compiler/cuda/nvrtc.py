@@ -1,4 +1,5 @@
-"""From CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through cuda-bindings.
+"""Compiles CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through
+cuda-bindings.
 
 What was compiled lies in the cache of ``sw.program.cache``, by the digest of source, headers,
 options and compiler.
@@ -57,14 +58,15 @@ class CompiledKernel:
 
 
 def nvrtc_version() -> tuple[int, int]:
-    """Of the installed NVRTC, which is that of its CUDA. Raises ``NvrtcError`` without one."""
+    """The version of the installed NVRTC, which is that of its CUDA. Raises ``NvrtcError`` without
+    one."""
     major, minor = _call("nvrtcVersion")
     return major, minor
 
 
 @cache
 def supported_architectures() -> tuple[str, ...]:
-    """Those of ``ARCHITECTURES`` that the installed NVRTC compiles for.
+    """The ``ARCHITECTURES`` that the installed NVRTC compiles for.
 
     Raises ``NvrtcError`` without one.
     """

@@ -25,12 +25,12 @@ def load_nvrtc() -> bool:
     from cuda.pathfinder import load_nvidia_dynamic_lib
 
     try:
-        found = load_nvidia_dynamic_lib("nvrtc")
+        library = load_nvidia_dynamic_lib("nvrtc")
     except RuntimeError:  # it is not found, or cannot be loaded
         return any(load_nvrtc_of(folder) for folder in _folders())
-    if found.abs_path is not None:
+    if library.abs_path is not None:
         with suppress(OSError):  # NVRTC says what it lacks
-            _load(Path(found.abs_path).parent.glob(_BUILTINS))
+            _load(Path(library.abs_path).parent.glob(_BUILTINS))
     return True
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
 
 MAXIMUM_REGISTERS = 255
-"""Of a thread."""
+"""Registers of a thread."""
 
 MAXIMUM_OCCUPANCIES = 9
 

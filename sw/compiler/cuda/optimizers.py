@@ -64,7 +64,8 @@ def optimizer_fields(optimizer: Optimizer | None) -> dict[str, Any] | None:
 
 
 def optimizer_of(fields: dict[str, Any] | None) -> Optimizer | None:
-    """From what ``optimizer_fields`` gave. Raises ``LookupError`` or ``TypeError`` for others."""
+    """The optimizer with the fields that ``optimizer_fields`` gave. Raises ``LookupError`` or
+    ``TypeError`` for others."""
     if fields is None:
         return None
     parameters = {name: value for name, value in fields.items() if name != "name"}

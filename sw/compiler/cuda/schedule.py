@@ -10,7 +10,7 @@ STRATEGIES = ("two-stage", "separate", "cost-model")
 combining, or without measuring."""
 
 QUICK_CANDIDATES = 3
-"""Of a feature, that a quick tuning measures."""
+"""Candidates of a feature that a quick tuning measures."""
 
 MAPPINGS = ("contiguous", "interleaved", "device", "average", "maximum")
 """How the blocks of a grid are given to features: as many as the batch needs, in the features'
@@ -78,7 +78,7 @@ class ScheduleSet:
         blocks_per_sm: int,
         origin: str,
     ) -> ScheduleSet:
-        """From a schedule for each feature."""
+        """The set with a schedule for each feature."""
         used = {schedule: index for index, schedule in enumerate(dict.fromkeys(schedules))}
         of_feature = tuple(used[schedule] for schedule in schedules)
         return cls(model, arch, block_threads, blocks_per_sm, tuple(used), of_feature, origin)

@@ -20,7 +20,7 @@ from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.text_file import parse_json, read_text
 
 VERSION = 1
-"""Of the format; rises when a field changes its meaning or goes."""
+"""Version of the format; rises when a field changes its meaning or goes."""
 
 _PLAIN: dict[str, type] = {
     "model": str,
@@ -95,7 +95,7 @@ def check(schedules: ScheduleSet, model: EmbeddingModel, config: CudaConfig) -> 
 
 
 def _check_fields(data: dict[str, Any], place: str) -> None:
-    """That all fields are there, with values of their types, and no others."""
+    """Raises ``WorkloadError`` unless all fields, and no others, have values of their types."""
     for name in data:
         if name not in _FIELDS:
             raise WorkloadError(
@@ -112,7 +112,8 @@ def _check_fields(data: dict[str, Any], place: str) -> None:
 def _check_target(
     data: dict[str, Any], model: EmbeddingModel, config: CudaConfig, place: str
 ) -> None:
-    """That the schedules are for this model, architecture and size of blocks."""
+    """Raises ``WorkloadError`` unless the schedules are for this model, architecture and block
+    size."""
     features = len(data["of_feature"])
     if features != len(model.features):
         raise WorkloadError(
@@ -178,7 +179,8 @@ def _check_features(
     block_threads: int,
     place: str,
 ) -> None:
-    """That every feature has a schedule that can compute it, and every schedule a feature."""
+    """Raises ``WorkloadError`` unless every feature has a schedule that can compute it, and every
+    schedule a feature."""
     for at, (number, feature) in enumerate(zip(of_feature, model.features, strict=True)):
         if type(number) is not int or not 0 <= number < len(schedules):
             raise WorkloadError(

@@ -126,7 +126,7 @@ def _octets(text: str) -> np.ndarray:
 
 
 def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
-    """That everything else is what the plan gives."""
+    """Raises ``ProgramError`` unless everything else is what the plan gives."""
     program = decode(launch)
     (expected,) = encode(program, CudaConfig.from_dict(launch.config)).launches
     if (launch.inputs, launch.outputs) != (expected.inputs, expected.outputs):

@@ -35,7 +35,7 @@ def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
 
 @compiled
 def _levels(offsets: np.ndarray, operands: np.ndarray, reassociate: bool) -> np.ndarray:
-    """Of every node, the least possible number of operations on a path from the inputs."""
+    """For every node, the least possible number of operations on a path from the inputs."""
     level = np.zeros(len(offsets) - 1, np.int64)
     for node in range(len(level)):
         first, last = offsets[node], offsets[node + 1]

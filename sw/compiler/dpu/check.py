@@ -60,9 +60,9 @@ def check_instructions(
         machine.write(cycle)
     for k, value in enumerate(binary.outputs.tolist()):
         row, bank = int(layout.output_row[k]), int(layout.output_bank[k])
-        found = bank if row < 0 else machine.memory.get((row, bank))
-        if found != machine.number[value]:
-            raise BrokenRuleError(f"output {k} is value {value}, but value {found} is stored")
+        stored = bank if row < 0 else machine.memory.get((row, bank))
+        if stored != machine.number[value]:
+            raise BrokenRuleError(f"output {k} is value {value}, but value {stored} is stored")
 
 
 class _Machine:

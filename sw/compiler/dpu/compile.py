@@ -1,4 +1,4 @@
-"""From a workload to a program: all passes, under several policies, and the best result."""
+"""Compiles a workload to a program: all passes, under several policies, and the best result."""
 
 from __future__ import annotations
 
@@ -157,16 +157,16 @@ class _Search:
     def _take(self, number: int, future: Future[tuple[BinaryDag, Schedule, MemoryLayout]]) -> None:
         """Keeps the result of attempt ``number`` if it is the best so far."""
         try:
-            found = future.result()
+            attempt = future.result()
         except TooLongError:
             return
         except CapacityError as error:
             self.failures[number] = error
             return
-        rank = (found[1].length, number)
+        rank = (attempt[1].length, number)
         if self.best is None or rank < self.best:
             self.best = rank
-            self.binary, self.schedule, self.layout = found
+            self.binary, self.schedule, self.layout = attempt
 
 
 def _program(

@@ -73,7 +73,7 @@ def level_of(place: int) -> int:
 
 @in_place
 def position(place: int, levels: int) -> tuple[int, int]:
-    """Of a place in a cone of so many levels: the layer of its PE, and the first tree input below
+    """The layer of the PE at a place of a cone with so many levels, and the first tree input below
     it, from the cone's first."""
     level = level_of(place)
     return levels - level, (place - (1 << level)) << (levels - level)

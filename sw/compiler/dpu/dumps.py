@@ -70,7 +70,7 @@ def schedule_texts(schedule: Schedule) -> dict[str, str]:
 
 
 def memory_texts(layout: MemoryLayout) -> dict[str, str]:
-    """Where the host puts leaves, and where outputs are at the end."""
+    """Dumps where the host puts leaves, and where outputs are at the end."""
     lines = [f"{layout.rows} rows"]
     words = zip(layout.word_row, layout.word_bank, layout.word_value, strict=True)
     lines += [f"row {row}, bank {bank}: leaf v{value}" for row, bank, value in words]

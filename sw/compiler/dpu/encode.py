@@ -1,4 +1,5 @@
-"""From a schedule to instructions: opcodes and columns of fields. Source: DPU-v2, section III.E."""
+"""Encodes a schedule as instructions: opcodes and columns of fields. Source: DPU-v2, section
+III.E."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where values are in the data memory: rows of inputs, of spilled values and of outputs."""
+"""Lays out values in the data memory: rows of inputs, of spilled values and of outputs."""
 
 from __future__ import annotations
 

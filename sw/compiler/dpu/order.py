@@ -13,7 +13,7 @@ from sw.program.jit import compiled
 
 
 def users(binary: BinaryDag) -> tuple[np.ndarray, np.ndarray]:
-    """Of every value, the operations that use it, each once: ``(offsets int64, users int32)``."""
+    """For every value, the operations that use it, each once: ``(offsets int64, users int32)``."""
     values = binary.leaves + binary.operations
     operation = np.arange(binary.operations, dtype=np.int32)
     twice = binary.left != binary.right

@@ -91,8 +91,8 @@ def labels(spec: TensorSpec) -> Labels:
 
 
 def _sizes(launch: Launch) -> dict[str, int]:
-    """Of the dimensions that the launch's tensors say. Raises ``ProgramError``."""
-    found = {}
+    """Sizes of the dimensions that the launch's tensors imply. Raises ``ProgramError``."""
+    sizes = {}
     for name, specs in ((INPUTS, launch.inputs), (OUTPUTS, launch.outputs)):
         if len(specs) != 1 or specs[0].name != name or not isinstance(specs[0].storage, Labelled):
             raise ProgramError(f"tensors: must be one of labelled {INPUTS}, one of {OUTPUTS}")
@@ -101,12 +101,13 @@ def _sizes(launch: Launch) -> dict[str, int]:
                 f"tensor {name} is {specs[0].type}: must be {launch.config.get('format')}, as "
                 "format in config"
             )
-        found[name] = len(specs[0].storage.labels)
-    return found
+        sizes[name] = len(specs[0].storage.labels)
+    return sizes
 
 
 def _check(launch: Launch, sizes: Mapping[str, Any]) -> None:
-    """That operands come before their users, and that outputs held as values are such."""
+    """Raises ``ProgramError`` unless operands come before their users, and outputs held as values
+    are values."""
     sections = launch.sections
     dag = dag_of(sections)
     if len(dag.inputs) != sizes["inputs"]:

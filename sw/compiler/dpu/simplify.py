@@ -1,4 +1,5 @@
-"""Before step 1: nodes that compute the same become one, and sums of sums become one sum."""
+"""Simplifies DAGs before step 1: nodes that compute the same become one, and sums of sums become
+one sum."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From loop nests to programs of the execute unit: what targets that have one share."""
+"""Compiles loop nests to programs of the execute unit: what targets that have one share."""

@@ -58,7 +58,7 @@ def _sides(choice: Operation, is_safe: IsSafe) -> list[list[Operation]]:
 def _needed(choice: Operation, value: SSAValue) -> list[Operation]:
     """What before the choice, in its block, is there for ``value`` of it alone, in order."""
     block = choice.parent_block()
-    found: list[Operation] = []
+    needed: list[Operation] = []
     candidates: list[SSAValue] = [value]
     while candidates:
         owner = candidates.pop().owner
@@ -66,13 +66,13 @@ def _needed(choice: Operation, value: SSAValue) -> list[Operation]:
             continue
         users = {use.operation for result in owner.results for use in result.uses}
         is_side = sum(each is value for each in choice.operands) == 1 or value.owner is not owner
-        if owner in found or owner.regions or not is_side or not _may_wait(owner, choice):
+        if owner in needed or owner.regions or not is_side or not _may_wait(owner, choice):
             continue
-        if users <= {*found, choice} and (choice not in users or value.owner is owner):
-            found.append(owner)
+        if users <= {*needed, choice} and (choice not in users or value.owner is owner):
+            needed.append(owner)
             candidates += owner.operands
     order = {each: place for place, each in enumerate(block.ops)} if block is not None else {}
-    return sorted(found, key=lambda each: order[each])
+    return sorted(needed, key=lambda each: order[each])
 
 
 def _may_wait(operation: Operation, choice: Operation) -> bool:
@@ -140,9 +140,9 @@ def _branch(choice: Operation, sides: list[list[Operation]]) -> None:
         if isinstance(choice, arith.OrIOp):
             arms.reverse()
     result = choice.results[0]
-    made = scf.IfOp(condition, [result.type], [arms[0]], [arms[1]])
-    made.attributes |= choice.attributes
-    block.insert_op_before(made, choice)
-    result.replace_all_uses_with(made.results[0])
+    branch = scf.IfOp(condition, [result.type], [arms[0]], [arms[1]])
+    branch.attributes |= choice.attributes
+    block.insert_op_before(branch, choice)
+    result.replace_all_uses_with(branch.results[0])
     choice.detach()
     choice.erase()

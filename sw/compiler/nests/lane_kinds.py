@@ -35,7 +35,8 @@ def of_each_lane(variable: str) -> str:
 
 
 def lane_kinds(loop: scf.ForOp, apart: Collection[str]) -> dict[SSAValue, Kind] | None:
-    """Of all values of the body, that of loops in it, too; ``None`` where it cannot be done.
+    """The kinds of all values of the body, including loops in it; ``None`` where it cannot be
+    vectorised.
 
     ``apart``: variables of which each lane has its own. O(operations + accesses squared).
     """

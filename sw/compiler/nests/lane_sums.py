@@ -31,7 +31,8 @@ _ADD = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
 
 @dataclass(frozen=True)
 class LaneSum:
-    """``add``: float32 sum of what ``get`` reads, which nothing else uses, for ``set``."""
+    """A sum that lanes can share. ``add``: float32 sum of what ``get`` reads, which nothing else
+    uses, for ``set``."""
 
     get: GetOp
     add: arith.AddfOp
@@ -53,7 +54,8 @@ def is_of_lanes(variable: str) -> bool:
 
 
 def of_second_half(variable: str) -> str:
-    """Of a variable with a sum for each lane, the one for a second half of the iterations."""
+    """The name of a second variable like ``variable``, a sum for each lane, for the second half of
+    the iterations."""
     return f"{variable.removesuffix(_BY_LANES)}_of_second_half{_BY_LANES}"
 
 
@@ -61,7 +63,7 @@ def lane_sums(body: Region) -> dict[str, LaneSum]:
     """Variables that a body reads only to add to them, by name. O(operations)."""
     gets = [each for each in body.walk() if isinstance(each, GetOp)]
     sets = [each for each in body.walk() if isinstance(each, SetOp)]
-    found = {}
+    sums = {}
     for each in sets:
         name, add = each.variable.data, each.value.owner
         get = next((one for one in gets if one.variable.data == name), None)
@@ -71,8 +73,8 @@ def lane_sums(body: Region) -> dict[str, LaneSum]:
         uses = list(get.value.uses)
         is_apart = [one.operation for one in uses] == [add] and len(list(add.result.uses)) == 1
         if is_apart and add.result.type == f32:
-            found[name] = LaneSum(get, add, each)
-    return found
+            sums[name] = LaneSum(get, add, each)
+    return sums
 
 
 def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:
@@ -114,7 +116,7 @@ def totals(sums: Collection[LaneSum], lanes: int) -> list[Operation]:
     """Adds the lanes' sums to their variables, and sets them to 0."""
     type = VectorType(f32, [lanes])
     zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [0.0]))
-    found: list[Operation] = [zero]
+    added: list[Operation] = [zero]
     for each in sums:
         partial, total = GetOp(each.of_lanes, type), GetOp(each.variable, f32)
         one = vector.ReductionOp.build(
@@ -123,13 +125,13 @@ def totals(sums: Collection[LaneSum], lanes: int) -> list[Operation]:
             result_types=[f32],
         )
         result = arith.AddfOp(total.value, one.results[0])
-        found += [partial, one, total, result, SetOp(each.variable, result.result)]
-        found.append(SetOp(each.of_lanes, zero.result))
-    return found
+        added += [partial, one, total, result, SetOp(each.variable, result.result)]
+        added.append(SetOp(each.of_lanes, zero.result))
+    return added
 
 
 def _only_sets(callback: CallbackOp, names: Collection[str]) -> bool:
-    """To constants."""
+    """Whether a callback only sets variables ``names`` to constants."""
     return not callback.streams and all(
         isinstance(each, arith.ConstantOp)
         or (
@@ -148,13 +150,13 @@ def summed_loops(module: ModuleOp) -> set[int]:
 
 def loops_with(attribute: str, module: ModuleOp) -> set[int]:
     """Numbers of the nest's statements that are loops with an attribute."""
-    found = set()
+    loops = set()
     for loop in module.walk():
         if attribute in loop.attributes:
             number = loop.attributes[STATEMENT]
             assert isinstance(number, IntegerAttr)
-            found.add(number.value.data)
-    return found
+            loops.add(number.value.data)
+    return loops
 
 
 def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
@@ -162,7 +164,7 @@ def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
     rewritten there."""
     module = module.clone()
     pairs = zip(_loops(before), _loops(after), strict=True)
-    numbers = {number: IntegerAttr(made, i64) for number, made in pairs}
+    numbers = {number: IntegerAttr(statement, i64) for number, statement in pairs}
     for loop in module.walk():
         if STATEMENT in loop.attributes:
             number = loop.attributes[STATEMENT]
@@ -172,5 +174,5 @@ def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
 
 
 def _loops(nest: Nest) -> list[int]:
-    found = enumerate(statements(nest.body))
-    return [number for number, statement in found if isinstance(statement, For)]
+    loops = enumerate(statements(nest.body))
+    return [number for number, statement in loops if isinstance(statement, For)]

@@ -49,7 +49,7 @@ STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 
 
 def array_of(access: Operation) -> SSAValue:
-    """Of one of ``LOADS`` or ``STORES``."""
+    """The array that one of ``LOADS`` or ``STORES`` accesses."""
     match access:
         case memref.LoadOp() | memref.StoreOp():
             return access.memref
@@ -59,12 +59,12 @@ def array_of(access: Operation) -> SSAValue:
 
 
 def stored_value(store: Operation) -> SSAValue:
-    """Of one of ``STORES``."""
+    """The value that one of ``STORES`` stores."""
     if isinstance(store, vector.MaskedStoreOp):
         return store.value_to_store
     return store.operands[0]
 
 
 def written_arrays(root: Operation) -> set[SSAValue]:
-    """That ``STORES`` inside of an operation write."""
+    """Arrays that ``STORES`` inside of an operation write."""
     return {array_of(each) for each in root.walk() if isinstance(each, STORES)}

@@ -1,4 +1,4 @@
-"""From loop nests to func, scf, arith, math and memref, and ``dialects.fiber``; static shapes."""
+"""Lowers loop nests to func, scf, arith, math and memref, and ``dialects.fiber``; static shapes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 PLACE = "place"
@@ -151,16 +151,16 @@ class _Lowering:
         self._statements(self._nest.body)
         self._builder.insert(func.ReturnOp())
 
-    def _append(self, operation: Operation, place: Place) -> None:
+    def _append(self, operation: Operation, place: Location) -> None:
         operation.attributes[PLACE] = StringAttr(str(place))
         self._builder.insert(operation)
 
-    def _add(self, operation: Operation, place: Place) -> SSAValue:
+    def _add(self, operation: Operation, place: Location) -> SSAValue:
         """Gives the operation's one result."""
         self._append(operation, place)
         return operation.results[0]
 
-    def _integer(self, value: int, place: Place) -> SSAValue:
+    def _integer(self, value: int, place: Location) -> SSAValue:
         return self._add(arith.ConstantOp(IntegerAttr(value, i32)), place)
 
     def _statements(self, body: Iterable[Statement]) -> None:
@@ -189,11 +189,11 @@ class _Lowering:
                 result = self._binary(operator, element, self._expression(value), type, place)
                 self._append(memref.StoreOp.get(result, self._arrays[array], at), place)
             case Assign(name, value, place):
-                found = self._expression(value)
+                computed = self._expression(value)
                 if name in self._locals:
-                    self._append(memref.StoreOp.get(found, self._locals[name], []), place)
+                    self._append(memref.StoreOp.get(computed, self._locals[name], []), place)
                 else:
-                    self._values[name] = found
+                    self._values[name] = computed
             case If(condition, then, otherwise, place):
                 chosen = self._expression(condition)
                 blocks = Block(), Block()
@@ -215,17 +215,17 @@ class _Lowering:
         self._inside(block, known, loop.body, None)
         lowers, uppers = zip(*bounds, strict=True)
         arrays = [self._arrays[each.array] for each in loop.fibers]
-        made = fiber.MergeOp(loop.kind, arrays, lowers, uppers, Region(block))
-        self._append(made, loop.place)
+        merge = fiber.MergeOp(loop.kind, arrays, lowers, uppers, Region(block))
+        self._append(merge, loop.place)
 
     def _inside(
         self,
         block: Block,
         values: Mapping[str, SSAValue],
         body: Iterable[Statement],
-        place: Place | None,
+        place: Location | None,
     ) -> None:
-        """``place``: of the block's terminator, if it has one."""
+        """Lowers statements into a block. ``place``: of the block's terminator, if it has one."""
         builder, known = self._builder, self._values
         self._builder = Builder(InsertPoint.at_end(block))
         self._values = {**known, **values}
@@ -235,11 +235,11 @@ class _Lowering:
         self._builder, self._values = builder, known
 
     def _indices(self, indices: Iterable[Expression]) -> list[SSAValue]:
-        found = []
+        as_indices = []
         for index in indices:
             value = self._expression(index)
-            found.append(self._add(arith.IndexCastOp(value, IndexType()), index.place))
-        return found
+            as_indices.append(self._add(arith.IndexCastOp(value, IndexType()), index.place))
+        return as_indices
 
     def _expression(self, expression: Expression) -> SSAValue:
         match expression:
@@ -278,13 +278,13 @@ class _Lowering:
         raise TypeError(expression)
 
     def _side(self, expression: Expression) -> SSAValue:
-        """Of an expression that the nest may leave out."""
+        """The value of an expression that the nest may leave out."""
         before, self._is_side = self._is_side, True
-        found = self._expression(expression)
+        side = self._expression(expression)
         self._is_side = before
-        return found
+        return side
 
-    def _unary(self, operator: str, value: SSAValue, type: ScalarType, place: Place) -> SSAValue:
+    def _unary(self, operator: str, value: SSAValue, type: ScalarType, place: Location) -> SSAValue:
         if operator == "-" and type == FLOAT32:
             return self._add(arith.NegfOp(value), place)
         if operator == "-":
@@ -299,7 +299,7 @@ class _Lowering:
         refuse(str(place), f"{operator} of {type}")
 
     def _binary(
-        self, operator: str, left: SSAValue, right: SSAValue, type: ScalarType, place: Place
+        self, operator: str, left: SSAValue, right: SSAValue, type: ScalarType, place: Location
     ) -> SSAValue:
         if operator in _INTEGER_ORDERS:
             if type == FLOAT32:
@@ -311,7 +311,7 @@ class _Lowering:
         return self._add(known[operator](left, right), place)
 
     def _cast(
-        self, value: SSAValue, given: ScalarType, wanted: ScalarType, place: Place
+        self, value: SSAValue, given: ScalarType, wanted: ScalarType, place: Location
     ) -> SSAValue:
         if given == wanted:
             return value
@@ -321,6 +321,6 @@ class _Lowering:
 
 
 def place_of(operation: Operation) -> str:
-    """Where in the source an operation comes from; empty if unknown."""
+    """The location in the source that an operation comes from; empty if unknown."""
     place = operation.attributes.get(PLACE)
     return place.data if isinstance(place, StringAttr) else ""

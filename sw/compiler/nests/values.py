@@ -29,8 +29,8 @@ def constant_of(value: SSAValue) -> int | None:
     if isinstance(owner, Operation) and type(owner) in FOLDED and value.type == i32:
         left, right = map(constant_of, owner.operands)
         if left is not None and right is not None:
-            found = FOLDED[type(owner)](left, right)
-            return (found + (1 << 31)) % (1 << 32) - (1 << 31)
+            folded = FOLDED[type(owner)](left, right)
+            return (folded + (1 << 31)) % (1 << 32) - (1 << 31)
     return None
 
 

@@ -25,17 +25,17 @@ def to_variables(module: ModuleOp) -> ModuleOp:
             operation = use.operation
             block = operation.parent_block()
             assert block is not None
-            made: Operation
+            replacement: Operation
             if isinstance(operation, memref.LoadOp):
-                made = GetOp(name, local.memref.type.element_type)
-                block.insert_op_before(made, operation)
-                operation.res.replace_all_uses_with(made.results[0])
+                replacement = GetOp(name, local.memref.type.element_type)
+                block.insert_op_before(replacement, operation)
+                operation.res.replace_all_uses_with(replacement.results[0])
             else:
                 assert isinstance(operation, memref.StoreOp)
-                made = SetOp(name, operation.value)
-                block.insert_op_before(made, operation)
+                replacement = SetOp(name, operation.value)
+                block.insert_op_before(replacement, operation)
             if PLACE in operation.attributes:
-                made.attributes[PLACE] = operation.attributes[PLACE]
+                replacement.attributes[PLACE] = operation.attributes[PLACE]
             operation.detach()
             operation.erase()
         local.detach()

@@ -59,9 +59,9 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
 
 
 def bounds_of(loop: scf.ForOp) -> tuple[int, int] | None:
-    """Of a loop in steps of 1 whose bounds are constants."""
-    found = iterations_of(loop)
-    return None if found is None or found.step != 1 else (found.start, found.stop)
+    """The bounds of a loop in steps of 1, if they are constants."""
+    bounds = iterations_of(loop)
+    return None if bounds is None or bounds.step != 1 else (bounds.start, bounds.stop)
 
 
 def has_vectors(loop: scf.ForOp) -> bool:
@@ -96,11 +96,11 @@ def replace_by_vectors(
         body = body_like(loop)
         _Body(loop, kinds, body.args[0], lanes, lanes, sums, apart, body.add_op).run()
         body.add_op(scf.YieldOp())
-        made = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
-        made.attributes |= loop.attributes
+        vector_loop = scf.ForOp(first.results[0], last.results[0], step.results[0], [], body)
+        vector_loop.attributes |= loop.attributes
         if sums:
-            made.attributes[SUMS] = UnitAttr()
-        insert(made)
+            vector_loop.attributes[SUMS] = UnitAttr()
+        insert(vector_loop)
     if upper > whole:
         induction = insert(integer(whole)).results[0]
         _Body(loop, kinds, induction, lanes, upper - whole, sums, apart, insert).run()
@@ -168,7 +168,7 @@ class _Body:
     _place: Attribute | None = None
 
     def _once(self, operation: Operation) -> None:
-        """For all lanes."""
+        """Does an operation once for all lanes."""
         kinds = self._kinds
         if isinstance(operation, scf.YieldOp):
             return
@@ -210,9 +210,9 @@ class _Body:
         lower, upper, step = (
             self._values.get(each, each) for each in (loop.lb, loop.ub, loop.step)
         )
-        made = scf.ForOp(lower, upper, step, [], body)
-        made.attributes |= loop.attributes
-        insert(made)
+        new_loop = scf.ForOp(lower, upper, step, [], body)
+        new_loop.attributes |= loop.attributes
+        insert(new_loop)
 
     def _sum(self, sum: LaneSum) -> None:
         value, before = self._values[sum.add.result], self._values[sum.get.value]
@@ -262,12 +262,12 @@ class _Body:
     def _of_lane(self, operation: Operation, lane: int, values: dict[SSAValue, SSAValue]) -> None:
         for operand in operation.operands:
             kind = self._kinds.get(operand)
-            found = values.get(operand, operand)
-            if kind == Kind.APART and isinstance(found.type, VectorType):
-                values[operand] = self._extract(found, lane)
+            replacement = values.get(operand, operand)
+            if kind == Kind.APART and isinstance(replacement.type, VectorType):
+                values[operand] = self._extract(replacement, lane)
             elif kind == Kind.COUNTING and source_of(operand) is not operand:
                 number = self._add(integer(lane))
-                first = self._add(arith.IndexCastOp(found, self._induction.type))
+                first = self._add(arith.IndexCastOp(replacement, self._induction.type))
                 counted = self._add(arith.AddiOp(first, number))
                 values[operand] = self._add(arith.IndexCastOp(counted, IndexType()))
         self._add_copy(operation, values)

@@ -68,10 +68,10 @@ def _walkable_order(statement: Statement, place: Mapping[str, int]) -> str:
         indices = stored_indices(access, statement.formats[access.tensor])
         order.add_edges_from(zip(indices, indices[1:], strict=False))
     try:
-        found = list(nx.lexicographical_topological_sort(order, key=place.__getitem__))
+        loops = list(nx.lexicographical_topological_sort(order, key=place.__getitem__))
     except nx.NetworkXUnfeasible:
         return ""
-    return f"; or loops in another order: -s=reorder({','.join(found)})"
+    return f"; or loops in another order: -s=reorder({','.join(loops)})"
 
 
 def _walkable(access: Access, format: TensorFormat, place: Mapping[str, int]) -> TensorFormat:

@@ -1,4 +1,4 @@
-"""From a workload to a program, and from an expression in a configuration to its graph."""
+"""Compiles a workload to a program, and an expression in a configuration to its graph."""
 
 from __future__ import annotations
 

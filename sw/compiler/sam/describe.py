@@ -147,7 +147,7 @@ class _Reader:
 
     def _indices(self, tensor: str, edge: Edge | None) -> list[str]:
         """Index of each level whose positions lead to these references, outermost first."""
-        found = []
+        indices = []
         while edge is not None and self._graph[edge.source].type != "root":
             block = self._graph[edge.source]
             if block.type in ("fiberlookup", "bitvectorlookup", "locate"):
@@ -156,12 +156,12 @@ class _Reader:
                         f"graph: {block.type} {block.name} is of tensor {block['tensor']}, but "
                         f"its references reach values of {tensor}"
                     )
-                found.append(block["index"])
+                indices.append(block["index"])
             port = "i" if block.type == "parallelizer" else "ref"
             if block.type in (*JOINERS, "bitvectorexpand"):
                 port = edge.output.removeprefix("out_")
             edge = self._graph.drivers.get((block.name, port))
-        return found[::-1]
+        return indices[::-1]
 
     def _access(self, tensor: str, indices: list[str]) -> Access:
         format = self._formats.get(tensor)

@@ -57,7 +57,8 @@ class Node:
 
 @dataclass(frozen=True)
 class _Link:
-    """From node to node, broadcasts left out: the edges that leave the one and enter the other."""
+    """A link from node to node, broadcasts left out: the edges that leave the one and enter the
+    other."""
 
     source: str
     target: str
@@ -165,8 +166,8 @@ class Netlist:
             node, comments = self.nodes[name], [_comment(link.enters) for link in entering]
             node.free = [f"val{place}" for place in "01" if f"in-{place}" not in comments]
             sources = [int(link.source) for link in entering] if unnumbered is None else []
-            given = self._operand_order is not None or len(node.free) < 2
-            if node.subtracts and not given and sources != sorted(sources):
+            is_ordered = self._operand_order is not None or len(node.free) < 2
+            if node.subtracts and not is_ordered and sources != sorted(sources):
                 self.refuse(
                     node,
                     " subtracts: the order of its operands is ambiguous: "

@@ -200,9 +200,9 @@ class _Builder:
             for port in kind.inputs(parameters)
             if not port.optional
         }
-        made = self._blocks.add(type, label, inputs, **parameters)
+        block = self._blocks.add(type, label, inputs, **parameters)
         for port in kind.outputs(parameters):
-            output = getattr(made, port.name)
+            output = getattr(block, port.name)
             self._streams[node.name, names.get(port.name, port.name)] = output
 
     def _stream(self, node: Node, port: str) -> Stream:
@@ -258,7 +258,7 @@ class _Builder:
                 for one in references
             ]
             crd = joined[0].out_crd
-            references = [*(made.out_ref0 for made in joined), joined[0].out_ref1]
+            references = [*(joiner.out_ref0 for joiner in joined), joined[0].out_ref1]
         self._streams[node.name, "out_crd"] = crd
         for lane, reference in enumerate(references):
             self._streams[node.name, f"out_ref{lane}"] = reference

@@ -83,7 +83,8 @@ class _Writer:
         return "\n".join([*lines, "}", ""])
 
     def _edge(self, source: int, target: int, edge: Edge, comment: str, leaves: str = "") -> str:
-        """``leaves``: the comment of the output, where the input has one, too."""
+        """The line of an edge. ``leaves``: the comment of the output, where the input has one,
+        too."""
         kind = self._graph.kind_of_stream(edge.source, edge.output)
         positional = comment.startswith("in-") and comment[3:].isdigit()
         label = f"{kind}_{comment}" if comment and not positional else kind

@@ -15,11 +15,11 @@ from sw.compiler.sam.streams import StreamTable, trace
 
 def writers_of(graph: Graph) -> dict[str, list[Block]]:
     """The writers of each tensor's levels, outermost first."""
-    found: dict[str, list[Block]] = {}
+    writers: dict[str, list[Block]] = {}
     for block in graph.blocks:
         if block.type == "fiberwrite":
-            found.setdefault(block["tensor"], []).append(block)
-    return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in found.items()}
+            writers.setdefault(block["tensor"], []).append(block)
+    return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in writers.items()}
 
 
 def with_inner(levels: list[Block]) -> Iterator[tuple[Block, Block | None]]:
@@ -53,7 +53,7 @@ def is_dropped(graph: Graph, writer: Block) -> bool:
 
 
 def remove_other_drops(graph: Graph) -> Graph:
-    """Without drops by another stream than what is written a level further in.
+    """Removes drops by another stream than what is written a level further in.
 
     Tools drop the coordinates of a level by those of the next one before these have been dropped
     themselves, or not at all; what is recorded tells empty fibers then. O(drops · blocks).

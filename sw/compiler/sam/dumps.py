@@ -9,7 +9,8 @@ from sw.compiler.passes import text_of
 
 
 def graph_texts(graph: Graph) -> dict[str, str]:
-    """By file ending. The DOT is for drawing; ``dot_write`` has the dialect of the SAM tools."""
+    """Dumps by file ending. The DOT is for drawing; ``dot_write`` has the dialect of the SAM
+    tools."""
     return {"txt": text_of(listing(graph)), "dot": text_of(_drawing(graph))}
 
 

@@ -32,10 +32,10 @@ def recorded(graph: Graph) -> dict[str, bool]:
     may be empty are, whose coordinates are not dropped, and then, too, what says which of the
     stops further in belong to them. O(blocks²).
     """
-    found: dict[str, bool] = {}
+    is_recorded: dict[str, bool] = {}
     for levels in writers_of(graph).values():
-        found |= _recorded(graph, levels)
-    return found
+        is_recorded |= _recorded(graph, levels)
+    return is_recorded
 
 
 def _recorded(graph: Graph, levels: list[Block]) -> dict[str, bool]:
@@ -68,7 +68,7 @@ class _Fibers:
         self._graph = graph
 
     def known(self, output: Output) -> Presence:
-        """Of the lookups that make a stream, at each of its coordinates."""
+        """The lookups known to have each coordinate of a stream."""
         block = self._graph[output[0]]
         if block.type in _LOOKUPS:
             return frozenset({frozenset({block.name})})

@@ -1,4 +1,5 @@
-"""Which coordinates a loop visits: sets over the levels of the operands that have its index.
+"""Finds the coordinates that a loop visits: sets over the levels of the operands that have its
+index.
 
 A product needs the coordinates that all its factors have, a sum those of any of its parts; dense
 levels have all of them, and so need not be walked where another set says which ones count: they
@@ -94,7 +95,8 @@ def indices_of(formula: Formula) -> set[str]:
 
 
 def coordinates(formula: Formula, index: str, present: Presence) -> Coordinates | None:
-    """Where ``formula`` may differ from 0 along ``index``; None if it does not depend on it."""
+    """The coordinates at which ``formula`` may differ from 0 along ``index``; None if it does not
+    depend on it."""
     found = _coordinates(formula, index)
     return None if found is None else simplify(found, present)
 

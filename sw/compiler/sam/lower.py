@@ -1,4 +1,4 @@
-"""From statements to graphs.
+"""Lowers statements to graphs.
 
 The expression is a sum of terms; an index that the result does not have is summed over the whole
 term that it is part of. Loops over the result's indices are shared by all terms as long as no term
@@ -93,8 +93,8 @@ class _Lowering:
         nest = self._walker.start(list(operands(self._formula)))
         for index in shared:
             complete = index in self._dense or self._must_be_complete_outside()
-            found = self._coordinates(self._formula, index, nest, complete)
-            nest = self._walker.descend(nest, index, found, list(operands(self._formula)))
+            visited = self._coordinates(self._formula, index, nest, complete)
+            nest = self._walker.descend(nest, index, visited, list(operands(self._formula)))
         result = self._sum(self._formula, nest)
         self._write((*nest.loops, *result.loops), result.val)
         return self._builder.graph()
@@ -145,12 +145,12 @@ class _Lowering:
         return own
 
     def _coordinates(self, formula: Formula, index: str, nest: Nest, complete: bool) -> Coordinates:
-        found = coordinates(formula, index, nest.present)
-        if found is None:
+        visited = coordinates(formula, index, nest.present)
+        if visited is None:
             return All()
-        if complete and not is_full(found, nest.present):
-            return simplify(Union((found, All())), nest.present)
-        return found
+        if complete and not is_full(visited, nest.present):
+            return simplify(Union((visited, All())), nest.present)
+        return visited
 
     # Values, term by term.
 
@@ -170,8 +170,8 @@ class _Lowering:
             complete = self._is_complete(index)
             if outer is not None:
                 complete = place < outer and (complete or self._must_be_complete_outside())
-            found = self._coordinates(term, index, inner, complete)
-            inner = self._walker.descend(inner, index, found, used)
+            coordinates = self._coordinates(term, index, inner, complete)
+            inner = self._walker.descend(inner, index, coordinates, used)
         val = self._value(term, inner)
         kept: tuple[Loop, ...] = ()
         for place, loop in reversed(list(enumerate(inner.loops[len(nest.loops) :]))):

@@ -81,7 +81,7 @@ def merge_equal(graph: Graph) -> Graph:
 
 
 def remove_unused(graph: Graph) -> Graph:
-    """Without the blocks that no writer depends on. O(blocks + edges)."""
+    """Removes blocks that no writer depends on. O(blocks + edges)."""
     used = {block.name for block in graph.blocks if not block.outputs}
     for block in reversed(graph.topological()):
         if any(
@@ -108,9 +108,9 @@ def attach_coordinates(graph: Graph) -> Graph:
         if block.type != "reduce" or (block.name, "crd") in graph.drivers:
             continue
         around = table.loops[block.name, "out_val"]
-        found = _nearest(graph, block.name, table.coordinates.get(around, []))
-        if found is not None:
-            edges.append(Edge(*found, block.name, "crd"))
+        nearest = _nearest(graph, block.name, table.coordinates.get(around, []))
+        if nearest is not None:
+            edges.append(Edge(*nearest, block.name, "crd"))
     return Graph(graph.blocks, tuple(edges))
 
 
@@ -145,7 +145,7 @@ def mark_skips(graph: Graph, skip: bool = True) -> Graph:
 
 
 def _marked(graph: Graph, type: str, parameter: str, value: Callable[[Block], bool]) -> Graph:
-    """With this parameter of all blocks of a type as ``value`` says."""
+    """Sets a parameter of all blocks of a type to ``value`` of the block."""
     blocks = (
         Block(block.name, type, {**block.parameters, parameter: value(block)})
         if block.type == type

@@ -47,7 +47,8 @@ def _decode(octets: bytes) -> tuple[Graph, Statement]:
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
-    """That the plan is sound, and what the configuration says, which names the hardware."""
+    """Raises ``ProgramError`` unless the plan is sound and matches the configuration, which names
+    the hardware."""
     sections = launch.sections
     with damaged_as(ProgramError, "section 'plan'"):
         try:
@@ -82,7 +83,7 @@ _LEVELS = {"bitvectorlookup": BITVECTOR, "locate": DENSE}
 
 
 def _check_tensors(graph: Graph, statement: Statement) -> None:
-    """That blocks read, write and are set to what the statement has."""
+    """Raises ``ProgramError`` unless blocks read, write and are set to what the statement has."""
     for block in graph.blocks:
         place = f"section 'plan': block {block.name}"
         tensor = block.parameters.get("tensor", "")

@@ -81,7 +81,8 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
 
 
 def _check_drops(graph: Graph, table: StreamTable, levels: list[Block], values: Block) -> None:
-    """That coordinates are missing only where fibers are empty in what is written."""
+    """Raises ``WorkloadError`` unless coordinates are missing only where fibers are empty in what
+    is written."""
     for outer, within in with_inner(levels):
         for drop in drops_of(graph, outer):
             if not drops_by(graph, table, drop, within):

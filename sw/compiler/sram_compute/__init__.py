@@ -1,1 +1,1 @@
-"""From loop nests to commands of in-SRAM computing."""
+"""Compiles loop nests to commands of in-SRAM computing."""

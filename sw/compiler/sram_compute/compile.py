@@ -11,10 +11,10 @@ from sw.compiler.passes import Pass, Trace, text_of
 from sw.compiler.sram_compute import command_program
 from sw.compiler.sram_compute.command_program import CommandWorkload
 from sw.compiler.sram_compute.fat_program import FatProgram
-from sw.compiler.sram_compute.lowering import Lowering, require_places
+from sw.compiler.sram_compute.lowering import Specialiser, require_places
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.placement import Part, elsewhere, planned
-from sw.compiler.sram_compute.places import PLACES
+from sw.compiler.sram_compute.places import ENGINES
 from sw.compiler.sram_compute.sections import fat_file
 from sw.compiler.sram_compute.tdfg.plan import Step, regions
 from sw.compiler.sram_compute.tdfg.text import dot, text
@@ -26,7 +26,7 @@ LOWERING: tuple[Pass, ...] = (
     Pass("core", "what memory does not compute, for the core: its instructions"),
     *command_program.PASSES,
 )
-"""Those that need sizes."""
+"""Passes that need sizes."""
 
 PASSES: tuple[Pass, ...] = (
     Pass("plan", "regions of loop nests as tensor dataflow graphs"),
@@ -56,7 +56,7 @@ def compile(
     optimise
         whether graphs are made cheaper.
     place
-        where a nest runs, one of ``PLACES``, by default the first.
+        where a nest runs, one of ``ENGINES``, by default the first.
     tile
         in which tiles its arrays are, as ``tile_choice`` has it; by default a rule says it.
 
@@ -64,8 +64,8 @@ def compile(
     """
     if place in ("core", "near") and tile is not None:
         raise WorkloadError(f"--tile {tile}: only memory has tiles: must be left out")
-    if place is not None and place not in PLACES:
-        raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(PLACES)}")
+    if place is not None and place not in ENGINES:
+        raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(ENGINES)}")
     if isinstance(workload, CommandWorkload):
         for option, value in (("place", place), ("tile", tile)):
             if value is not None:
@@ -75,47 +75,47 @@ def compile(
     if not workload.nest.results:
         nest = workload.nest
         raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
-    fat = FatProgram(workload.nest, (), place or PLACES[0], reassociate, tile)
+    fat = FatProgram(workload.nest, (), place or ENGINES[0], reassociate, tile)
     fat = _with_graphs(fat, config, trace, optimise)
     if any(trace.wants(each.name) for each in LOWERING):
-        Lowering(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
+        Specialiser(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
     return fat_file(fat, workload.name)
 
 
 def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bool) -> FatProgram:
     nest = fat.nest
-    if fat.place in ("core", "near"):
+    if fat.engine in ("core", "near"):
         alone = (replace(nest, body=(each,)) for each in nest.body)
         parts = tuple(elsewhere(each, "") for each in alone)
     else:
         parts = planned(nest, reassociate=fat.reassociate)
         trace.after("plan", lambda: _texts(_steps(parts)))
-    found = replace(fat, parts=parts)
-    require_places(found, config)
-    if not found.steps:
-        return found
+    program = replace(fat, parts=parts)
+    require_places(program, config)
+    if not program.steps:
+        return program
     if optimise:
-        found = replace(found, parts=_optimised(parts, fat.reassociate))
-    trace.after("optimise", lambda: _texts(found.steps))
-    return found
+        program = replace(program, parts=_optimised(parts, fat.reassociate))
+    trace.after("optimise", lambda: _texts(program.steps))
+    return program
 
 
 def _optimised(parts: Sequence[Part], reassociate: bool) -> tuple[Part, ...]:
-    """With the graphs of memory's parts optimised; where floats are in another order then, also
-    without that, which may need fewer values at once."""
+    """Optimises the graphs of memory's parts; where floats are in another order then, also without
+    that, which may need fewer values at once."""
     steps = tuple(step for part in parts if part.refusal is None for step in part.steps)
     plans = [optimise_plan(steps, reassociate=reassociate)]
     if reassociate and any(region.is_reordered for region in regions(plans[0])):
         plans.append(optimise_plan(steps, reassociate=False))
     different = [plan for plan in dict.fromkeys(plans) if plan != steps]
-    found, first = [], 0
+    optimised, first = [], 0
     for part in parts:
         if part.refusal is None:
             end = first + len(part.steps)
             part = replace(part, optimised=tuple(plan[first:end] for plan in different))
             first = end
-        found.append(part)
-    return tuple(found)
+        optimised.append(part)
+    return tuple(optimised)
 
 
 def _steps(parts: Iterable[Part]) -> tuple[Step, ...]:

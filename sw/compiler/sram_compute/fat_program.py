@@ -15,13 +15,13 @@ import numpy as np
 
 from hw.lib.errors import ProgramError, WorkloadError
 from sw.compiler.sram_compute.placement import Part
-from sw.compiler.sram_compute.places import PLACES
+from sw.compiler.sram_compute.places import ENGINES
 from sw.compiler.sram_compute.tdfg.check import check_plan
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.program.tree_json import Word, decoded, encoded
 from sw.workloads.loops.binding import Binding, bind, require_sizes
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.printer import print_nest
 from sw.workloads.loops.python_source import read_source
 from sw.workloads.loops.scalar_type import BY_NAME, ScalarType
@@ -41,8 +41,8 @@ class FatProgram:
         as the source has it.
     parts
         one for each statement of its body.
-    place
-        where it is to run, one of ``PLACES``.
+    engine
+        where it is to run, one of ``ENGINES``.
     reassociate
         whether sums of float32 may be added up in another order.
     tile
@@ -51,7 +51,7 @@ class FatProgram:
 
     nest: Nest
     parts: tuple[Part, ...]
-    place: str
+    engine: str
     reassociate: bool
     tile: str | None = None
 
@@ -62,8 +62,8 @@ class FatProgram:
         return tuple(step for plan in found for step in plan)
 
     def binding(self, values: Mapping[str, Any]) -> Binding:
-        """Of arrays, scalars and sizes by name. Raises ``WorkloadError`` naming what is unknown, is
-        missing or contradicts another."""
+        """Binds arrays, scalars and sizes by name. Raises ``WorkloadError`` naming what is unknown,
+        is missing or contradicts another."""
         names = {size.name for size in self.nest.sizes}
         sizes = {name: value for name, value in values.items() if name in names}
         others = {name: value for name, value in values.items() if name not in names}
@@ -77,7 +77,9 @@ class FatProgram:
         """uint8 [n]."""
         kept = tuple(FatPart(part.refusal, part.steps, part.optimised) for part in self.parts)
         places = tuple(places_of(self.nest))
-        file = FatFile(print_nest(self.nest), places, self.place, self.reassociate, self.tile, kept)
+        file = FatFile(
+            print_nest(self.nest), places, self.engine, self.reassociate, self.tile, kept
+        )
         text = json.dumps(encoded(file, _WORDS), separators=(",", ":"))
         return np.frombuffer(text.encode(), np.uint8)
 
@@ -93,10 +95,11 @@ class FatPart:
 
 @dataclass(frozen=True)
 class FatFile:
-    """``nest``: in the notation of Python, and ``places`` of its nodes in the source."""
+    """What a file has of a fat program. ``nest``: in the notation of Python, and ``places`` of its
+    nodes in the source."""
 
     nest: str
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
     place: str
     reassociate: bool
     tile: str | None
@@ -115,8 +118,8 @@ def _fat_program(text: bytes) -> FatProgram:
         nest = with_places(read_source(file.nest, "section 'graphs'"), file.places)
     except WorkloadError as error:
         raise ProgramError(str(error)) from None
-    if file.place not in PLACES:
-        raise ProgramError(f"section 'graphs': place {file.place}: must be one of {_PLACES}")
+    if file.place not in ENGINES:
+        raise ProgramError(f"section 'graphs': place {file.place}: must be one of {_ENGINES}")
     parts = tuple(
         Part(replace(nest, body=(statement,)), kept.steps, kept.refusal, kept.optimised)
         for statement, kept in zip(nest.body, file.parts, strict=True)
@@ -129,4 +132,4 @@ def _fat_program(text: bytes) -> FatProgram:
     return FatProgram(nest, parts, file.place, file.reassociate, file.tile)
 
 
-_PLACES = ", ".join(PLACES)
+_ENGINES = ", ".join(ENGINES)

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from hw.lib.errors import CapacityError, WorkloadError
 from sw.compiler.sram_compute.lower.lattice import LatticeError
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer, OutsideError
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode, OutsideError
 from sw.compiler.sram_compute.near.lower import NearCode
 from sw.compiler.sram_compute.placement import Part, elsewhere
-from sw.compiler.sram_compute.slabs import SlabLowerer, Slabs
+from sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
 from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.compiler.sram_compute.tile_choice import TileChoice, lowered_tile
+from sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
 from sw.workloads.loops.binding import Binding
 
-Made = tuple[Part, Lowered | Slabs | NearCode | None]
+Made = tuple[Part, MemoryCode | Slabs | NearCode | None]
 """A part with its commands, in memory or near it, which one on the core does not have."""
 
 
@@ -23,7 +23,7 @@ Made = tuple[Part, Lowered | Slabs | NearCode | None]
 class InMemory:
     """Lowers parts for one binding.
 
-    lowerer, slab_lowerer
+    generator, slab_generator
         of one of a part's plans, by its number.
     tile
         which tiles arrays are in.
@@ -32,53 +32,53 @@ class InMemory:
     """
 
     binding: Binding
-    lowerer: Callable[[Part, int], Lowerer]
-    slab_lowerer: Callable[[Part, int], SlabLowerer]
+    generator: Callable[[Part, int], CodeGenerator]
+    slab_generator: Callable[[Part, int], SlabCodeGenerator]
     tile: TileChoice
     is_else_open: bool
 
-    def made(self, part: Part) -> tuple[Part, Lowered | Slabs | None]:
-        """Without commands, and with the reason, for what banks turn out not to do, or have no room
-        for, where another place takes it. Raises ``OutsideError``, else ``WorkloadError`` and
-        ``CapacityError``."""
+    def made(self, part: Part) -> tuple[Part, MemoryCode | Slabs | None]:
+        """The part with its commands; without them, and with the reason, for what banks turn out
+        not to do, or have no room for, where another engine takes it. Raises ``OutsideError``, else
+        ``WorkloadError`` and ``CapacityError``."""
         if part.refusal is not None:
             return part, None
         try:
-            steps, lowered = self._fastest(part)
+            steps, code = self._fastest(part)
         except OutsideError:
             raise
         except (WorkloadError, CapacityError) as refusal:
             if not self.is_else_open:
                 raise type(refusal)(f"{part.nest.body[0].place}: {refusal}") from None
             return elsewhere(part.nest, str(refusal)), None
-        return replace(part, steps=steps), lowered
+        return replace(part, steps=steps), code
 
-    def _fastest(self, part: Part) -> tuple[tuple[Step, ...], Lowered | Slabs]:
+    def _fastest(self, part: Part) -> tuple[tuple[Step, ...], MemoryCode | Slabs]:
         """The first of a part's plans with which no value has to be loaded twice, since there are
         rows for all that are needed at once; else the one that seems the fastest of those that
         fit."""
-        found: list[tuple[tuple[Step, ...], Lowered | Slabs]] = []
+        fitting: list[tuple[tuple[Step, ...], MemoryCode | Slabs]] = []
         refused: list[CapacityError] = []
         for at, steps in enumerate(part.plans):
             try:
-                lowered = self._lowered(part, at)
+                code = self._lowered(part, at)
             except CapacityError as error:
                 refused.append(error)
                 continue
-            found.append((steps, lowered))
-            if not lowered.returns:
-                return found[-1]
-        if not found:
+            fitting.append((steps, code))
+            if not code.returns:
+                return fitting[-1]
+        if not fitting:
             raise refused[0]
-        return min(found, key=lambda each: each[1].estimate)
+        return min(fitting, key=lambda each: each[1].estimate)
 
-    def _lowered(self, part: Part, at: int) -> Lowered | Slabs:
-        """By slabs where there are not enough tiles for all at once."""
+    def _lowered(self, part: Part, at: int) -> MemoryCode | Slabs:
+        """The lowered part; split into slabs where there are not enough tiles for all at once."""
         try:
-            return lowered_tile(self.lowerer(part, at), self.binding, self.tile)
+            return generate_in_tile(self.generator(part, at), self.binding, self.tile)
         except LatticeError as problem:
             try:
-                return self.slab_lowerer(part, at).lower(self.binding, self.tile)
+                return self.slab_generator(part, at).generate(self.binding, self.tile)
             except OutsideError:
                 raise
             except (WorkloadError, CapacityError) as refusal:

@@ -11,13 +11,13 @@ from hw.lib.errors import CapacityError
 from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
 from hw.sram_compute.program import assemble, command, disassemble
-from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.lower.lower import MemoryCode
 from sw.compiler.sram_compute.near.lower import NearCode
 from sw.compiler.sram_compute.slabs import Slab, Slabs
 
 
-def lines_of_commands(parts: Iterable[Lowered | Slabs | NearCode | None]) -> int:
-    """That the joined program takes, at most. ``None``: a part on the core, a ``CORE``."""
+def lines_of_commands(parts: Iterable[MemoryCode | Slabs | NearCode | None]) -> int:
+    """Lines that the joined program takes, at most. ``None``: a part on the core, a ``CORE``."""
     units = UNITS[Opcode.END]
     for part in parts:
         match part:
@@ -25,15 +25,15 @@ def lines_of_commands(parts: Iterable[Lowered | Slabs | NearCode | None]) -> int
                 units += UNITS[Opcode.CORE]
             case NearCode():
                 units += part.units
-            case Lowered():
+            case MemoryCode():
                 units += len(part.units) - UNITS[Opcode.END]
             case Slabs(slabs):
-                units += sum(len(each.lowered.units) - UNITS[Opcode.END] for each in slabs)
+                units += sum(len(each.code.units) - UNITS[Opcode.END] for each in slabs)
     return -(-units // LINE_UNITS)
 
 
 def joined(
-    parts: Iterable[Lowered | Slab | np.ndarray],
+    parts: Iterable[MemoryCode | Slab | np.ndarray],
     lines: Mapping[str, int],
     end: int,
     memory_lines: int,
@@ -44,20 +44,20 @@ def joined(
     that behind the last array, from which on parts keep what they store for a while. Raises
     ``CapacityError`` where that is beyond memory. O(commands).
     """
-    found = []
+    pieces = []
     for part in parts:
         match part:
-            case Lowered():
-                found.append(_moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]])
-            case Slab(lowered, before):
+            case MemoryCode():
+                pieces.append(_moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]])
+            case Slab(code, before):
                 own = {name: lines[name] + count for name, count in before.items()}
-                found.append(_moved(lowered, own, end, memory_lines)[: -UNITS[Opcode.END]])
+                pieces.append(_moved(code, own, end, memory_lines)[: -UNITS[Opcode.END]])
             case _:
-                found.append(part)
-    return np.concatenate([*found, assemble([command(Opcode.END)])])
+                pieces.append(part)
+    return np.concatenate([*pieces, assemble([command(Opcode.END)])])
 
 
-def _moved(part: Lowered, lines: Mapping[str, int], end: int, memory_lines: int) -> np.ndarray:
+def _moved(part: MemoryCode, lines: Mapping[str, int], end: int, memory_lines: int) -> np.ndarray:
     """Its program, on arrays that lie elsewhere."""
     moves = [
         (array.first_line, array.first_line + array.lines, lines[name] - array.first_line)

@@ -21,17 +21,17 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, command, disassemble
 from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute.cost.places import PlacementJob, chosen_places
+from sw.compiler.sram_compute.cost.places import EngineJob, choose_engines
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import InMemory, Made
 from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
-from sw.compiler.sram_compute.meaning import LoweredProgram, Meaning, Placed
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
+from sw.compiler.sram_compute.meaning import EngineStatements, Meaning, SpecialisedProgram
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
 from sw.compiler.sram_compute.sections import core_listing, hexadecimal, line_count, program_of
-from sw.compiler.sram_compute.slabs import Slab, SlabLowerer, Slabs
+from sw.compiler.sram_compute.slabs import Slab, SlabCodeGenerator, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
@@ -59,7 +59,7 @@ class _Key(NamedTuple):
 
 
 class MadeParts(NamedTuple):
-    """``by_data``: whether their places depend on the arrays' elements."""
+    """Parts of a program. ``by_data``: whether their engines depend on the arrays' elements."""
 
     parts: Sequence[Made]
     by_data: bool = False
@@ -80,18 +80,18 @@ def copied(a: int8[n], b: int8[n]):
 def prepare() -> None:
     """Loads compiled functions by lowering a small nest: once in a process."""
     nest = read_source(_SMALL, "copied.py")
-    Lowerer(nest, plan(nest), SramConfig()).lower(bind(nest, {"a": np.zeros(1, np.int8)}))
+    CodeGenerator(nest, plan(nest), SramConfig()).generate(bind(nest, {"a": np.zeros(1, np.int8)}))
 
 
 def require_places(fat: FatProgram, config: SramConfig) -> None:
     """Raises ``WorkloadError`` for what ``config`` does not run at any sizes."""
-    if fat.place == "near":
+    if fat.engine == "near":
         if not config.near_lanes:
             raise WorkloadError(
                 "--place near: near_lanes = 0: the configuration has no stream engines"
             )
         return
-    if fat.place == "core" and not config.core_lanes:
+    if fat.engine == "core" and not config.core_lanes:
         raise WorkloadError("--place core: core_lanes = 0: the configuration has no core")
     tile_choice(fat.tile, fat.nest, config)
     for part in fat.parts:
@@ -101,16 +101,16 @@ def require_places(fat: FatProgram, config: SramConfig) -> None:
 
 def _is_else_open(fat: FatProgram, config: SramConfig) -> bool:
     """Whether another place takes what memory does not."""
-    return fat.place != "memory" and bool(config.core_lanes or config.near_lanes)
+    return fat.engine != "memory" and bool(config.core_lanes or config.near_lanes)
 
 
 @lru_cache(maxsize=_CONFIGURATIONS)
-def lowering(fat: FatProgram, name: str, config: SramConfig) -> Lowering:
+def specialiser(fat: FatProgram, name: str, config: SramConfig) -> Specialiser:
     """The one of this process, which remembers."""
-    return Lowering(fat, name, config)
+    return Specialiser(fat, name, config)
 
 
-class Lowering:
+class Specialiser:
     """Makes programs of one fat program for one configuration, and remembers them by shapes, sizes,
     scalars, and elements where these decide. ``name``: of the programs. Raises ``WorkloadError`` as
     ``require_places`` does."""
@@ -121,14 +121,14 @@ class Lowering:
         self._tile = tile_choice(fat.tile, fat.nest, config)
         self._placed = cache(self._new_placed)
         self._parts = self._placed(0, len(fat.parts))
-        self._lowerer = cache(self._new_lowerer)
-        self._slab_lowerer = cache(self._new_slab_lowerer)
-        self._remembered: dict[_Key, LoweredProgram] = {}
+        self._generator = cache(self._new_generator)
+        self._slab_generator = cache(self._new_slab_generator)
+        self._remembered: dict[_Key, SpecialisedProgram] = {}
         self._by_data: set[_Key] = set()
 
     def program(
         self, binding: Binding, given: Collection[str], trace: Trace | None = None
-    ) -> LoweredProgram:
+    ) -> SpecialisedProgram:
         """The program for a binding's shapes, sizes and scalars, and, where these decide where a
         part takes the fewest cycles, for its arrays' elements.
 
@@ -158,7 +158,7 @@ class Lowering:
         return program
 
     def codes(self, binding: Binding) -> CoreCodes:
-        """For parts on the core."""
+        """The codes of parts on the core."""
         return CoreCodes(binding, self._config, reassociate=self._fat.reassociate)
 
     def made(
@@ -167,15 +167,15 @@ class Lowering:
         """The parts of a program, in the places of the fewest cycles where there is a choice;
         arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
         fat, config = self._fat, self._config
-        if fat.place == "near":
+        if fat.engine == "near":
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
             return MadeParts([(elsewhere(fat.nest, ""), code)])
-        lowerers = self._lowerer, self._slab_lowerer
-        memory = InMemory(binding, *lowerers, self._tile, _is_else_open(fat, config))
-        if fat.place == "auto" and memory.is_else_open:
-            job = PlacementJob(fat, config, binding, given)
-            chosen = chosen_places(job, self._parts, self._placed, memory.made, codes)
+        generators = self._generator, self._slab_generator
+        memory = InMemory(binding, *generators, self._tile, _is_else_open(fat, config))
+        if fat.engine == "auto" and memory.is_else_open:
+            job = EngineJob(fat, config, binding, given)
+            chosen = choose_engines(job, self._parts, self._placed, memory.made, codes)
             if chosen is not None:
                 listing = text_of(chosen.listing(fat.nest))
                 trace.after("place", lambda: {"txt": listing})
@@ -189,16 +189,16 @@ class Lowering:
         return MadeParts([alone.made(part) for part in self._parts])
 
     def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
-        """Of some of the nest's statements."""
+        """Parts of some of the nest's statements, with their engines."""
         nest = replace(self._fat.nest, body=self._fat.nest.body[first:end])
         return placed(nest, self._fat.parts[first:end])
 
-    def _new_lowerer(self, part: Part, at: int) -> Lowerer:
-        """Of one of the part's plans, on the arrays that it uses."""
-        return Lowerer(with_used_arrays(part.nest), part.plans[at], self._config)
+    def _new_generator(self, part: Part, at: int) -> CodeGenerator:
+        """A generator for one of the part's plans, on the arrays that it uses."""
+        return CodeGenerator(with_used_arrays(part.nest), part.plans[at], self._config)
 
-    def _new_slab_lowerer(self, part: Part, at: int) -> SlabLowerer:
-        return SlabLowerer(with_used_arrays(part.nest), part.plans[at], self._config)
+    def _new_slab_generator(self, part: Part, at: int) -> SlabCodeGenerator:
+        return SlabCodeGenerator(with_used_arrays(part.nest), part.plans[at], self._config)
 
     def _program(
         self,
@@ -207,26 +207,26 @@ class Lowering:
         codes: CoreCodes,
         trace: Trace,
         found: Sequence[Made],
-    ) -> LoweredProgram:
+    ) -> SpecialisedProgram:
         nest, config = self._fat.nest, self._config
         specs = {
             each: TensorSpec(each, array.shape, nest.arrays[each].type.name)
             for each, array in binding.arrays.items()
         }
-        pieces = [lowered for _, lowered in found]
+        pieces = [code for _, code in found]
         lines, end = _layout(list(specs.values()), pieces)
         zeros = {*nest.results} - {*given}
         parameters, body = nest.parameters, list[Statement]()
-        instructions, commands = list[Instruction](), list[Lowered | Slab | np.ndarray]()
-        for part, lowered in found:
-            if isinstance(lowered, Lowered | Slabs):
-                commands += lowered.slabs if isinstance(lowered, Slabs) else [lowered]
+        instructions, commands = list[Instruction](), list[MemoryCode | Slab | np.ndarray]()
+        for part, code in found:
+            if isinstance(code, MemoryCode | Slabs):
+                commands += code.slabs if isinstance(code, Slabs) else [code]
                 own = replace(part.nest, parameters=parameters)
-                order, _ = compiled_order(own, part.steps, lowered.orders)
+                order, _ = compiled_order(own, part.steps, code.orders)
                 parameters = order.parameters
-            elif isinstance(lowered, NearCode):
-                commands.append(assemble(lowered.commands(lines)))
-                order = lowered.order
+            elif isinstance(code, NearCode):
+                commands.append(assemble(code.commands(lines)))
+                order = code.order
             else:
                 commands.append(assemble([command(Opcode.CORE, first=len(instructions))]))
                 try:
@@ -262,32 +262,32 @@ class Lowering:
             replace(nest, parameters=parameters, body=tuple(body)),
             binding.sizes,
             {each: value.item() for each, value in binding.scalars.items()},
-            tuple(step for part, lowered in found if lowered is not None for step in part.steps),
-            tuple(_where(part, lowered) for part, lowered in found if part.nest.body),
+            tuple(step for part, code in found if code is not None for step in part.steps),
+            tuple(_where(part, code) for part, code in found if part.nest.body),
         )
-        return LoweredProgram(**vars(program), meaning=meaning)
+        return SpecialisedProgram(**vars(program), meaning=meaning)
 
 
 def _digest(binding: Binding) -> bytes:
-    """Of all elements of arrays."""
+    """A digest of all elements of arrays."""
     digest = sha256()
     for array in binding.arrays.values():
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
 
 
-def _where(part: Part, piece: Lowered | Slabs | NearCode | None) -> Placed:
-    place = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
+def _where(part: Part, piece: MemoryCode | Slabs | NearCode | None) -> EngineStatements:
+    engine = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
     body = part.nest.body
-    return Placed(body[0].place, len(body), place, part.refusal or "")
+    return EngineStatements(body[0].place, len(body), engine, part.refusal or "")
 
 
 def _layout(
-    specs: Sequence[TensorSpec], pieces: Sequence[Lowered | Slabs | NearCode | None]
+    specs: Sequence[TensorSpec], pieces: Sequence[MemoryCode | Slabs | NearCode | None]
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
     that there is, if that is in memory and has all of them."""
-    if len(pieces) == 1 and isinstance(pieces[0], Lowered):
+    if len(pieces) == 1 and isinstance(pieces[0], MemoryCode):
         arrays = pieces[0].arrays
         if all(spec.name in arrays for spec in specs):
             lines = {name: array.first_line for name, array in arrays.items()}

@@ -10,37 +10,39 @@ from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.program.program import Program
 from sw.workloads.loops.binding import Binding, bind
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 _IN = {"memory": "in memory", "near": "near memory", "core": "on the core"}
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Neighbouring statements of a nest's body that run in one place.
+class EngineStatements:
+    """Neighbouring statements of a nest's body that run on one engine.
 
     first
         where the first of them is in the source; ``count``: how many there are.
-    place
+    engine
         ``memory``, ``near`` or ``core``.
     refusal
         why memory does not compute some of them; empty where it could or was not asked.
     """
 
-    first: Place
+    first: Location
     count: int
-    place: str
+    engine: str
     refusal: str
 
     def __str__(self) -> str:
         many = f"{self.count} statements " if self.count > 1 else ""
         reason = f"; not in memory: {self.refusal}" if self.refusal else ""
-        return f"{self.first}: {many}{_IN[self.place]}{reason}"
+        return f"{self.first}: {many}{_IN[self.engine]}{reason}"
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """nest
+    """What a program of commands means.
+
+    nest
         as the source has it.
     order
         the same with the operations in the program's order.
@@ -48,7 +50,7 @@ class Meaning:
         for which it was lowered; scalars as numbers of Python.
     steps
         what memory does of it.
-    places
+    parts
         where each part of it runs, in order.
     """
 
@@ -57,15 +59,15 @@ class Meaning:
     sizes: Mapping[str, int]
     scalars: Mapping[str, float]
     steps: tuple[Step, ...]
-    places: tuple[Placed, ...]
+    parts: tuple[EngineStatements, ...]
 
     def binding(self, nest: Nest, tensors: Mapping[str, Any]) -> Binding:
-        """Of ``nest`` or ``order``. Raises ``WorkloadError``."""
+        """The binding of ``nest`` or ``order``. Raises ``WorkloadError``."""
         return bind(nest, {**tensors, **self.scalars}, self.sizes)
 
 
 @dataclass(frozen=True)
-class LoweredProgram(Program):
+class SpecialisedProgram(Program):
     """A program of commands that knows what it means; its file does not."""
 
     meaning: Meaning = field(kw_only=True, repr=False, compare=False)
@@ -73,4 +75,4 @@ class LoweredProgram(Program):
 
 def meaning(program: Program) -> Meaning | None:
     """``None`` for commands that were written by hand."""
-    return program.meaning if isinstance(program, LoweredProgram) else None
+    return program.meaning if isinstance(program, SpecialisedProgram) else None

@@ -54,7 +54,7 @@ class CoreCodes:
     def made(
         self, nest: Nest, *, zeros: Collection[str], lines: Mapping[str, int], before: int
     ) -> CoreCode:
-        """Of a part.
+        """The core's code of a part.
 
         ``zeros``: arrays that are 0 before the run; ``lines``: the first one of each array, all of
         whose rows begin with lines; ``before``: instructions of other programs in the core's
@@ -86,7 +86,7 @@ def core_code(
     before: int,
     reassociate: bool,
 ) -> CoreCode:
-    """As ``CoreCodes.made``."""
+    """Compiles a part, see ``CoreCodes.made``."""
     core = _Core(
         config.core_lanes,
         max(0, config.core_instructions - before),
@@ -103,12 +103,12 @@ def core_code(
     module = to_scf(nest, binding.sizes, shapes, scalars)
     bases = {name: line * LINE_WORDS for name, line in lines.items()}
     try:
-        made, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
+        by_step, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
     except ProgramWordsError as error:
         raise CapacityError(
             f"core_instructions = {config.core_instructions}: must be at least "
             f"{before + error.needed}"
         ) from None
-    loops = summed_loops(made["vectorize"])
+    loops = summed_loops(by_step["vectorize"])
     order = sum_by_lanes(nest, binding.sizes, loops, config.core_lanes)
     return CoreCode(instructions, order)

@@ -1,4 +1,4 @@
-"""Which statements of a nest run in memory, and which elsewhere."""
+"""Decides which statements of a nest run in memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def elsewhere(nest: Nest, refusal: str) -> Part:
 
 
 def with_used_arrays(nest: Nest) -> Nest:
-    """Without arrays that its body does not mention."""
+    """Removes arrays that the body does not mention."""
     used = {
         each.array for each in nodes(nest.body) if isinstance(each, Load | Store | AugmentedStore)
     }
@@ -73,13 +73,13 @@ def planned(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:
 def placed(nest: Nest, parts: Sequence[Part]) -> tuple[Part, ...]:
     """Parts in order, of which neighbours run in different places: what memory computes there, all
     else on the core."""
-    found = tuple(
+    joined = tuple(
         _joined(list(group)) for _, group in groupby(parts, lambda part: part.refusal is None)
     )
-    if len(found) > 1 and share_locals([part.nest for part in found]):
-        reason = next(part.refusal for part in found if part.refusal is not None)
+    if len(joined) > 1 and share_locals([part.nest for part in joined]):
+        reason = next(part.refusal for part in joined if part.refusal is not None)
         return (elsewhere(nest, reason),)
-    return found
+    return joined
 
 
 def _joined(parts: list[Part]) -> Part:

@@ -1,7 +1,7 @@
-"""Where loop nests run."""
+"""The engines that loop nests run on."""
 
 from __future__ import annotations
 
-PLACES = ("auto", "memory", "core", "near")
+ENGINES = ("auto", "memory", "core", "near")
 """``auto``: each statement of the nest's body where it takes the fewest cycles. ``near``: on stream
 engines."""

@@ -116,7 +116,7 @@ def listing(program: Program) -> Iterator[str]:
     """The commands of all launches, a line each, and as comments the core's instructions; or a nest
     and its graphs, where these are not lowered yet."""
     if (fat := fat_program(program)) is not None:
-        where = "stream engines" if fat.place == "near" else "the core"
+        where = "stream engines" if fat.engine == "near" else "the core"
         yield from text_lines(print_nest(fat.nest))
         for part in fat.parts:
             yield ""
@@ -130,14 +130,14 @@ def listing(program: Program) -> Iterator[str]:
 
 
 def core_listing(instructions: np.ndarray) -> Iterator[str]:
-    """``instructions``: uint32 [instructions, words of one]."""
+    """A listing of the core's programs. ``instructions``: uint32 [instructions, words of one]."""
     yield from execute_listing(
         [Instruction.decoded(tuple(words)) for words in instructions.tolist()]
     )
 
 
 def first_lines(launch: Launch) -> dict[str, int]:
-    """Where each array begins in memory."""
+    """The line at which each array begins in memory."""
     specs = [*launch.inputs, *launch.outputs]
     return {
         spec.name: line for spec, line in zip(specs, launch.sections["lines"].tolist(), strict=True)
@@ -151,7 +151,7 @@ def line_count(spec: TensorSpec) -> int:
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
-    """That each array has its place in memory."""
+    """Raises ``ProgramError`` unless each array has its lines in memory."""
     if len(launch.sections["graphs"]):
         with damaged_as(ProgramError, "section 'graphs'"):
             _check_fat(launch)
@@ -187,7 +187,8 @@ def _check_instructions(launch: Launch, config: SramConfig) -> None:
 
 
 def _check_fat(launch: Launch) -> None:
-    """That there is nothing else, and that it is about the launch's tensors."""
+    """Raises ``ProgramError`` unless there is nothing else, and the graphs are about the launch's
+    tensors."""
     sections = launch.sections
     for name in ("commands", "lines", "instructions"):
         if len(sections[name]):

@@ -17,7 +17,7 @@ from sw.compiler.sram_compute.lower.lattice import (
     stored,
     tiling_of,
 )
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
 from sw.compiler.sram_compute.tdfg.graph import mentioned_arrays
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
@@ -31,7 +31,7 @@ from sw.compiler.sram_compute.tdfg.slabs import (
     halo,
     slab_plan,
 )
-from sw.compiler.sram_compute.tile_choice import TileChoice, lowered_tile
+from sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Array, Nest
 
@@ -40,30 +40,30 @@ from sw.workloads.loops.nest import Array, Nest
 class Slab:
     """Commands, on parts of arrays; ``lines``: of whole arrays those before their parts."""
 
-    lowered: Lowered
+    code: MemoryCode
     lines: Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Slabs:
-    """One after the other; the rest is as ``Lowered`` has it."""
+    """One after the other; the rest is as ``MemoryCode`` has it."""
 
     slabs: tuple[Slab, ...]
 
     @property
     def estimate(self) -> int:
-        return sum(slab.lowered.estimate for slab in self.slabs)
+        return sum(slab.code.estimate for slab in self.slabs)
 
     @property
     def returns(self) -> int:
-        return sum(slab.lowered.returns for slab in self.slabs)
+        return sum(slab.code.returns for slab in self.slabs)
 
     @property
     def orders(self) -> Mapping[int, TileOrder]:
-        return self.slabs[0].lowered.orders
+        return self.slabs[0].code.orders
 
 
-class SlabLowerer:
+class SlabCodeGenerator:
     """Lowers one plan by slabs: all of it for one slab after the other, or, where other slabs write
     what a slab reads, step by step, and iteration by iteration of loops in order."""
 
@@ -73,13 +73,13 @@ class SlabLowerer:
         self._config = config
         self._steps = cache(self._new_steps)
 
-    def lower(self, binding: Binding, tile: TileChoice) -> Slabs:
-        """Raises as ``Lowerer.lower`` does, and ``WorkloadError`` saying why there are no slabs.
-        O(commands)."""
-        found = tuple(self._slabs(self._plan, binding, tile))
-        if any(each.lowered.orders != found[0].lowered.orders for each in found):
+    def generate(self, binding: Binding, tile: TileChoice) -> Slabs:
+        """Raises as ``CodeGenerator.generate`` does, and ``WorkloadError`` saying why there are no
+        slabs. O(commands)."""
+        slabs = tuple(self._slabs(self._plan, binding, tile))
+        if any(each.code.orders != slabs[0].code.orders for each in slabs):
             raise CapacityError("sums of the slabs would be in different orders")
-        return Slabs(found)
+        return Slabs(slabs)
 
     def _slabs(self, steps: tuple[Step, ...], binding: Binding, tile: TileChoice) -> Iterator[Slab]:
         try:
@@ -102,8 +102,8 @@ class SlabLowerer:
 def _apart(
     steps: tuple[Step, ...], names: Mapping[str, int]
 ) -> Iterator[tuple[tuple[Step, ...], dict[str, int]]]:
-    """In order what can be done for itself, and values of loop variables. Raises what is being
-    handled where that is one region."""
+    """Splits steps, in order, into what can be done for itself, with values of loop variables.
+    Raises what is being handled where that is one region."""
     if len(steps) > 1:
         for each in steps:
             yield (each,), {}
@@ -131,15 +131,15 @@ class _Steps:
         self._config = config
 
     def slabs(self, binding: Binding, tile: TileChoice) -> list[Slab]:
-        """Raises as ``SlabLowerer.lower`` does."""
-        found: list[Slab] = []
+        """Raises as ``SlabCodeGenerator.generate`` does."""
+        generated: list[Slab] = []
         for part, lines in self._parts(binding, tile):
-            if found:
-                lowered = self._lowerer.lower(part, found[0].lowered.tiling.tile, binding)
+            if generated:
+                code = self._generator.generate(part, generated[0].code.tiling.tile, binding)
             else:
-                lowered = lowered_tile(self._lowerer, part, tile, binding)
-            found.append(Slab(lowered, lines))
-        return found
+                code = generate_in_tile(self._generator, part, tile, binding)
+            generated.append(Slab(code, lines))
+        return generated
 
     @cached_property
     def _of_slab(self) -> SlabPlan:
@@ -148,8 +148,8 @@ class _Steps:
         )
 
     @cached_property
-    def _lowerer(self) -> Lowerer:
-        return Lowerer(self._nest, self._of_slab.steps, self._config)
+    def _generator(self) -> CodeGenerator:
+        return CodeGenerator(self._nest, self._of_slab.steps, self._config)
 
     @cached_property
     def _unit(self) -> int:
@@ -179,7 +179,7 @@ class _Steps:
         return -(-rows // self._unit) * self._unit
 
     def _rows_of(self, binding: Binding, base: int, last: int) -> dict[str, np.ndarray]:
-        found = {}
+        rows = {}
         for name in self._nest.arrays:
             array = binding.arrays[name]
             if name in self._of_slab.arrays:
@@ -188,8 +188,8 @@ class _Steps:
                         f"{name}: has {len(array)} rows, none for the slab from row {base} on"
                     )
                 array = array[base:last]
-            found[name] = array
-        return found
+            rows[name] = array
+        return rows
 
     def _lines_before(self, binding: Binding, name: str, base: int) -> int:
         if name not in self._of_slab.arrays or not base:
@@ -199,7 +199,7 @@ class _Steps:
         return before.lines
 
     def _rows(self, binding: Binding, written: int, around: int, tile: TileChoice) -> int:
-        """That a slab writes; ``around``: of its halo."""
+        """The number of rows that a slab writes. ``around``: rows of its halo."""
         fits, is_too_many = 0, -(-written // self._unit)
         while is_too_many - fits > 1:
             units = (fits + is_too_many) // 2

@@ -1,4 +1,4 @@
-"""Which tiles the arrays of a nest are in: by a rule, by search, or as the user says."""
+"""Chooses the tiles of a nest's arrays: by a rule, by search, or as the user says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 from hw.lib.errors import CapacityError, WorkloadError, quoted
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower.lattice import padded
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
 from sw.compiler.sram_compute.tiles import Tile
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Nest
@@ -44,29 +44,31 @@ def tile_choice(text: str | None, nest: Nest, config: SramConfig) -> TileChoice:
     return padded(tile)
 
 
-def lowered_tile(
-    lowerer: Lowerer, binding: Binding, tile: TileChoice, whole: Binding | None = None
-) -> Lowered:
-    """The program in these tiles. ``whole``, and what is raised: as of ``Lowerer.lower``."""
+def generate_in_tile(
+    generator: CodeGenerator, binding: Binding, tile: TileChoice, whole: Binding | None = None
+) -> MemoryCode:
+    """The program in these tiles. ``whole`` and errors are those of ``CodeGenerator.generate``."""
     if tile == BEST:
-        return search_tiles(lowerer, binding, whole)
+        return search_tiles(generator, binding, whole)
     assert not isinstance(tile, str)
-    return lowerer.lower(binding, tile, whole)
+    return generator.generate(binding, tile, whole)
 
 
-def search_tiles(lowerer: Lowerer, binding: Binding, whole: Binding | None = None) -> Lowered:
+def search_tiles(
+    generator: CodeGenerator, binding: Binding, whole: Binding | None = None
+) -> MemoryCode:
     """The program of the fewest estimated cycles, of several the one in the tile that the rule
     finds, or the first. O(tiles x commands), of which there are at most 45 for 256 bitlines."""
     best, problem = None, CapacityError("")
-    tilings = lowerer.tilings(binding)
+    tilings = generator.tilings(binding)
     for tile in (None, *(each.tile for each in tilings)):
         try:
-            found = lowerer.lower(binding, tile, whole)
+            code = generator.generate(binding, tile, whole)
         except CapacityError as error:
             problem = error
             continue
-        if best is None or found.estimate < best.estimate:
-            best = found
+        if best is None or code.estimate < best.estimate:
+            best = code
     if best is None:
         raise problem
     return best

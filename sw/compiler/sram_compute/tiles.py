@@ -1,4 +1,4 @@
-"""Where the elements of an array are: tiles of bitlines. Source: Infinity Stream, section 4.1."""
+"""Maps the elements of an array to tiles of bitlines. Source: Infinity Stream, section 4.1."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tiling:
 
     @property
     def bitlines(self) -> int:
-        """Of a tile."""
+        """Bitlines of a tile."""
         return prod(self.tile)
 
     @cached_property
@@ -71,10 +71,10 @@ of the configuration, around which they are counted."""
 
 def tiles_of(tiling: Tiling, tiles: int) -> np.ndarray:
     """``TILES`` [1], with so many tiles in all."""
-    found = np.empty(1, TILES)
+    record = np.empty(1, TILES)
     lines = tiling.shape, tiling.tile, tiling.grid, tiling.bit_strides, tiling.tile_strides
-    found[0] = (*lines, tiling.bitlines, tiles)
-    return found
+    record[0] = (*lines, tiling.bitlines, tiles)
+    return record
 
 
 def valid_tiles(
@@ -86,9 +86,9 @@ def valid_tiles(
 
     ``line_elements``: elements of a line of memory.
     """
-    found = _tiles(bitlines.bit_length() - 1, len(shape))
-    is_valid = found[:, 0] * arrays % line_elements == 0
-    return found[is_valid & (shape[0] % line_elements == 0)]
+    tiles = _tiles(bitlines.bit_length() - 1, len(shape))
+    is_valid = tiles[:, 0] * arrays % line_elements == 0
+    return tiles[is_valid & (shape[0] % line_elements == 0)]
 
 
 @cache
@@ -122,12 +122,12 @@ def best_tile(
     line_cycles: int,
     network_bits: int,
 ) -> int:
-    """Which of int64 [tiles, dimensions] seems the best for an array of ``shape``: of those that
-    the ``arrays`` of all ``banks`` can hold, if there are some, and whose lines are transposed as
-    fast as they come, ``line_cycles`` each, in all banks that the array fills, the one in which so
-    many ``moves`` in each dimension, int64 [dimensions], to neighbours, take the fewest cycles; of
-    several the one that has the most of a row, then the one of the fewest tiles, with the smallest
-    extent in dimension 1.
+    """The number of the best of int64 [tiles, dimensions] for an array of ``shape``. First come
+    tiles that the ``arrays`` of all ``banks`` can hold, if there are some, and whose lines are
+    transposed as fast as they come, ``line_cycles`` each, in all banks that the array fills. Of
+    these it is the one in which so many ``moves`` in each dimension, int64 [dimensions], to
+    neighbours take the fewest cycles; then the one that has the most of a row, then the one of the
+    fewest tiles, with the smallest extent in dimension 1.
 
     Infinity Stream, section 4.1, has nearly square ones for shifts, where its network moves all
     tiles at once.

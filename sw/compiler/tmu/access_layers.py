@@ -46,8 +46,8 @@ COORDINATE = 1
 
 
 @dataclass(frozen=True)
-class Place:
-    """Of a stream among those of its layer."""
+class StreamIndex:
+    """The place of a stream among those of its layer."""
 
     unit: int
     number: int
@@ -68,9 +68,9 @@ class LayerInProgress:
     loop: ForOp | MergeOp
     units: list[Unit] = field(default_factory=list)
     streams: list[list[Stream]] = field(default_factory=list)
-    places: dict[tuple[SSAValue, int], Place] = field(default_factory=dict)
+    places: dict[tuple[SSAValue, int], StreamIndex] = field(default_factory=dict)
     arrays: dict[tuple[int, int], str] = field(default_factory=dict)
-    queued: set[Place] = field(default_factory=set)
+    queued: set[StreamIndex] = field(default_factory=set)
     events: dict[Event, list[EventStep]] = field(default_factory=dict)
     slots: int = 1
     toggle: int = 0
@@ -78,8 +78,8 @@ class LayerInProgress:
     def step(self, event: Event, step: EventStep) -> None:
         self.events.setdefault(event, []).append(step)
 
-    def add(self, unit: int, stream: Stream, value: SSAValue | None = None) -> Place:
-        place = Place(unit, len(self.streams[unit]))
+    def add(self, unit: int, stream: Stream, value: SSAValue | None = None) -> StreamIndex:
+        place = StreamIndex(unit, len(self.streams[unit]))
         self.streams[unit].append(stream)
         if value is not None:
             self.places[value, unit] = place
@@ -108,7 +108,7 @@ class AccessLayers:
         self._config = config
         self._names = names
         self._depths: dict[SSAValue, int] = {}
-        self._forwarded: dict[tuple[SSAValue, int], Place] = {}
+        self._forwarded: dict[tuple[SSAValue, int], StreamIndex] = {}
         self._sums: dict[tuple[SSAValue, SSAValue, int, int], SSAValue] = {}
 
     def enter(self, loop: ForOp | MergeOp) -> LayerInProgress:
@@ -172,8 +172,8 @@ class AccessLayers:
         if isinstance(operation, MemStrOp):
             unit = self._unit_of(operation, depth) or 0
             word = self._word(operation.array, operation.indices, depth, unit)
-            made = replace(word, temporal=self._is_temporal(operation, layer))
-            place = layer.add(unit, made, operation.stream)
+            stream = replace(word, temporal=self._is_temporal(operation, layer))
+            place = layer.add(unit, stream, operation.stream)
             layer.arrays[unit, place.number] = self._names[operation.array]
         elif is_needed(operation):
             of_all = is_of_coordinate(operation.stream)
@@ -201,7 +201,7 @@ class AccessLayers:
             address=address.number,
         )
 
-    def read(self, stream: SSAValue) -> list[tuple[int, Place]]:
+    def read(self, stream: SSAValue) -> list[tuple[int, StreamIndex]]:
         """Layer and places of what is to be queued for a stream. Of what is
         computed of a disjunctive merge's coordinate one a fiber, 0 where the fiber lacks it."""
         depth = self._depths[stream]
@@ -227,7 +227,7 @@ class AccessLayers:
                     return unit
         return None
 
-    def _alu(self, operation: AluStrOp, depth: int, unit: int) -> Place:
+    def _alu(self, operation: AluStrOp, depth: int, unit: int) -> StreamIndex:
         first, second = constant_of(operation.left), constant_of(operation.right)
         a = Operand() if first is not None else self._operand(operation.left, depth, unit)
         b = Operand() if second is not None else self._operand(operation.right, depth, unit)
@@ -296,10 +296,10 @@ class AccessLayers:
             # Known by a value of its own.
             value: SSAValue = Block(arg_types=[StreamType(i1)]).args[0]
             self._depths[value] = known
-            made = Stream(
+            sum_stream = Stream(
                 StreamKind.ADDRESS, a=operands[0], b=operands[1], scale=factor, length=UNBOUNDED
             )
-            self.layers[known].add(unit, made, value)
+            self.layers[known].add(unit, sum_stream, value)
             self._sums[key] = value
         return self._sums[key], right[1]
 
@@ -318,7 +318,7 @@ class AccessLayers:
         place = self._at(stream, depth - 1)
         return parent(place.number, place.unit)
 
-    def _at(self, stream: SSAValue, depth: int) -> Place:
+    def _at(self, stream: SSAValue, depth: int) -> StreamIndex:
         layer = self.layers[depth]
         if self._depths[stream] == depth:
             place = next(place for (value, _), place in layer.places.items() if value is stream)
@@ -334,8 +334,8 @@ class AccessLayers:
     # The whole.
 
     def divide_queues(self) -> None:
-        """Among the streams that somebody reads. A stream's queue is at the same row in all units
-        of a layer. Raises ``CapacityError``."""
+        """Divides queues among the streams that somebody reads. A stream's queue is at the same row
+        in all units of a layer. Raises ``CapacityError``."""
         words = self._config.stream_words
         numbers = [_numbers(layer) for layer in self.layers]
         trips = [_trips(layer) for layer in self.layers]
@@ -352,7 +352,7 @@ class AccessLayers:
         first += [Stream()] * (number + 1 - len(first))
         for unit, streams in enumerate(layer.streams):
             if number < len(streams):
-                is_queued = Place(unit, number) in layer.queued
+                is_queued = StreamIndex(unit, number) in layer.queued
                 streams[number] = replace(streams[number], queued=is_queued, queue=row)
 
     def check(self) -> None:

@@ -24,13 +24,13 @@ class Accumulation:
 
 
 def accumulations(module: ModuleOp) -> dict[scf.ForOp, Accumulation]:
-    """Those of a module whose locals are variables. O(operations x loops)."""
-    found = {}
+    """Accumulations of a module whose locals are variables, by loop. O(operations x loops)."""
+    by_loop = {}
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         accumulation = _accumulation(module, loop)
         if accumulation is not None:
-            found[loop] = accumulation
-    return found
+            by_loop[loop] = accumulation
+    return by_loop
 
 
 def _accumulation(module: ModuleOp, loop: scf.ForOp) -> Accumulation | None:

@@ -150,7 +150,7 @@ def _align(push: PushOp, pop: PopOp, lanes: int) -> None:
 
 
 def _reset(name: str) -> CallbackOp:
-    """When the loop has ended: it may begin again."""
+    """A callback that resets a variable when the loop has ended: it may begin again."""
     region = body_of([])
     zero = integer(0)
     region.block.add_ops([zero, SetOp(name, zero.result)])
@@ -158,7 +158,7 @@ def _reset(name: str) -> CallbackOp:
 
 
 def _step(name: str, step: int) -> CallbackOp:
-    """At the end of an iteration."""
+    """A callback that steps a variable at the end of an iteration."""
     region = body_of([])
     block: Block = region.block
     get, by = GetOp(name, i32), integer(step)

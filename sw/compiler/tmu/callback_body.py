@@ -35,8 +35,8 @@ class CallbackBody:
         self._streams = streams
 
     def copy(self, operation: Operation) -> None:
-        """With what it needs from outside. Raises ``WorkloadError`` for what may have changed since
-        it was read."""
+        """Copies an operation, with what it needs from outside. Raises ``WorkloadError`` for what
+        may have changed since it was read."""
         for each in _from_outside(operation):
             self._need(each)
         self._block.add_op(operation.clone(self._values))
@@ -63,9 +63,9 @@ class CallbackBody:
                 )
         for operand in _from_outside(owner):
             self._need(operand)
-        made = owner.clone(self._values)
-        self._block.add_op(made)
-        for old, new in zip(owner.results, made.results, strict=True):
+        cloned = owner.clone(self._values)
+        self._block.add_op(cloned)
+        for old, new in zip(owner.results, cloned.results, strict=True):
             self._values[old] = new
 
 

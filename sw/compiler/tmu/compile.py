@@ -145,13 +145,13 @@ def _in_sequence(workload: LoopWorkload, manner: Manner) -> list[Step]:
     )
     given = [spec.name for spec in whole.inputs(workload.inputs)]
     nests = (whole.nest,) if manner.coupled else in_sequence(whole.nest, given)
-    found: list[Step] = []
+    steps: list[Step] = []
     for number, nest in enumerate(nests):
         own = {size.name: sizes[size.name] for size in nest.sizes}
         name = f"{number}: {', '.join(nest.results)}" if len(nests) > 1 else workload.name
         step = first_step(name, replace(whole, nest=nest, sizes=own), given, manner)
-        found.append(replace(step, temporaries=workload.temporaries))
-    return in_order(found)
+        steps.append(replace(step, temporaries=workload.temporaries))
+    return in_order(steps)
 
 
 def _by_hand(workload: LoopWorkload | ModelWorkload, config: TmuConfig, coupled: bool) -> Program:
@@ -206,7 +206,7 @@ def _of_launches(
 
 
 def _first_of(output: str, given: Sequence[str]) -> int:
-    """Where inputs of a feature begin; other outputs keep their order."""
+    """The index at which inputs of a feature begin; other outputs keep their order."""
     table = f"{output}.table"
     return given.index(table) if table in given else 0
 

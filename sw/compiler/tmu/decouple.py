@@ -70,9 +70,9 @@ def decouple(module: ModuleOp) -> ModuleOp:
     for argument, old in zip(body.block.args, function.body.block.args, strict=True):
         argument.name_hint = old.name_hint
     _Decoupling(function, body.block, accumulations(module), masks, zeros).run()
-    found = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
-    found.attributes |= function.attributes
-    module = ModuleOp([found])
+    decoupled = func.FuncOp(function.sym_name.data, (list(function.function_type.inputs), []), body)
+    decoupled.attributes |= function.attributes
+    module = ModuleOp([decoupled])
     share_streams(module)
     return module
 
@@ -152,7 +152,7 @@ class _Decoupling:
         block.add_ops([zero, one, loop])
 
     def _body(self, operations: Iterable[Operation]) -> None:
-        """Of the loop that is the innermost so far."""
+        """Decouples the body of the loop that is the innermost so far."""
         level = self._levels[-1]
         operations = list(operations)
         has_inner = False
@@ -249,16 +249,16 @@ class _Decoupling:
             stream.name_hint = argument.name_hint
             self._streams[argument] = stream
             self._depths[stream] = depth
-        made = MergeOp(
+        merge_op = MergeOp(
             kind, [self._arrays[each] for each in loop.coordinates], lowers, uppers, region
         )
-        for number, position in enumerate(made.positions):
+        for number, position in enumerate(merge_op.positions):
             self._fibers[position] = frozenset({number})
         self._levels.append(_Level(region.block, False, kind))
         self._body(loop.body.block.ops)
         self._levels.pop()
-        made.attributes[PLACE] = StringAttr(place_of(loop))
-        self._levels[-1].block.add_op(made)
+        merge_op.attributes[PLACE] = StringAttr(place_of(loop))
+        self._levels[-1].block.add_op(merge_op)
 
     def _loop(self, loop: scf.ForOp) -> None:
         region = body_of([StreamType(i32)])
@@ -279,15 +279,15 @@ class _Decoupling:
         self._levels.append(_Level(region.block, runs))
         self._body(loop.body.block.ops)
         self._levels.pop()
-        made = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
-        made.attributes[PLACE] = StringAttr(place_of(loop))
+        stream_loop = ForOp(lower, upper, step, region, accumulates=accumulation is not None)
+        stream_loop.attributes[PLACE] = StringAttr(place_of(loop))
         if STATEMENT in loop.attributes:
-            made.attributes[STATEMENT] = loop.attributes[STATEMENT]
-        self._levels[-1].block.add_op(made)
+            stream_loop.attributes[STATEMENT] = loop.attributes[STATEMENT]
+        self._levels[-1].block.add_op(stream_loop)
 
     def _load(self, load: memref.LoadOp) -> None:
-        """In the outermost loop that has its indices, from loops around it if they are loaded, and
-        is sure to need it."""
+        """Loads in the outermost loop that has its indices, from loops around it if they are
+        loaded, and is sure to need it."""
         place = max((self._depth(index) for index in load.indices), default=0) or 1
         place = max([place, *(self._loaded(index) + 1 for index in load.indices)])
         while not all(level.runs for level in self._levels[place + 1 :]):
@@ -299,12 +299,14 @@ class _Decoupling:
         key = (place, load.memref, *map(_identity, indices))
         if key not in self._made:
             assert isinstance(load.memref.type, MemRefType)
-            made = MemStrOp(self._arrays[load.memref], indices, load.memref.type.element_type)
-            made.attributes[PLACE] = StringAttr(place_of(load))
-            self._levels[place].block.add_op(made)
-            self._made[key] = made.stream
-            self._depths[made.stream] = place
-            self._fibers[made.stream] = self._fibers_of(load.indices, place)
+            stream_load = MemStrOp(
+                self._arrays[load.memref], indices, load.memref.type.element_type
+            )
+            stream_load.attributes[PLACE] = StringAttr(place_of(load))
+            self._levels[place].block.add_op(stream_load)
+            self._made[key] = stream_load.stream
+            self._depths[stream_load.stream] = place
+            self._fibers[stream_load.stream] = self._fibers_of(load.indices, place)
         self._streams[load.res] = self._made[key]
 
     def _has_unit(self, values: Sequence[SSAValue], place: int) -> bool:
@@ -317,16 +319,16 @@ class _Decoupling:
 
     def _fibers_of(self, values: Iterable[SSAValue], place: int) -> frozenset[int]:
         """Fibers that level ``place`` merges of whose positions values come."""
-        found: frozenset[int] = frozenset()
+        fibers: frozenset[int] = frozenset()
         for value in map(source_of, values):
             if value in self._streams:
                 stream = self._streams[value]
                 if self._depths[stream] == place:
-                    found |= self._fibers.get(stream, frozenset())
+                    fibers |= self._fibers.get(stream, frozenset())
             elif constant_of(value) is None:
                 assert isinstance(value.owner, Operation)
-                found |= self._fibers_of(value.owner.operands, place)
-        return found
+                fibers |= self._fibers_of(value.owner.operands, place)
+        return fibers
 
     def _depth(self, value: SSAValue) -> int:
         """The level whose iterations a value differs between."""
@@ -354,9 +356,9 @@ class _Decoupling:
         value = source_of(value)
         block = self._levels[-1 if place is None else place].block
         if (number := constant_of(value)) is not None:
-            made = integer(number)
-            block.add_op(made)
-            return made.result
+            new_op = integer(number)
+            block.add_op(new_op)
+            return new_op.result
         if value in self._streams:
             return self._streams[value]
         assert isinstance(value.owner, Operation)
@@ -386,7 +388,7 @@ class _Decoupling:
 
 
 def _require_no_merge(operation: Operation) -> None:
-    """Of what is not traversed."""
+    """Refuses loops over merged fibers inside of an operation that is not traversed."""
     for each in operation.walk():
         if isinstance(each, fiber.MergeOp):
             kind = (

@@ -69,7 +69,7 @@ def _is_alone(store: memref.StoreOp | flat.StoreOp, function: func.FuncOp) -> bo
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """By what takes some cycles."""
+    """Whether a value is computed by an operation of several cycles."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return False
@@ -80,15 +80,15 @@ def _is_computed(value: SSAValue) -> bool:
 def _by_words(store: memref.StoreOp | flat.StoreOp, names: dict[SSAValue, str]) -> flat.StoreOp:
     if isinstance(store, flat.StoreOp):
         return store
-    made = flat_access(store, names)
+    flat_store = flat_access(store, names)
     block = store.parent_block()
-    assert isinstance(made, flat.StoreOp) and block is not None
+    assert isinstance(flat_store, flat.StoreOp) and block is not None
     if PLACE in store.attributes:
-        made.attributes[PLACE] = store.attributes[PLACE]
-    block.insert_op_before(made, store)
+        flat_store.attributes[PLACE] = store.attributes[PLACE]
+    block.insert_op_before(flat_store, store)
     store.detach()
     store.erase()
-    return made
+    return flat_store
 
 
 def _delay(store: flat.StoreOp, address: SSAValue, function: func.FuncOp) -> None:

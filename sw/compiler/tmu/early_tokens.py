@@ -25,12 +25,14 @@ def early_tokens(
     of its event; or before the loop whose end it is, and what is queued ahead of that, if the loop
     queues words alone. Tokens and words keep their orders. O(steps).
     """
-    found: list[Events] = [{event: list(steps) for event, steps in each.items()} for each in layers]
-    _before_loop(found, iterations, lanes, data_words)
-    for events in found:
+    earlier: list[Events] = [
+        {event: list(steps) for event, steps in each.items()} for each in layers
+    ]
+    _before_loop(earlier, iterations, lanes, data_words)
+    for events in earlier:
         for event, steps in events.items():
             events[event] = _before_words(steps, lanes, data_words)
-    return found
+    return earlier
 
 
 def _before_loop(layers: list[Events], iterations: int | None, lanes: int, data_words: int) -> None:
@@ -53,19 +55,19 @@ def _before_loop(layers: list[Events], iterations: int | None, lanes: int, data_
 
 
 def _before_words(steps: Steps, lanes: int, data_words: int) -> Steps:
-    found: Steps = []
+    reordered: Steps = []
     waiting: Steps = []
     for step in steps:
         if step.kind != EventKind.TOKEN:
             waiting.append(step)
             continue
         is_first = _words(waiting, lanes) > data_words
-        found += [step, *waiting] if is_first else [*waiting, step]
+        reordered += [step, *waiting] if is_first else [*waiting, step]
         waiting = []
-    return [*found, *waiting]
+    return [*reordered, *waiting]
 
 
 def _words(steps: Steps, lanes: int) -> int:
-    """That steps put into the data queue."""
+    """How many words steps put into the data queue."""
     widths = {EventKind.WORD: 1, EventKind.MASK: 1, EventKind.VECTOR: lanes}
     return sum(widths.get(step.kind, 0) for step in steps)

@@ -15,7 +15,7 @@ from sw.compiler.tmu.masks import lanes_of, only_lanes_matter
 from sw.compiler.tmu.words import Words, words_of
 
 _ALL, _UNKNOWN = None, -1
-"""Of an access without a mask, and with one that is not known before the run; else lanes."""
+"""Lanes of an access without a mask, and with one that is not known before the run; else lanes."""
 
 
 def forward_stores(module: ModuleOp) -> ModuleOp:
@@ -37,19 +37,19 @@ def forward_stores(module: ModuleOp) -> ModuleOp:
 
 
 def _callback_before(callback: CallbackOp) -> CallbackOp | None:
-    found = callback.prev_op
-    while isinstance(found, PushOp | arith.ConstantOp):
-        found = found.prev_op
-    if not isinstance(found, CallbackOp) or found.streams or found.masked or callback.streams:
+    before = callback.prev_op
+    while isinstance(before, PushOp | arith.ConstantOp):
+        before = before.prev_op
+    if not isinstance(before, CallbackOp) or before.streams or before.masked or callback.streams:
         return None
-    return None if callback.masked else found
+    return None if callback.masked else before
 
 
 def _replaced(callbacks: list[CallbackOp]) -> CallbackOp:
     """One callback in the place of the last one, or that if no load of it takes anything."""
     *others, last = callbacks
-    made = last.clone()
-    block = made.body.block
+    replacement = last.clone()
+    block = replacement.body.block
     first = block.first_op
     for other in others:
         values: dict[SSAValue, SSAValue] = {}
@@ -60,17 +60,17 @@ def _replaced(callbacks: list[CallbackOp]) -> CallbackOp:
             block.insert_ops_before(copies, first)
     _write_out_loops(block)
     if not _forward(block):
-        made.erase()
+        replacement.erase()
         return last
     _drop_overwritten(block)
     _set_last(block)
     around = last.parent_block()
     assert around is not None
-    around.insert_op_before(made, last)
+    around.insert_op_before(replacement, last)
     for each in callbacks:
         each.detach()
         each.erase()
-    return made
+    return replacement
 
 
 def _write_out_loops(block: Block) -> None:
@@ -95,7 +95,7 @@ def _forward(block: Block) -> bool:
     """Whether a load took what was stored."""
     words = words_of(block)
     known: dict[tuple[Words, int | None], SSAValue] = {}
-    found = False
+    is_forwarded = False
     for operation in list(block.ops):
         if operation.regions:
             gone = written_arrays(operation)
@@ -110,8 +110,8 @@ def _forward(block: Block) -> bool:
             operation.results[0].replace_all_uses_with(known[place, lanes])
             operation.detach()
             operation.erase()
-            found = True
-    return found
+            is_forwarded = True
+    return is_forwarded
 
 
 def _drop_overwritten(block: Block) -> None:

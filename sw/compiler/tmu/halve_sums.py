@@ -62,7 +62,7 @@ def _fits(loop: ForOp, streams: int) -> bool:
 
 
 def _only_callback(loop: ForOp) -> CallbackOp | None:
-    """That adds to sums, which the callback behind the loop adds up in turn."""
+    """The one callback that adds to sums, which the callback behind the loop adds up in turn."""
     callbacks = [each for each in loop.body.block.ops if isinstance(each, CallbackOp)]
     behind = loop.next_op
     if len(callbacks) != 1 or not isinstance(behind, CallbackOp):
@@ -100,9 +100,9 @@ def _halve(loop: ForOp, callback: CallbackOp) -> None:
     loop.body.block.insert_ops_before([distance, later], first)
     seconds: dict[SSAValue, SSAValue] = {loop.induction: later.stream}
     for load in [each for each in loop.body.block.ops if isinstance(each, MemStrOp)]:
-        made = copy(load, seconds)
-        loop.body.block.insert_op_after(made, load)
-        seconds[load.stream] = made.results[0]
+        second = copy(load, seconds)
+        loop.body.block.insert_op_after(second, load)
+        seconds[load.stream] = second.results[0]
     _both(callback, seconds)
     for name in dict.fromkeys(
         each.variable.data for each in callback.body.walk() if isinstance(each, SetOp)
@@ -112,17 +112,17 @@ def _halve(loop: ForOp, callback: CallbackOp) -> None:
 
 
 def _both(callback: CallbackOp, seconds: dict[SSAValue, SSAValue]) -> None:
-    """In the callback's place, one that does each operation for both halves."""
+    """Replaces the callback by one that does each operation for both halves."""
     streams: list[SSAValue] = []
     region = body_of([])
     values: tuple[dict[SSAValue, SSAValue], ...] = ({}, {})
     for stream, argument in zip(callback.streams, callback.body.block.args, strict=True):
         for each in dict.fromkeys([stream, seconds.get(stream, stream)]):
-            made = region.block.insert_arg(_element(each), len(streams))
-            made.name_hint = argument.name_hint
+            second_argument = region.block.insert_arg(_element(each), len(streams))
+            second_argument.name_hint = argument.name_hint
             streams.append(each)
-            values[0].setdefault(argument, made)
-            values[1][argument] = made
+            values[0].setdefault(argument, second_argument)
+            values[1][argument] = second_argument
     for operation in callback.body.block.ops:
         for number, known in enumerate(values):
             copied = copy(operation, known)
@@ -138,7 +138,7 @@ def _both(callback: CallbackOp, seconds: dict[SSAValue, SSAValue]) -> None:
 
 
 def _add_second(behind: CallbackOp, name: str) -> None:
-    """To what is added up of the first half; and sets it to what that is set to."""
+    """Adds the second half's sum to that of the first; and sets it to what that is set to."""
     total = _total(behind, name)
     assert total is not None
     block = behind.body.block

@@ -54,9 +54,9 @@ def index_stream(value: SSAValue, callback: CallbackOp) -> SSAValue:
     value = source_of(value)
     block = callback.parent_block()
     assert block is not None
-    made: Operation
+    new_op: Operation
     if (number := constant_of(value)) is not None:
-        made = integer(number)
+        new_op = integer(number)
     elif (stream := stream_of(value, callback)) is not None:
         return stream
     else:
@@ -64,9 +64,9 @@ def index_stream(value: SSAValue, callback: CallbackOp) -> SSAValue:
         left, right = (index_stream(each, callback) for each in value.owner.operands)
         elements = [_element(each) for each in (left, right)]
         element = next((each for each in elements if isinstance(each, VectorType)), value.type)
-        made = AluStrOp(_OPERATIONS[type(value.owner)], left, right, element)
-    block.insert_op_before(made, callback)
-    return made.results[0]
+        new_op = AluStrOp(_OPERATIONS[type(value.owner)], left, right, element)
+    block.insert_op_before(new_op, callback)
+    return new_op.results[0]
 
 
 def _element(value: SSAValue) -> Attribute:

@@ -44,8 +44,8 @@ TEMPORARIES = 8
 
 
 def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) -> ModuleOp:
-    """Where the innermost loop queues a row that is the same in all iterations of the loop around
-    it, the execute unit loads the row before that loop, and keeps it in variables.
+    """Keeps a row that the innermost loop queues, and that is the same in all iterations of the
+    loop around it: the execute unit loads it before that loop, into variables.
 
     Its other indices are numbers, or count loops further out, and are inside of the array. Where
     kept vectors leave fewer than ``TEMPORARIES`` registers to what the callback computes, the first
@@ -53,24 +53,24 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     from them. Where vectors are more than registers, or the result has no room in the hardware,
     ``fits``, all stays as it is. O(operations).
     """
-    made = module.clone()
-    found = queued_fiber(made)
-    if found is None:
+    changed = module.clone()
+    queued = queued_fiber(changed)
+    if queued is None:
         return module
-    rows = [push for push in found.pushes if _is_of_outer_loops(push, found)]
-    kept, count = len(kept_variables(made)), len(rows) * len(found.starts)
+    rows = [push for push in queued.pushes if _is_of_outer_loops(push, queued)]
+    kept, count = len(kept_variables(changed)), len(rows) * len(queued.starts)
     if not rows or kept + count > VECTOR_REGISTERS:
         return module
-    write_out_loops(found.callback.body.block)
-    taken = found.taken()
+    write_out_loops(queued.callback.body.block)
+    taken = queued.taken()
     if taken is None:
         return module
     begin = CallbackOp([], body_of([]))
-    outer = found.around.parent_block()
+    outer = queued.around.parent_block()
     assert outer is not None
-    outer.insert_op_before(begin, found.around)
-    names = {each.variable.data for each in made.walk() if isinstance(each, GetOp | SetOp)}
-    places = {push: _Row(push, found, lanes, begin, names) for push in rows}
+    outer.insert_op_before(begin, queued.around)
+    names = {each.variable.data for each in changed.walk() if isinstance(each, GetOp | SetOp)}
+    places = {push: _Row(push, queued, lanes, begin, names) for push in rows}
     vectors = [(pop, places[push], at) for pop, (push, at) in taken.items() if push in places]
     again = max(0, kept + count + TEMPORARIES - VECTOR_REGISTERS)
     for number, (pop, row, at) in enumerate(vectors):
@@ -78,9 +78,9 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     for push in rows:
         push.detach()
         push.erase()
-    _drop_unused_streams(found.loop)
-    join_callbacks(made)
-    return made if fits(made) else module
+    _drop_unused_streams(queued.loop)
+    join_callbacks(changed)
+    return changed if fits(changed) else module
 
 
 def _keep(pop: PopOp, row: _Row, at: int, *, is_loaded_again: bool) -> None:
@@ -120,7 +120,7 @@ def _is_known(index: SSAValue, size: int, around: ForOp) -> bool:
 
 
 class _Row:
-    """Of what ``push`` queues in the innermost loop; ``begin``: the callback that loads it."""
+    """The row that ``push`` queues in the innermost loop. ``begin``: the callback that loads it."""
 
     def __init__(
         self, push: PushOp, found: QueuedFiber, lanes: int, begin: CallbackOp, names: set[str]
@@ -143,7 +143,7 @@ class _Row:
             self._variables.append((name, index))
 
     def _index(self, stream: SSAValue, begin: CallbackOp) -> SSAValue:
-        """In the callback: a number, a counter, or a word that is queued for it."""
+        """The index in the callback: a number, a counter, or a word that is queued for it."""
         if (number := constant_of(stream)) is not None:
             return _add(self._block, integer(number))
         loop = stream.owner.parent_op() if isinstance(stream.owner, Block) else None
@@ -164,17 +164,17 @@ class _Row:
 
     def variables(self, block: Block) -> list[SSAValue]:
         """Indices, at the end of another callback's body."""
-        found = []
+        indices = []
         for each in self._variables:
             if isinstance(each, int):
-                found.append(_add(block, integer(each)))
+                indices.append(_add(block, integer(each)))
             else:
                 name, index = each
-                found.append(_add(block, GetOp(name, index.type)))
-        return found
+                indices.append(_add(block, GetOp(name, index.type)))
+        return indices
 
     def load(self, at: int, block: Block, rows: Sequence[SSAValue]) -> SSAValue:
-        """Of vector ``at``; lanes beyond the row's end are 0."""
+        """Loads vector ``at``; lanes beyond the row's end are 0."""
         array, first = self._array, self._found.starts[at]
         assert isinstance(array.type, MemRefType)
         type = VectorType(array.type.element_type, [self._lanes])

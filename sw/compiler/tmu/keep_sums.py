@@ -33,13 +33,13 @@ def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     function = function_of(module)
     at_zero = {array for array, name in arrays_of(function).items() if name in zeros}
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
-        found, around = kept_vectors(callback), callback.parent_op()
-        if found is None or found.array not in at_zero or not isinstance(around, ForOp):
+        kept, around = kept_vectors(callback), callback.parent_op()
+        if kept is None or kept.array not in at_zero or not isinstance(around, ForOp):
             continue
-        if _is_of_one_iteration(found, around) and _is_first(found, around, function):
-            _keep_in_loop(found, around)
-        elif len(found.rows) == 1 and found.is_alone(function):
-            keep_named_row(found, function)
+        if _is_of_one_iteration(kept, around) and _is_first(kept, around, function):
+            _keep_in_loop(kept, around)
+        elif len(kept.rows) == 1 and kept.is_alone(function):
+            keep_named_row(kept, function)
     join_callbacks(module)
     return module
 

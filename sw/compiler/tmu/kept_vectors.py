@@ -46,16 +46,16 @@ class KeptVector:
         return self.start + (size if self.lanes is None else self.lanes)
 
     def load(self, block: Block, array: SSAValue, rows: Sequence[SSAValue]) -> None:
-        """From the array, at ``rows``, into the variable."""
+        """Loads from the array, at ``rows``, into the variable."""
         at = self._place(block, rows)
-        made: Operation
+        load_op: Operation
         if self.lanes is None:
-            made = vector.LoadOp.build(operands=[array, at], result_types=[self.type])
+            load_op = vector.LoadOp.build(operands=[array, at], result_types=[self.type])
         else:
             rest = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self.type, [0.0]))
             block.add_op(rest)
-            made = vector.MaskedLoadOp(array, at, self._mask(block), rest.result)
-        block.add_ops([made, SetOp(self.name, made.results[0])])
+            load_op = vector.MaskedLoadOp(array, at, self._mask(block), rest.result)
+        block.add_ops([load_op, SetOp(self.name, load_op.results[0])])
 
     def store(self, block: Block, array: SSAValue, rows: Sequence[SSAValue]) -> None:
         get = GetOp(self.name, self.type)
@@ -93,7 +93,7 @@ class Update:
 
     @property
     def lanes(self) -> int | None:
-        """Of the first that the access has; ``None`` for all."""
+        """How many first lanes the access has; ``None`` for all."""
         return lanes_of(self.load.mask) if isinstance(self.load, vector.MaskedLoadOp) else None
 
 
@@ -145,30 +145,30 @@ class KeptVectors:
         for operation in loop.body.block.ops:
             if isinstance(operation, scf.YieldOp):
                 continue
-            made: Operation
+            replacement: Operation
             if operation is update.load:
-                made = GetOp(name, self.type)
+                replacement = GetOp(name, self.type)
             elif operation is update.store:
                 stored = stored_value(update.store)
-                made = SetOp(name, values.get(stored, stored))
+                replacement = SetOp(name, values.get(stored, stored))
             else:
-                made = operation.clone(values)
-            block.insert_op_before(made, loop)
-            for old, new in zip(operation.results, made.results, strict=True):
+                replacement = operation.clone(values)
+            block.insert_op_before(replacement, loop)
+            for old, new in zip(operation.results, replacement.results, strict=True):
                 values[old] = new
 
 
 def kept_vectors(callback: CallbackOp) -> KeptVectors | None:
-    """Of a callback whose loops that store have known bounds, and load and store vectors of one
-    array at one place each, of rows that are known before, no word in two of them. A mask is of so
-    many first lanes, the same in both accesses, and no other lane of what is loaded matters.
-    O(operations)."""
+    """Vectors that a callback may keep, if its loops that store have known bounds, and load and
+    store vectors of one array at one place each, of rows that are known before, no word in two of
+    them. A mask is of so many first lanes, the same in both accesses, and no other lane of what is
+    loaded matters. O(operations)."""
     loops = [
         each
         for each in callback.body.block.ops
         if isinstance(each, scf.ForOp) and written_arrays(each)
     ]
-    updates = [found for each in loops if (found := _update(each)) is not None]
+    updates = [update for each in loops if (update := _update(each)) is not None]
     if not loops or len(updates) != len(loops) or callback.streams:
         return None
     first = updates[0]
@@ -216,15 +216,15 @@ def _update(loop: scf.ForOp) -> Update | None:
     lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
     if lower is None or upper is None or step is None:
         return None
-    found = Update(loop, load, store, range(lower, upper, step))
+    update = Update(loop, load, store, range(lower, upper, step))
     is_counted = source_of(load.indices[-1]) is loop.body.block.args[0]
     if load.base is not store.base or not is_counted:
         return None
     if _keys(load.indices) != _keys(store.indices):
         return None
-    if any(is_defined_inside(each, loop) for each in found.rows):
+    if any(is_defined_inside(each, loop) for each in update.rows):
         return None
-    return found if _has_one_mask(load, store) else None
+    return update if _has_one_mask(load, store) else None
 
 
 def _keys(values: Sequence[SSAValue]) -> list[object]:
@@ -241,7 +241,7 @@ def _key(value: SSAValue) -> object:
 
 
 def _has_one_mask(load: Load, store: Store) -> bool:
-    """Or none."""
+    """Whether both have one mask, or none."""
     if not isinstance(load, vector.MaskedLoadOp) or not isinstance(store, vector.MaskedStoreOp):
         return isinstance(load, vector.LoadOp) and isinstance(store, vector.StoreOp)
     lanes = lanes_of(load.mask)

@@ -1,4 +1,4 @@
-"""Where arrays lie in main memory."""
+"""Lays out arrays in main memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From SLC or SLCV to DLC: layers, streams and events of the access unit; cases of the other."""
+"""Lowers SLC or SLCV to DLC: layers, streams and events of the access unit; cases of the other."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Lowering:
             layer.events = events
 
     def _iterations(self, loop: ForOp | MergeOp) -> int | None:
-        """Of the hardware, if that is known."""
+        """Iterations of the hardware's loop, if known."""
         if isinstance(loop, MergeOp):
             return None
         lower, upper = constant_of(loop.lower), constant_of(loop.upper)
@@ -200,12 +200,12 @@ def _pop_arguments(
     values = dict(arrays)
     for number, argument in enumerate(callback.body.block.args):
         stream = callback.streams[number] if number < len(callback.streams) else None
-        values[argument] = found = _pop(block, argument, _words(stream))
-        found.name_hint = argument.name_hint
+        values[argument] = popped = _pop(block, argument, _words(stream))
+        popped.name_hint = argument.name_hint
     for operation in callback.body.block.ops:
-        made = operation.clone(values)
-        block.add_op(made)
-        for old, new in zip(operation.results, made.results, strict=True):
+        cloned = operation.clone(values)
+        block.add_op(cloned)
+        for old, new in zip(operation.results, cloned.results, strict=True):
             values[old] = new
 
 
@@ -235,13 +235,13 @@ def _words(stream: SSAValue | None) -> int:
 def _needed(function: func.FuncOp) -> set[Operation]:
     """Streams of which something else is made than other streams that nothing needs: hardware
     brings what it does not queue to where other streams are."""
-    found: set[Operation] = set()
+    needed: set[Operation] = set()
     for operation in reversed(list(function.walk())):
         if isinstance(operation, AluStrOp | MemStrOp):
             users = {use.operation for use in operation.stream.uses}
-            if any(each in found or not isinstance(each, AluStrOp | MemStrOp) for each in users):
-                found.add(operation)
-    return found
+            if any(each in needed or not isinstance(each, AluStrOp | MemStrOp) for each in users):
+                needed.add(operation)
+    return needed
 
 
 def _before(operations: list[Operation], inner: Operation | None) -> list[Operation]:

@@ -17,13 +17,13 @@ def lanes_of(mask: SSAValue) -> int | None:
     """How many lanes ``vector.create_mask`` of a constant has, from the first on."""
     if isinstance(mask.owner, vector.CreateMaskOp):
         (count,) = mask.owner.mask_dim_sizes
-        found = constant_of(count)
-        return None if found is None else max(0, min(found, _size(mask)))
+        count_of_lanes = constant_of(count)
+        return None if count_of_lanes is None else max(0, min(count_of_lanes, _size(mask)))
     return None
 
 
 def first_lanes(block: Block, lanes: int, used: int) -> SSAValue:
-    """At the end of a block, the mask of ``used`` of a vector's ``lanes``."""
+    """Adds at the end of a block the mask of ``used`` of a vector's ``lanes``."""
     count = arith.ConstantOp(IntegerAttr(used, IndexType()))
     mask = vector.CreateMaskOp.build(
         operands=[[count.result]], result_types=[VectorType(i1, [lanes])]
@@ -35,24 +35,24 @@ def first_lanes(block: Block, lanes: int, used: int) -> SSAValue:
 def drop_whole_masks(root: Operation) -> None:
     """Accesses and blends under a mask of all lanes do without, in place. O(operations)."""
     for operation in list(root.walk()):
-        made: Operation | None = None
+        unmasked: Operation | None = None
         match operation:
             case vector.MaskedLoadOp(base=base, indices=indices, mask=mask) if _is_whole(mask):
-                made = vector.LoadOp.build(
+                unmasked = vector.LoadOp.build(
                     operands=[base, list(indices)], result_types=[operation.result.type]
                 )
             case vector.MaskedStoreOp(base=base, indices=indices, mask=mask) if _is_whole(mask):
-                made = vector.StoreOp(operation.value_to_store, base, list(indices))
+                unmasked = vector.StoreOp(operation.value_to_store, base, list(indices))
             case BlendOp(mask=mask) if _is_whole(mask):
                 operation.result.replace_all_uses_with(operation.value)
             case _:
                 continue
         block = operation.parent_block()
         assert block is not None
-        if made is not None:
-            made.attributes |= operation.attributes
-            block.insert_op_before(made, operation)
-            for old, new in zip(operation.results, made.results, strict=True):
+        if unmasked is not None:
+            unmasked.attributes |= operation.attributes
+            block.insert_op_before(unmasked, operation)
+            for old, new in zip(operation.results, unmasked.results, strict=True):
                 old.replace_all_uses_with(new)
         operation.detach()
         operation.erase()

@@ -108,8 +108,8 @@ class Meaning:
         if self.group is not None:
             return {**self.group.outputs(arrays)}
         if self.statement is not None and is_compressed(self.statement):
-            found = result_tensor(self.statement, self.shape, arrays)
-            return {self.statement.result.tensor: found}
+            result = result_tensor(self.statement, self.shape, arrays)
+            return {self.statement.result.tensor: result}
         return {
             spec.name: arrays[spec.name].reshape([int(size) for size in spec.shape])
             for spec in self.outputs
@@ -122,7 +122,7 @@ class Meaning:
 
     @property
     def texts(self) -> dict[str, str]:
-        """By name of ``TEXTS``."""
+        """Texts by name of ``TEXTS``."""
         features = ""
         if self.group is not None:
             fields = {"bags": self.group.bags, "lookups": self.group.lookups}

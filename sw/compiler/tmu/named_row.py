@@ -82,11 +82,11 @@ def _toggle(found: KeptVectors, kept: str, push: PushOp, loop: ForOp) -> None:
     last = GetOp(kept, i32)
     body.add_op(last)
     _change_row(body, found, kept, last.value, new)
-    made = ToggleOp(push.stream, region, aligned=is_row_of_queue)
+    toggle = ToggleOp(push.stream, region, aligned=is_row_of_queue)
     if isinstance(push.stream.owner, Operation):
-        loop.body.block.insert_op_after(made, push.stream.owner)
+        loop.body.block.insert_op_after(toggle, push.stream.owner)
     else:
-        loop.body.block.insert_ops_before([made], next(iter(loop.body.block.ops)))
+        loop.body.block.insert_ops_before([toggle], next(iter(loop.body.block.ops)))
     # In the callback it is the row of the variables.
     block = found.callback.body.block
     same = GetOp(kept, i32)

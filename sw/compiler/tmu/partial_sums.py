@@ -32,49 +32,49 @@ _WAIT = FLOAT_STAGES + 1
 
 
 def partial_sums(module: ModuleOp) -> ModuleOp:
-    """Of what a callback adds up in each lane over the vectors of a fiber, vector i goes to sum i
-    modulo a power of two; then the sums are added by halves.
+    """Splits a sum that a callback adds up in each lane over the vectors of a fiber: vector i goes
+    to sum i modulo a power of two; then the sums are added by halves.
 
     There are so many sums that none waits for itself, and not more than vectors: one where a vector
     takes as many instructions as a sum takes cycles. See ``sw.workloads.loops.lane_sums`` for the
     order. O(operations).
     """
-    made = module.clone()
-    found = queued_fiber(made)
-    if found is None or SUMS not in found.loop.attributes or len(found.starts) < 2:
+    changed = module.clone()
+    queued = queued_fiber(changed)
+    if queued is None or SUMS not in queued.loop.attributes or len(queued.starts) < 2:
         return module
-    block = found.callback.body.block
+    block = queued.callback.body.block
     write_out_loops(block)
     names = {
         each.variable.data
         for each in block.walk()
         if isinstance(each, SetOp) and is_of_lanes(each.variable.data)
     }
-    chains = [_chain(block, name, len(found.starts)) for name in sorted(names)]
+    chains = [_chain(block, name, len(queued.starts)) for name in sorted(names)]
     if not chains or None in chains:
         return module
     first = chains[0]
     assert first is not None
-    count = min(_WAIT // _instructions(block, first), len(found.starts))
+    count = min(_WAIT // _instructions(block, first), len(queued.starts))
     count = 1 << count.bit_length() - 1 if count else 0
     if count < 2:
         return module
     for chain in chains:
         assert chain is not None
         chain.split(block, count)
-    found.loop.attributes[PARTIAL_SUMS] = IntegerAttr(count, i64)
-    return made
+    queued.loop.attributes[PARTIAL_SUMS] = IntegerAttr(count, i64)
+    return changed
 
 
 def loops_of_partial_sums(module: ModuleOp) -> dict[int, int]:
     """The number of sums by the nest's statements that are such loops."""
-    found = {}
+    loops = {}
     for loop in module.walk():
         if PARTIAL_SUMS in loop.attributes:
             number, count = loop.attributes[STATEMENT], loop.attributes[PARTIAL_SUMS]
             assert isinstance(number, IntegerAttr) and isinstance(count, IntegerAttr)
-            found[number.value.data] = count.value.data
-    return found
+            loops[number.value.data] = count.value.data
+    return loops
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _Chain:
     end: SetOp
 
     def split(self, block: Block, count: int) -> None:
-        """Into ``count`` values, instead of the variable."""
+        """Splits the sum into ``count`` values, instead of the variable."""
         zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self._type, [0.0]))
         assert block.first_op is not None
         block.insert_op_before(zero, block.first_op)
@@ -122,7 +122,7 @@ class _Chain:
 
 
 def _chain(block: Block, name: str, vectors: int) -> _Chain | None:
-    """Of a variable that nothing but this callback uses."""
+    """The chain of a variable that nothing but this callback uses."""
     module: Operation | None = block.parent_op()
     while module is not None and module.parent_op() is not None:
         module = module.parent_op()
@@ -138,8 +138,8 @@ def _chain(block: Block, name: str, vectors: int) -> _Chain | None:
     total, end = uses[-2:]
     if not isinstance(total, GetOp) or not isinstance(end, SetOp) or not is_zero(end.value):
         return None
-    found = [each for each in sums if each is not None]
-    return _Chain(found, total, end) if len(found) == vectors else None
+    chained = [each for each in sums if each is not None]
+    return _Chain(chained, total, end) if len(chained) == vectors else None
 
 
 def _sum(get: GetOp | SetOp, set: GetOp | SetOp) -> _Sum | None:
@@ -163,8 +163,8 @@ def _sum(get: GetOp | SetOp, set: GetOp | SetOp) -> _Sum | None:
 
 
 def _instructions(block: Block, chain: _Chain) -> int:
-    """Of a vector: an operation may take an operand from the queue, and a product is added as it
-    is made."""
+    """Instructions for a vector: an operation may take an operand from the queue, and a product is
+    added as it is made."""
     operations = list(block.ops)
     first, second = (operations.index(each.set) for each in chain.sums[:2])
     between = operations[first + 1 : second]

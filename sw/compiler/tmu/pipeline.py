@@ -34,10 +34,10 @@ from sw.compiler.tmu.stream_places import stream_places
 from sw.compiler.tmu.vectorize import vectorize
 
 LEVELS = range(5)
-"""Of optimisation, as Ember's table II has them; 4 is what goes beyond."""
+"""Levels of optimisation, as Ember's table II has them; 4 is what goes beyond."""
 
 SCF_PASSES = ("select", "hoist")
-"""Those whose result is SCF; it is DLC of the last pass, and SLC of all others."""
+"""Passes whose result is SCF; it is DLC of the last pass, and SLC of all others."""
 
 _HALVES_FROM = 4
 """The level from which ``vectorize`` has sums of halves side by side."""

@@ -26,9 +26,9 @@ def prefetch_rows(module: ModuleOp) -> ModuleOp:
     Nothing may write the array. Behind the last row it does not matter what is fetched.
     O(operations).
     """
-    made = module.clone()
-    written = written_arrays(made)
-    for callback in [each for each in made.walk() if isinstance(each, CallbackOp)]:
+    changed = module.clone()
+    written = written_arrays(changed)
+    for callback in [each for each in changed.walk() if isinstance(each, CallbackOp)]:
         loop = callback.parent_op()
         counter = counter_of(loop) if isinstance(loop, ForOp) else None
         if not isinstance(loop, ForOp) or counter is None:
@@ -44,11 +44,11 @@ def prefetch_rows(module: ModuleOp) -> ModuleOp:
             if any(steps) and None not in starts:
                 words = [each for each in starts if each is not None]
                 _fetch(callback.body.block, array, indices, steps, _lines(loads[0], words))
-    return made
+    return changed
 
 
 def _factor(index: SSAValue, counter: str) -> int:
-    """Of a loop's counter in an index."""
+    """The factor of a loop's counter in an index."""
     return sum(
         factor
         for value, factor in affine_of(index).terms.items()

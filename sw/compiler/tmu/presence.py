@@ -1,4 +1,4 @@
-"""Which fibers of a union have the coordinate, as the mask that the access unit gives.
+"""Tracks which fibers of a union have the coordinate, as the mask that the access unit gives.
 
 What fibers that lack it would give is 0 in the access unit, while the nest's positions are those of
 their next larger coordinates: nothing may come of them.
@@ -20,7 +20,7 @@ from sw.compiler.nests.scf import place_of
 from sw.compiler.nests.values import constant_of, integer, is_inside, source_of
 
 Masks = frozenset[int]
-"""Of fibers, fiber n being bit n."""
+"""Sets of fibers, fiber n being bit n."""
 
 _BOOLEAN = (arith.AndIOp, arith.OrIOp, arith.XOrIOp)
 
@@ -50,9 +50,9 @@ def to_mask(loop: MergeOp, written: Collection[SSAValue]) -> tuple[SSAValue, lis
         if value.type == i1 and (masks := presence.when(value)) is not None
     }
     for value, masks in known.items():
-        found = conditions.value(masks)
-        if found is not None:
-            value.replace_all_uses_with(found)
+        replacement = conditions.value(masks)
+        if replacement is not None:
+            value.replace_all_uses_with(replacement)
     _sweep(body)
     for argument in body.args[-1 - len(presence.present) : -1]:
         body.erase_arg(argument)
@@ -62,7 +62,7 @@ def to_mask(loop: MergeOp, written: Collection[SSAValue]) -> tuple[SSAValue, lis
 def _absent_as_zero(presence: _Presence) -> list[SSAValue]:
     """Replaces ``x[p] if has_p else 0``, of a fiber's position, by the load, and gives that."""
     loop = presence.loop
-    found: list[SSAValue] = []
+    loads: list[SSAValue] = []
     for choice in [each for each in loop.body.block.ops if isinstance(each, arith.SelectOp)]:
         load = choice.lhs.owner
         if not isinstance(load, memref.LoadOp) or load.parent_op() is not loop:
@@ -72,8 +72,8 @@ def _absent_as_zero(presence: _Presence) -> list[SSAValue]:
             choice.result.replace_all_uses_with(load.res)
             choice.detach()
             choice.erase()
-            found.append(load.res)
-    return found
+            loads.append(load.res)
+    return loads
 
 
 def is_read_where_present(
@@ -92,7 +92,7 @@ def is_read_where_present(
 
 
 class _Presence:
-    """``every``: masks that a coordinate of the union may have."""
+    """Tracks presence in a union. ``every``: masks that a coordinate of the union may have."""
 
     def __init__(self, loop: MergeOp, written: Collection[SSAValue]) -> None:
         self._written = written
@@ -112,18 +112,19 @@ class _Presence:
         return fibers.pop()
 
     def _fibers_of(self, values: Iterable[SSAValue]) -> set[int] | None:
-        """Those whose positions values are, or constants more; ``None`` if of anything else."""
-        found: set[int] = set()
+        """The fibers whose positions, or constants more, values are; ``None`` if one is anything
+        else."""
+        fibers: set[int] = set()
         for value in map(source_of, values):
             if value in self._positions:
-                found.add(self._positions.index(value))
+                fibers.add(self._positions.index(value))
             elif constant_of(value) is None:
                 owner = value.owner
                 inner = self._fibers_of(owner.operands) if isinstance(owner, arith.AddiOp) else None
                 if inner is None:
                     return None
-                found |= inner
-        return found
+                fibers |= inner
+        return fibers
 
     def when(self, value: SSAValue) -> Masks | None:
         """The masks with which an i1 is true, if it follows from them alone."""
@@ -173,23 +174,23 @@ class _Presence:
             return self._meant_beside(owner.cond, {True: sides[0], False: sides[1]})
         if isinstance(owner, arith.AndIOp | arith.OrIOp) and value.type == i1:
             return self._meant_beside(owner.lhs, {isinstance(owner, arith.AndIOp): owner.rhs})
-        found = self.every
+        masks = self.every
         for operand in owner.operands:
-            found &= self.meant(operand)
-        return found
+            masks &= self.meant(operand)
+        return masks
 
     def _meant_beside(self, condition: SSAValue, sides: Mapping[bool, SSAValue]) -> Masks:
-        """Where the condition is meant, and each side that it may choose."""
-        found = self.meant(condition)
+        """The masks for which the condition is meant, and each side that it may choose."""
+        masks = self.meant(condition)
         for truth, side in sides.items():
-            found &= self.meant(side) | (self.every - self.may_be(condition, truth))
-        return found
+            masks &= self.meant(side) | (self.every - self.may_be(condition, truth))
+        return masks
 
     def check(self) -> None:
         self._check(self.loop.body.block.ops, self.every)
 
     def _check(self, operations: Iterable[Operation], masks: Masks) -> None:
-        """Of operations that are reached with ``masks``."""
+        """Checks operations that are reached with ``masks``."""
         for operation in operations:
             if isinstance(operation, scf.IfOp):
                 when = self.when(operation.cond)
@@ -269,8 +270,8 @@ class _Conditions:
         for bound in every[1:]:
             limit = integer(bound)
             at_least = frozenset(mask for mask in every if mask >= bound)
-            for found, order in ((at_least, "sge"), (self._every - at_least, "slt")):
-                if masks == found:
+            for operations, order in ((at_least, "sge"), (self._every - at_least, "slt")):
+                if masks == operations:
                     if order == "sge":  # as the execute unit compares
                         limit, order = integer(bound - 1), "sgt"
                     return [limit, arith.CmpiOp(self._mask, limit.result, order)]

@@ -58,7 +58,7 @@ class QueuedFiber:
 
     @property
     def pushes(self) -> list[PushOp]:
-        """Those of the loop."""
+        """The pushes of the loop."""
         return [each for each in self.loop.body.block.ops if isinstance(each, PushOp)]
 
     @property
@@ -93,8 +93,8 @@ class QueuedFiber:
 
 
 def queued_fiber(module: ModuleOp) -> QueuedFiber | None:
-    """Of a module behind ``align_queues``, if its innermost loop has known bounds, at most
-    ``MOST_REGISTERS`` vectors, and a loop around it, and none merges. O(operations)."""
+    """The queued fiber of a module behind ``align_queues``, if its innermost loop has known bounds,
+    at most ``MOST_REGISTERS`` vectors, and a loop around it, and none merges. O(operations)."""
     loops = [each for each in module.walk() if isinstance(each, LOOPS)]
     if len(loops) < 2 or not all(isinstance(each, ForOp) for each in loops):
         return None
@@ -111,9 +111,9 @@ def queued_fiber(module: ModuleOp) -> QueuedFiber | None:
         callback = callback.next_op
     if not isinstance(callback, CallbackOp) or callback.streams or callback.masked:
         return None
-    found = QueuedFiber(loop, around, callback)
-    are_vectors = all(is_vector(each.stream) for each in found.pushes)
-    return found if are_vectors and 0 < len(found.starts) <= MOST_REGISTERS else None
+    queued = QueuedFiber(loop, around, callback)
+    are_vectors = all(is_vector(each.stream) for each in queued.pushes)
+    return queued if are_vectors and 0 < len(queued.starts) <= MOST_REGISTERS else None
 
 
 def is_vector(stream: SSAValue) -> bool:
@@ -122,8 +122,8 @@ def is_vector(stream: SSAValue) -> bool:
 
 
 def write_out_loops(block: Block) -> None:
-    """Those of known bounds and at most ``MOST_REGISTERS`` iterations without loops of their own,
-    in place."""
+    """Writes out loops of known bounds and at most ``MOST_REGISTERS`` iterations, without loops of
+    their own, in place."""
     for loop in [each for each in block.ops if isinstance(each, scf.ForOp)]:
         lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
         if lower is None or upper is None or step is None:
@@ -195,12 +195,12 @@ def is_same_number(one: SSAValue, other: SSAValue) -> bool:
 
 def kept_variables(module: ModuleOp) -> set[str]:
     """Names of vector variables that a callback leaves other than 0."""
-    found = set()
+    names = set()
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
         last = {
             each.variable.data: each
             for each in callback.walk()
             if isinstance(each, SetOp) and isinstance(each.value.type, VectorType)
         }
-        found |= {name for name, each in last.items() if not is_zero(each.value)}
-    return found
+        names |= {name for name, each in last.items() if not is_zero(each.value)}
+    return names

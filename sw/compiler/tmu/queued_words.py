@@ -1,4 +1,4 @@
-"""Which word that is queued a callback takes."""
+"""Finds the queued word that a callback takes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def are_words_left(loop: ForOp) -> bool:
 
 
 def _pushes_before(callback: CallbackOp) -> list[PushOp]:
-    found = []
+    pushes = []
     before = callback.prev_op
     while before is not None and not any(isinstance(each, CallbackOp) for each in before.walk()):
         if isinstance(before, PushOp):
-            found.append(before)
+            pushes.append(before)
         before = before.prev_op
-    return found[::-1]
+    return pushes[::-1]

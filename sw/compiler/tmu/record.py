@@ -134,12 +134,12 @@ def _record(name: str, step: Step, config: TmuConfig) -> DictionaryAttr:
         "digest": config.digest,
         **meaning.texts,
     }
-    found: dict[str, Attribute] = {key: StringAttr(text) for key, text in texts.items()}
-    found |= {key: IntegerAttr(number, i64) for key, number in numbers.items()}
-    found["sizes"] = ArrayAttr([IntegerAttr(number, i64) for number in meaning.numbers])
+    attributes: dict[str, Attribute] = {key: StringAttr(text) for key, text in texts.items()}
+    attributes |= {key: IntegerAttr(number, i64) for key, number in numbers.items()}
+    attributes["sizes"] = ArrayAttr([IntegerAttr(number, i64) for number in meaning.numbers])
     for key, names in (("inputs", step.given), ("temporaries", sorted(step.temporaries))):
-        found[key] = ArrayAttr([StringAttr(each) for each in names])
-    return DictionaryAttr(found)
+        attributes[key] = ArrayAttr([StringAttr(each) for each in names])
+    return DictionaryAttr(attributes)
 
 
 def _plain(attribute: Attribute) -> Any:
@@ -183,17 +183,17 @@ def _step(record: Mapping[str, Any], module: ModuleOp) -> Step:
 
 
 def _check_arguments(module: ModuleOp, meaning: Meaning) -> None:
-    """That the function's arguments are the nest's arrays."""
+    """Raises ``WorkloadError`` unless the function's arguments are the nest's arrays."""
     functions = [each for each in module.body.block.ops if isinstance(each, func.FuncOp)]
     if len(functions) != 1:
         raise WorkloadError("must have one func.func in a module")
     (function,) = functions
     names = function.attributes.get("names")
-    found = [str(each.type) for each in function.body.block.args]
+    types = [str(each.type) for each in function.body.block.args]
     wanted = [
         "memref<" + "".join(f"{size}x" for size in spec.shape) + f"{_TYPES[spec.type]}>"
         for spec in meaning.specs.values()
     ]
-    if names != StringAttr(",".join(meaning.specs)) or found != wanted:
+    if names != StringAttr(",".join(meaning.specs)) or types != wanted:
         listed = ", ".join(map(" ".join, zip(meaning.specs, wanted, strict=True)))
         raise WorkloadError(f"the arguments of func.func must be those of its nest: {listed}")

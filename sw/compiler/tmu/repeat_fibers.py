@@ -36,27 +36,27 @@ _Load = vector.LoadOp | vector.MaskedLoadOp
 def repeat_fibers(
     module: ModuleOp, config: TmuConfig, fits: Callable[[ModuleOp], bool]
 ) -> ModuleOp:
-    """Where a callback loads the vectors that the innermost loop has queued, in their order, once
-    or several times, these are queued again instead: a loop of so many iterations more than one
-    stands around the innermost, and the two callbacks become one, behind it. What else is queued
-    for them comes first.
+    """Queues vectors again instead of loading them, where a callback loads those that the innermost
+    loop has queued, in their order, once or several times: a loop of so many iterations more than
+    one stands around the innermost, and the two callbacks become one, behind it. What else is
+    queued for them comes first.
 
     The innermost loop must queue one stream, and the data queue hold all that one callback then
     takes. Where a module does not ``fits`` what the hardware has, all stays as it is.
     O(operations).
     """
-    made = module.clone()
-    found = queued_fiber(made)
-    if found is None or len(found.pushes) != 1 or not _join(found):
+    changed = module.clone()
+    queued = queued_fiber(changed)
+    if queued is None or len(queued.pushes) != 1 or not _join(queued):
         return module
-    words = {pop: push for pop, (push, _) in (found.taken() or {}).items() if push in found.words}
-    rounds = _rounds(found)
-    _drop_unused_words(found, words)
-    vectors = (rounds + 1) * len(found.starts) + len(found.words)
+    words = {pop: push for pop, (push, _) in (queued.taken() or {}).items() if push in queued.words}
+    rounds = _rounds(queued)
+    _drop_unused_words(queued, words)
+    vectors = (rounds + 1) * len(queued.starts) + len(queued.words)
     if not rounds or vectors * config.lanes > config.data_words:
         return module
-    _repeat(found.loop, rounds + 1)
-    return made if fits(made) else module
+    _repeat(queued.loop, rounds + 1)
+    return changed if fits(changed) else module
 
 
 def _join(found: QueuedFiber) -> bool:
@@ -100,12 +100,12 @@ def _join(found: QueuedFiber) -> bool:
 
 
 def _between(first: Operation, last: Operation) -> list[Operation]:
-    found = []
+    between = []
     operation = first.next_op
     while operation is not None and operation is not last:
-        found.append(operation)
+        between.append(operation)
         operation = operation.next_op
-    return found
+    return between
 
 
 def _rounds(found: QueuedFiber) -> int:
@@ -169,7 +169,7 @@ def _is_of(load: _Load, first: int, found: QueuedFiber) -> bool:
 
 
 def _take(loads: Sequence[_Load]) -> None:
-    """From the queue instead, once; what a mask leaves out is as it was."""
+    """Takes vectors from the queue instead, once; what a mask leaves out is as it was."""
     first = loads[0]
     block = first.parent_block()
     assert block is not None

@@ -66,25 +66,25 @@ def words_of(spec: TensorSpec) -> int:
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
-    """That the nest is sound, its arrays are the program's tensors and lie in memory, and rows and
-    instructions decode."""
+    """Raises ``ProgramError`` unless the nest is sound, its arrays are the program's tensors and
+    lie in memory, and rows and instructions decode."""
     sections = launch.sections
     with damaged_as(ProgramError, f"sections {', '.join(TEXTS)} and sizes"):
         try:
-            found = meaning(sections)
+            meant = meaning(sections)
         except WorkloadError as error:
             raise ProgramError(str(error)) from error
-    if len(sections["bases"]) != len(found.specs):
+    if len(sections["bases"]) != len(meant.specs):
         raise ProgramError(
-            f"section 'bases': must have {len(found.specs)} numbers, as the nest has"
+            f"section 'bases': must have {len(meant.specs)} numbers, as the nest has"
         )
-    if launch.inputs != found.inputs([spec.name for spec in launch.inputs]):
+    if launch.inputs != meant.inputs([spec.name for spec in launch.inputs]):
         raise ProgramError("section 'nest': does not match the launch's inputs")
-    if launch.outputs != found.outputs:
+    if launch.outputs != meant.outputs:
         raise ProgramError("section 'nest': does not match the launch's outputs")
     config = TmuConfig.from_dict(launch.config)
     for name, base in bases_of(sections).items():
-        end = base + words_of(found.specs[name])
+        end = base + words_of(meant.specs[name])
         if base % LINE_WORDS or base < 0 or end > config.memory_words:
             raise ProgramError(f"section 'bases': {name} must lie on lines of the memory")
     check_units(launch)

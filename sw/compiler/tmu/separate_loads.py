@@ -15,9 +15,10 @@ from sw.compiler.nests.values import integer, source_of
 
 
 def separate_loads(module: ModuleOp) -> ModuleOp:
-    """Where an iteration computes an index or, other than by the load alone, a bound from what it
-    has loaded, as x[column[p]], the rest of it becomes the body of a loop of one iteration; all of
-    a function does where the bounds of an outermost loop are loaded. O(loads x operations)."""
+    """Separates loads: where an iteration computes an index or, other than by the load alone, a
+    bound from what it has loaded, as x[column[p]], the rest of it becomes the body of a loop of one
+    iteration; all of a function does where the bounds of an outermost loop are loaded. O(loads x
+    operations)."""
     module = module.clone()
     written = written_arrays(module)
     function = function_of(module)
@@ -27,8 +28,8 @@ def separate_loads(module: ModuleOp) -> ModuleOp:
             operations = list(function.body.block.ops)[:-1]
             _wrap(operations, place_of(loop))
             break
-    while (found := _first(module, written)) is not None:
-        _separate(found, written)
+    while (first := _first(module, written)) is not None:
+        _separate(first, written)
     return module
 
 
@@ -51,17 +52,17 @@ def _first(module: ModuleOp, written: Collection[SSAValue]) -> Operation | None:
 
 
 def _loads(value: SSAValue) -> list[memref.LoadOp]:
-    """Those from which arithmetic makes a value; none if there is anything else in it."""
+    """Loads from which arithmetic makes a value; none if there is anything else in it."""
     owner = source_of(value).owner
     if isinstance(owner, memref.LoadOp):
         return [owner]
     if not isinstance(owner, ADDRESSES):
         return []
-    found = [(operand, _loads(operand)) for operand in map(source_of, owner.operands)]
-    for operand, loads in found:
+    loads_of = [(operand, _loads(operand)) for operand in map(source_of, owner.operands)]
+    for operand, loads in loads_of:
         if not loads and not isinstance(operand.owner, (Block, *ADDRESSES)):
             return []
-    return [load for _, loads in found for load in loads]
+    return [load for _, loads in loads_of for load in loads]
 
 
 def _varies_in(value: SSAValue, loop: scf.ForOp) -> bool:
@@ -94,8 +95,8 @@ def _wrap(operations: list[Operation], place: str) -> None:
     inner = Block(arg_types=[zero.result.type])
     loop = scf.ForOp(zero, one, one, [], Region(inner))
     loop.attributes |= {PLACE: StringAttr(place)}
-    for made in (zero, one, loop):
-        block.insert_op_before(made, block.last_op)
+    for new_op in (zero, one, loop):
+        block.insert_op_before(new_op, block.last_op)
     for operation in operations:
         operation.detach()
         inner.add_op(operation)

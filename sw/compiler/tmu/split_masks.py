@@ -15,7 +15,7 @@ from sw.compiler.tmu.presence import Masks
 from sw.compiler.tmu.unused import drop_unused
 
 MOST_FIBERS = 3
-"""Of a union: a callback is copied for as many masks as make a difference."""
+"""Fibers of a union: a callback is copied for as many masks as make a difference."""
 
 
 def split_masks(module: ModuleOp) -> ModuleOp:
@@ -57,12 +57,12 @@ class _Splitting:
         operations = list(old.ops)
         if self._dividing(operations, every) is None:
             return
-        made = Block()
-        self._fill(made, operations, every, {})
+        filled = Block()
+        self._fill(filled, operations, every, {})
         for each in reversed(operations):
             each.detach()
             each.erase()
-        for each in list(made.ops):
+        for each in list(filled.ops):
             each.detach()
             old.add_op(each)
 
@@ -88,9 +88,9 @@ class _Splitting:
         condition = self._dividing(operations, masks)
         if condition is not None:
             for each in _needed(condition, operations):
-                made = copy(each, values)
-                block.add_op(made)
-                values |= dict(zip(each.results, made.results, strict=True))
+                copied = copy(each, values)
+                block.add_op(copied)
+                values |= dict(zip(each.results, copied.results, strict=True))
             when = frozenset(each for each in masks if self._value(condition, each))
             arms = []
             for part in (when, masks - when):
@@ -110,9 +110,9 @@ class _Splitting:
                 if self._is_either(each, masks):
                     values[each.result] = _either(block, each)
                     continue
-            made = copy(each, values)
-            block.add_op(made)
-            values |= dict(zip(each.results, made.results, strict=True))
+            copied = copy(each, values)
+            block.add_op(copied)
+            values |= dict(zip(each.results, copied.results, strict=True))
 
     def _dividing(self, operations: Sequence[Operation], masks: Masks) -> SSAValue | None:
         """The condition that decides with some of ``masks`` what is computed."""
@@ -149,7 +149,7 @@ class _Splitting:
         return True
 
     def _value(self, value: SSAValue, mask: int) -> int | None:
-        """Of what follows from the mask alone."""
+        """The value, if it follows from the mask alone."""
         if value is self._mask:
             return mask
         owner = value.owner
@@ -178,18 +178,18 @@ class _Splitting:
 
 
 _ORDERS: Mapping[int, Callable[[int, int], int]] = dict(enumerate((eq, ne, lt, le, gt, ge)))
-"""Of signed integers, by their numbers."""
+"""Orders of signed integers, by their numbers."""
 
 
 def _needed(condition: SSAValue, operations: Sequence[Operation]) -> list[Operation]:
     """What a condition is computed by, in order."""
     wanted = {condition}
-    found: list[Operation] = []
+    needed: list[Operation] = []
     for each in reversed(operations):
         if not wanted.isdisjoint(each.results):
             wanted |= set(each.operands)
-            found.insert(0, each)
-    return found
+            needed.insert(0, each)
+    return needed
 
 
 def _either(block: Block, choice: arith.SelectOp) -> SSAValue:
@@ -200,6 +200,6 @@ def _either(block: Block, choice: arith.SelectOp) -> SSAValue:
         return whole.result
     words = [arith.BitcastOp(each, i32) for each in (choice.lhs, choice.rhs)]
     either = arith.OrIOp(words[0].result, words[1].result)
-    made = arith.BitcastOp(either.result, choice.result.type)
-    block.add_ops([*words, either, made])
-    return made.result
+    as_words = arith.BitcastOp(either.result, choice.result.type)
+    block.add_ops([*words, either, as_words])
+    return as_words.result

@@ -24,8 +24,8 @@ def is_static(loop: Operation) -> bool:
 
 
 def count_iterations(module: ModuleOp) -> ModuleOp:
-    """In a nest of constant bounds, whose callbacks do the same in each iteration, the execute unit
-    counts the iterations itself, without a token:
+    """Lets the execute unit count iterations itself, without a token, in a nest of constant bounds
+    whose callbacks do the same in each iteration:
 
         for i < n: (words; callback)   →   for i < n: words; callback: for i < n: (callback)
 

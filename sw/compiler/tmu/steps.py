@@ -108,12 +108,12 @@ def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Ma
 
 
 def in_order(first: Sequence[Step]) -> list[Step]:
-    """Of a program's launches: each knows what those before it write."""
-    found: list[Step] = []
+    """Orders a program's launches: each knows what those before it write."""
+    ordered: list[Step] = []
     for step in first:
-        written = [spec.name for each in found for spec in each.meaning.outputs]
-        found.append(replace(step, earlier=tuple(dict.fromkeys(written))))
-    return found
+        written = [spec.name for each in ordered for spec in each.meaning.outputs]
+        ordered.append(replace(step, earlier=tuple(dict.fromkeys(written))))
+    return ordered
 
 
 def steps(first: Step, config: TmuConfig) -> Iterator[Step]:
@@ -140,19 +140,19 @@ def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
     shares = SHARES if first.share < 0 else (first.share,)
     if first.name != PASSES_OF[True][-1]:
         yield first
-    made, share, code = couple(
+    modules, share, code = couple(
         first.module, config, first.zeros, bases, done, shares, first.manner.reassociate
     )
     step = replace(first, share=share, instructions=code)
-    if not made:
+    if not modules:
         yield step
-    for name, module in made.items():
+    for name, module in modules.items():
         step = step.after(name, module, config)
         yield step
 
 
 def launch_of(last: Step, config: TmuConfig) -> Launch:
-    """From the last pass's module. Raises ``CapacityError`` and ``WorkloadError``."""
+    """The launch of the last pass's module. Raises ``CapacityError`` and ``WorkloadError``."""
     meaning, module = last.meaning, last.module
     bases = layout(meaning.specs.values(), config)
     access = AccessProgram(())
@@ -161,10 +161,10 @@ def launch_of(last: Step, config: TmuConfig) -> Launch:
         statistics = {"coupled": 1}
     else:
         code = execute_code(module, config, bases)
-        (found,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
+        (access_op,) = (each for each in module.body.block.ops if isinstance(each, AccessOp))
         layers = [
             layer_of(each, code.tokens, bases)
-            for each in found.layers.block.ops
+            for each in access_op.layers.block.ops
             if isinstance(each, LayerOp)
         ]
         access, instructions = AccessProgram(tuple(layers)), code.instructions

@@ -37,7 +37,7 @@ def store_lanes(module: ModuleOp, lanes: int) -> ModuleOp:
 
 
 class _Variable:
-    """``stores``: that take what ``gets`` read."""
+    """A variable of a callback. ``stores``: that take what ``gets`` read."""
 
     def __init__(self, sets: list[SetOp], gets: list[GetOp], stores: list[flat.StoreOp]) -> None:
         self._sets = sets
@@ -65,8 +65,8 @@ class _Variable:
         for each in self._sets:
             block = each.parent_block()
             assert block is not None
-            made = SetOp(each.variable.data, _Widening(each, lanes).value(each.value))
-            _replace(each, made)
+            widened = SetOp(each.variable.data, _Widening(each, lanes).value(each.value))
+            _replace(each, widened)
             drop_unused(block)
         for store in self._stores:
             mask = _mask_before(store, lanes)
@@ -114,27 +114,27 @@ class _Widening:
         """The vector whose first lane is a value."""
         owner = value.owner
         type = VectorType(value.type, [self._lanes])
-        made: Operation
+        vector_op: Operation
         if isinstance(owner, flat.LoadOp):
             array, offset = owner.place
             mask = _mask_before(self._before, self._lanes)
-            made = flat.LoadOp(type, array, offset, owner.address, mask)
+            vector_op = flat.LoadOp(type, array, offset, owner.address, mask)
         elif isinstance(owner, _BY_LANES) and value.has_one_use():
             operands = [self.value(each) for each in owner.operands]
-            made = owner.__class__.build(
+            vector_op = owner.__class__.build(
                 operands=operands,
                 result_types=[type],
                 properties=owner.properties,
                 attributes=owner.attributes,
             )
         else:
-            made = vector.BroadcastOp(value, type)
-        _insert(made, self._before)
-        return made.results[0]
+            vector_op = vector.BroadcastOp(value, type)
+        _insert(vector_op, self._before)
+        return vector_op.results[0]
 
 
 def _mask_before(operation: Operation, lanes: int) -> SSAValue:
-    """Of the first lane."""
+    """Inserts a mask of the first lane before an operation."""
     block = Block()
     mask = first_lanes(block, lanes, 1)
     for each in list(block.ops):

@@ -22,8 +22,8 @@ from sw.compiler.tmu.index_streams import index_stream, is_index, stream_of
 from sw.compiler.tmu.unused import drop_unused
 
 LEAST_VECTORS = 3
-"""Of a fiber. One more operand from the loop around takes the access unit longer than the execute
-unit takes for shorter ones: rows of one vector 5.7 cycles instead of 3.3, on ``tmu_l8``."""
+"""Vectors of a fiber. One more operand from the loop around takes the access unit longer than the
+execute unit takes for shorter ones: rows of one vector 5.7 cycles instead of 3.3, on ``tmu_l8``."""
 
 
 def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
@@ -112,7 +112,7 @@ def _is_short(loop: ForOp) -> bool:
 
 
 def _clean(callback: CallbackOp) -> None:
-    """Without what nothing uses any more; if nothing is left, without the callback."""
+    """Removes what nothing uses any more; if nothing is left, the callback."""
     drop_unused(callback.body.block)
     if callback.body.block.first_op is None:
         callback.detach()

@@ -1,4 +1,4 @@
-"""Where results go, computed by the access unit."""
+"""Computes in the access unit where results go."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def _replace(store: memref.StoreOp, array: str) -> None:
     word = block.insert_arg(i32, len(callback.streams))
     word.name_hint = "place"
     callback.operands = [*callback.streams, place]
-    made = flat.StoreOp(store.value, array, offset, word)
+    flat_store = flat.StoreOp(store.value, array, offset, word)
     if PLACE in store.attributes:
-        made.attributes[PLACE] = store.attributes[PLACE]
-    block.insert_op_before(made, store)
+        flat_store.attributes[PLACE] = store.attributes[PLACE]
+    block.insert_op_before(flat_store, store)
     store.detach()
     store.erase()
     drop_unused(block)
@@ -108,7 +108,7 @@ def _replace(store: memref.StoreOp, array: str) -> None:
 def _place(store: memref.StoreOp, callback: CallbackOp) -> tuple[SSAValue, int]:
     """The number of the word in row-major order: a stream, and a constant more."""
     shape = shape_of(store.memref)
-    found: SSAValue | None = None
+    place: SSAValue | None = None
     offset = 0
     for axis, index in enumerate(store.indices):
         stride = math.prod(shape[axis + 1 :])
@@ -116,9 +116,9 @@ def _place(store: memref.StoreOp, callback: CallbackOp) -> tuple[SSAValue, int]:
             offset += number * stride
             continue
         term = _scaled(index_stream(index, callback), stride, callback)
-        found = term if found is None else _stream("add", found, term, callback)
-    assert found is not None
-    return found, offset
+        place = term if place is None else _stream("add", place, term, callback)
+    assert place is not None
+    return place, offset
 
 
 def _scaled(stream: SSAValue, stride: int, callback: CallbackOp) -> SSAValue:

@@ -70,7 +70,7 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
 
 
 class _Parser(Parser):
-    """``places``: where in the text operations begin."""
+    """A parser that knows locations. ``places``: where in the text operations begin."""
 
     def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, text, file)
@@ -97,8 +97,8 @@ def _wrong_loop(operation: Operation) -> str:
             steps += [operation.vector.value.data] if operation.vector is not None else []
         case LayerOp():
             units = [each.data for each in operation.units if isinstance(each, DictionaryAttr)]
-            given = [each["stride"] for each in units if "stride" in each]
-            steps = [each.data for each in given if isinstance(each, IntAttr)]
+            strides = [each["stride"] for each in units if "stride" in each]
+            steps = [each.data for each in strides if isinstance(each, IntAttr)]
     for step in steps:
         if step is None:
             return "its step is no constant: must be one above 0"
@@ -109,10 +109,10 @@ def _wrong_loop(operation: Operation) -> str:
 
 def _check_strings(text: str, file: str) -> None:
     """xDSL's lexer takes exponential time for a string that does not end. O(size of the text)."""
-    for found in _STRING.finditer(text):
-        if found[0] == '"' or not found[0].endswith('"') and not found[0].startswith("//"):
-            line = text.count("\n", 0, found.end()) + 1
-            column = found.end() - text.rfind("\n", 0, found.end())
+    for matched in _STRING.finditer(text):
+        if matched[0] == '"' or not matched[0].endswith('"') and not matched[0].startswith("//"):
+            line = text.count("\n", 0, matched.end()) + 1
+            column = matched.end() - text.rfind("\n", 0, matched.end())
             raise WorkloadError(
                 f"{file}:{line}:{column}: a string must end in its line, and have no escapes but "
                 '\\n, \\t, \\", \\\\ and two hexadecimal digits'

@@ -66,7 +66,7 @@ def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
     is_whole = lower is not None and upper is not None and (upper - lower) % lanes == 0
     sums: dict[str, LaneSum] = {}
     for operation in old.ops:
-        made: Operation
+        new_op: Operation
         if isinstance(operation, MemStrOp):
             if not operation.indices or operation.indices[-1] is not loop.induction:
                 return
@@ -75,34 +75,36 @@ def _vectorize(loop: ForOp, lanes: int, reassociate: bool) -> None:
                 return
             element = VectorType(_element(operation.stream), [lanes])
             indices = [streams.get(each, each) for each in outer]
-            made = MemStrOp(operation.array, [*indices, induction], element)
-            streams[operation.stream] = made.stream
+            new_op = MemStrOp(operation.array, [*indices, induction], element)
+            streams[operation.stream] = new_op.stream
         elif isinstance(operation, AluStrOp):
             if loop.induction in (operation.left, operation.right):
                 return
             left, right = (streams.get(each, each) for each in (operation.left, operation.right))
-            made = AluStrOp(operation.operation.data, left, right, _element(operation.stream))
-            streams[operation.stream] = made.stream
+            new_op = AluStrOp(operation.operation.data, left, right, _element(operation.stream))
+            streams[operation.stream] = new_op.stream
         elif isinstance(operation, CallbackOp):
             sums = lane_sums(operation.body) if reassociate else {}
-            found = _callback(operation, loop.induction, streams, lanes, sums, masked=not is_whole)
-            if found is None:
+            vectorized = _callback(
+                operation, loop.induction, streams, lanes, sums, masked=not is_whole
+            )
+            if vectorized is None:
                 return
-            made = found
+            new_op = vectorized
         elif isinstance(operation, arith.ConstantOp):
-            made = copy(operation, {})
+            new_op = copy(operation, {})
         else:
             return
-        made.attributes |= operation.attributes
-        region.block.add_op(made)
-    made = ForOp(loop.lower, loop.upper, 1, region, lanes)
-    made.attributes |= loop.attributes
+        new_op.attributes |= operation.attributes
+        region.block.add_op(new_op)
+    new_op = ForOp(loop.lower, loop.upper, 1, region, lanes)
+    new_op.attributes |= loop.attributes
     block = loop.parent_block()
     assert block is not None
-    block.insert_op_before(made, loop)
+    block.insert_op_before(new_op, loop)
     loop.detach()
     loop.erase()
-    add_lanes(made, sums.values(), lanes)
+    add_lanes(new_op, sums.values(), lanes)
 
 
 def _callback(
@@ -124,11 +126,11 @@ def _callback(
         types.append(VectorType(i1, [lanes]))
     region = body_of(types)
     body = _Body(region.block, lanes, sums)
-    for stream, argument, made in zip(
+    for stream, argument, new_argument in zip(
         callback.streams, callback.body.block.args, region.block.args, strict=False
     ):
-        made.name_hint = argument.name_hint
-        body.values[argument] = made
+        new_argument.name_hint = argument.name_hint
+        body.values[argument] = new_argument
         if stream is induction:
             body.indices.append(argument)
     body.mask = region.block.args[-1] if masked else None
@@ -163,8 +165,8 @@ class _Body:
             case memref.StoreOp() if self._is_across(operation.indices):
                 return self._store(operation)
             case GetOp() if operation.variable.data in self._sums:
-                found = self._sums[operation.variable.data]
-                get = GetOp(found.of_lanes, VectorType(operation.value.type, [self._lanes]))
+                lane_sum = self._sums[operation.variable.data]
+                get = GetOp(lane_sum.of_lanes, VectorType(operation.value.type, [self._lanes]))
                 self.values[operation.value] = self._append(get).results[0]
                 return True
             case SetOp() if operation.variable.data in self._sums:
@@ -172,8 +174,8 @@ class _Body:
             case memref.StoreOp() | SetOp():
                 return False
         if isinstance(operation, arith.AddiOp) and self._is_shifted(operation):
-            made = self._append(copy(operation, self.values))
-            self.values[operation.result] = made.results[0]
+            copied = self._append(copy(operation, self.values))
+            self.values[operation.result] = copied.results[0]
             self.indices.append(operation.result)
             return True
         if isinstance(operation, _ELEMENTWISE):
@@ -195,16 +197,16 @@ class _Body:
                 return False
             condition = self.values.get(operation.cond, operation.cond)
             values = [self._vector(each) for each in operation.operands[1:]]
-            made = self._append(arith.SelectOp(condition, *values))
-            self.values[operation.result] = made.results[0]
+            copied = self._append(arith.SelectOp(condition, *values))
+            self.values[operation.result] = copied.results[0]
             return True
         is_cast = isinstance(operation, arith.IndexCastOp)
         if not is_cast and any(map(self._is_index, operation.operands)):
             return False
         if operation.regions or any(self._is_vector(each) for each in operation.operands):
             return False
-        made = self._append(copy(operation, self.values))
-        for old, new in zip(operation.results, made.results, strict=True):
+        copied = self._append(copy(operation, self.values))
+        for old, new in zip(operation.results, copied.results, strict=True):
             self.values[old] = new
         return True
 
@@ -248,14 +250,14 @@ class _Body:
         assert isinstance(load.memref.type, MemRefType)
         type = VectorType(load.memref.type.element_type, [self._lanes])
         indices = [self.values[each] for each in load.indices]
-        made: Operation
+        vector_load: Operation
         if self.mask is None:
-            made = vector.LoadOp(load.memref, indices, type)
+            vector_load = vector.LoadOp(load.memref, indices, type)
         else:
             zero = DenseIntOrFPElementsAttr.from_list(type, [0] * self._lanes)
             rest = self._append(arith.ConstantOp(zero))
-            made = vector.MaskedLoadOp(load.memref, indices, self.mask, rest, type)
-        self.values[load.res] = self._append(made).results[0]
+            vector_load = vector.MaskedLoadOp(load.memref, indices, self.mask, rest, type)
+        self.values[load.res] = self._append(vector_load).results[0]
         return True
 
     def _store(self, store: memref.StoreOp) -> bool:

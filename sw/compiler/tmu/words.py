@@ -1,4 +1,4 @@
-"""Which words of an array the loads and stores of a callback touch."""
+"""Finds the words of an array that the loads and stores of a callback touch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sum = tuple[int, frozenset[tuple[Term, int]]]
 
 @dataclass(frozen=True)
 class Words:
-    """Of ``array``, at ``indices``: a scalar, or all lanes of a vector ``type``."""
+    """Words of ``array`` at ``indices``: a scalar, or all lanes of a vector ``type``."""
 
     array: SSAValue
     indices: tuple[Sum, ...]
@@ -54,7 +54,7 @@ def words_of(block: Block) -> dict[Operation, Words]:
     operations. O(operations)."""
     sets: dict[str, int] = {}
     variables: dict[SSAValue, Term] = {}
-    found: dict[Operation, Words] = {}
+    touched: dict[Operation, Words] = {}
     for operation in block.ops:
         for each in operation.walk():
             if isinstance(each, SetOp):
@@ -63,8 +63,8 @@ def words_of(block: Block) -> dict[Operation, Words]:
             name = operation.variable.data
             variables[operation.value] = (name, sets.get(name, 0))
         elif isinstance(operation, (*LOADS, *STORES)):
-            found[operation] = _words(operation, variables)
-    return found
+            touched[operation] = _words(operation, variables)
+    return touched
 
 
 def _words(access: Operation, variables: dict[SSAValue, Term]) -> Words:

@@ -43,36 +43,37 @@ DEFAULT = Switching(0.1, 0.5)
 
 @dataclass(frozen=True)
 class Activity:
-    """Of a run: ``signals`` by path and bit, ``core/bank_0/valid[3]``."""
+    """Switching activity of a run: ``signals`` by path and bit, ``core/bank_0/valid[3]``."""
 
     path: Path
     signals: Mapping[str, Switching]
 
     def of_pins(self, outputs: Mapping[str, str]) -> dict[str, Switching]:
-        """By pin, for ``outputs`` as ``output_signals`` gives them; unknown signals are left out.
+        """Switching by pin, for ``outputs`` as ``output_signals`` gives them; unknown signals are
+        left out.
 
         Raises ``ActivityError`` where all are.
         """
-        found = {
+        switching = {
             pin: self.signals[signal] for pin, signal in outputs.items() if signal in self.signals
         }
-        if not found:
+        if not switching:
             raise ActivityError(f"{self.path}: has no signal of this design: must be of its run")
-        return found
+        return switching
 
 
 def output_signals(
     tree: Component, modules: Mapping[str, NetlistModule], library: CellLibrary
 ) -> dict[str, str]:
     """Signals at the outputs of registers and memories, by the pins' paths for OpenSTA."""
-    found: dict[str, str] = {}
+    signals_of_pins: dict[str, str] = {}
     for component, pins, signals in _instances(tree):
         if component.memory is None:
             outputs = dict(register_signals(modules[component.module], library.registers))
         else:
             outputs = {bit: bit for bit in _read_data(component.memory)}
-        found |= {f"{pins}{pin}": f"{signals}{signal}" for pin, signal in outputs.items()}
-    return found
+        signals_of_pins |= {f"{pins}{pin}": f"{signals}{signal}" for pin, signal in outputs.items()}
+    return signals_of_pins
 
 
 def _read_data(memory: MemorySize) -> list[str]:

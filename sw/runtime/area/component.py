@@ -73,12 +73,12 @@ class Component:
 
     @cached_property
     def total(self) -> Cost:
-        """Of one copy, with its parts."""
+        """The cost of one copy, with its parts."""
         return sum((part.total * part.copies for part in self.parts), self.own)
 
     @cached_property
     def memory_bits(self) -> int:
-        """In one copy."""
+        """Bits of memories in one copy."""
         own = self.memory.bits if self.memory else 0
         return own + sum(part.memory_bits * part.copies for part in self.parts)
 
@@ -93,9 +93,9 @@ def build_tree(
         """Made once for each module, under the module's name."""
         if module not in known:
             memory = MemorySize.of_module(module)
-            found = NetlistModule() if memory else modules[module]
-            own = sum((cost_of(kind) * count for kind, count in found.cells.items()), Cost())
-            known[module] = Component(module, module, (module,), own, parts(found), memory)
+            definition = NetlistModule() if memory else modules[module]
+            own = sum((cost_of(kind) * count for kind, count in definition.cells.items()), Cost())
+            known[module] = Component(module, module, (module,), own, parts(definition), memory)
         return known[module]
 
     def parts(found: NetlistModule) -> tuple[Component, ...]:

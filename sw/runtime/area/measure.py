@@ -1,4 +1,4 @@
-"""From a configuration to what its hardware costs."""
+"""Measures what a configuration's hardware costs."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def measure(
         text = verilog(configuration)
     name = module_name(configuration)
     activity = read_activity(activity_file, name) if activity_file else None
-    found = measure_verilog(text, name, library, macros, activity, stages)
+    measured = measure_verilog(text, name, library, macros, activity, stages)
     return AreaReport(
         configuration.name,
         configuration.target.name,
         configuration.config.digest,
         configuration.overrides,
-        found.root,
-        found.memories,
+        measured.root,
+        measured.memories,
         library,
-        found.clock,
+        measured.clock,
         f"{activity_file}" if activity_file else "default",
-        found.switching,
+        measured.switching,
     )
 
 
@@ -78,7 +78,8 @@ def measure_verilog(
     activity: Activity | None = None,
     stages: Stages = quiet,
 ) -> Measured:
-    """As ``measure``, of module ``top``; paths and power where there are cells and OpenSTA."""
+    """Measures module ``top``, see ``measure``; paths and power where there are cells and
+    OpenSTA."""
     with stages("synthesise"):
         netlist = synthesise(verilog, top, library)
     modules = parse_netlist(netlist)
@@ -91,8 +92,8 @@ def measure_verilog(
         outputs = output_signals(tree, modules, library)
         pins = dict.fromkeys(outputs, DEFAULT)
         if activity is not None:
-            found = activity.of_pins(outputs)
-            pins, switching = pins | found, len(found)
+            active = activity.of_pins(outputs)
+            pins, switching = pins | active, len(active)
         sizes = {memory.size for memory in memories}
         sta = OpenSta(modules, library.path, sizes)
         with stages("longest paths"):
@@ -135,7 +136,7 @@ def _needed(sizes: Sequence[MemorySize]) -> str:
 
 
 def _named(path: LongestPath | None, names: Mapping[str, str]) -> LongestPath | None:
-    """With components called as designers called them."""
+    """The path with components called as designers called them."""
     if path is None:
         return None
     return replace(path, start=names.get(path.start, path.start), end=names.get(path.end, path.end))

@@ -54,15 +54,15 @@ def parse_netlist(text: str) -> dict[str, NetlistModule]:
 
 
 def text_of(modules: Mapping[str, NetlistModule], top: str) -> str:
-    """Of a module and all below, the module first."""
-    found: dict[str, str] = {}
+    """The text of a module and all below, the module first."""
+    texts: dict[str, str] = {}
     waiting = [top]
     while waiting:
         name = waiting.pop()
-        if name in modules and name not in found:
-            found[name] = modules[name].text
+        if name in modules and name not in texts:
+            texts[name] = modules[name].text
             waiting += [kind for _, kind in modules[name].parts]
-    return "".join(found.values())
+    return "".join(texts.values())
 
 
 def register_signals(
@@ -99,5 +99,5 @@ def identifier(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Without Verilog's escape."""
+    """The name without Verilog's escape."""
     return name.removeprefix("\\")

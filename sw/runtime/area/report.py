@@ -18,7 +18,7 @@ from sw.runtime.area.timing import LongestPath
 from sw.runtime.area.treemap import Tile
 
 VERSION = 1
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 OWN = "(own)"
 """Name of a component's gates outside of its parts."""
@@ -98,7 +98,7 @@ class AreaReport:
 
     @property
     def memory_area(self) -> float | None:
-        """Of all memories; ``None`` where macros lack for one."""
+        """Area of all memories; ``None`` where macros lack for one."""
         return _sum(memory.area for memory in self.memories)
 
     def to_json(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class AreaReport:
         }
 
     def _share(self, row: Row) -> float:
-        """Of all gates, 0 to 1."""
+        """The row's share of all gates, 0 to 1."""
         return row.cost.gates / self.root.cost.gates if self.root.cost.gates else 0.0
 
     def _gate(self) -> str:
@@ -233,7 +233,8 @@ class AreaReport:
         return notes
 
     def tile(self) -> Tile:
-        """For a treemap: gates; by area and with the memories, where areas of all are known."""
+        """A tile for a treemap: gates; by area and with the memories, where areas of all are
+        known."""
         if self.library is None or not self.memory_area:
             return _tile(self.root, lambda cost: cost.gates)
         gates = _tile(self.root, lambda cost: cost.area)
@@ -302,17 +303,17 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 def instance_names(tree: Component) -> dict[str, str]:
     """Instances' paths as designers gave them, by those in the netlist of OpenSTA."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
 
     def visit(component: Component, path: str, name: str) -> None:
-        found[path] = name
+        names[path] = name
         for part in component.parts:
             for each in part.instances:
                 below = f"{name}/{plain_name(each)}" if name else plain_name(each)
                 visit(part, _join(path, each), below)
 
     visit(tree, "", "")
-    return found
+    return names
 
 
 def _table(names: Sequence[str], body: Sequence[Sequence[str]]) -> Table:

@@ -31,7 +31,7 @@ TRANSISTORS: Mapping[str, int] = MappingProxyType(
         "DFF": 16,  # $_DFF_P_
     }
 )
-"""Of generic cells in static CMOS. Source: Yosys, ``stat -tech cmos``."""
+"""Transistors of generic cells in static CMOS. Source: Yosys, ``stat -tech cmos``."""
 
 TIE_0, TIE_1 = "TIE_0", "TIE_1"
 """Cells whose output Y is constant. They cost nothing: layout has cells or wires of its own."""
@@ -96,7 +96,7 @@ def cost_of(kind: str, library: CellLibrary | None) -> Cost:
 
 
 def yosys_version() -> str:
-    """As Yosys says it."""
+    """The version as Yosys says it."""
     return _run("yosys", "-V", folder=Path.cwd()).split(" (")[0].strip()
 
 

@@ -69,7 +69,8 @@ class TimingError(GnarlError):
 
 @dataclass(frozen=True)
 class LongestPath:
-    """From a register, memory or port to another, with the time before a clock edge that it needs.
+    """A path from a register, memory or port to another, with the time before a clock edge that it
+    needs.
 
     start, end
         the component's path where it is a register of one (``core/fetch``, empty for the whole),
@@ -109,13 +110,13 @@ class OpenSta:
 
     @staticmethod
     def version() -> str:
-        """Of what is installed; empty where there is none."""
+        """The installed version; empty where there is none."""
         if not OpenSta.is_installed():
             return ""
         return run_tool([STA, "-version"], Path.cwd(), "", TimingError).stdout.strip()
 
     def longest_paths(self) -> dict[str, LongestPath]:
-        """Of each module by itself, with all below: those that have paths.
+        """Longest paths of each module by itself, with all below, if it has paths.
 
         Ports are where signals come in at the clock's edge, and must be at the next.
         """
@@ -123,13 +124,13 @@ class OpenSta:
         output = self._run(_PATHS % {"names": names, "period": _PERIOD_NS}, *self._modules)
         parts = re.split(r"^module (\w+)$", output, flags=re.M)[1:]
         texts = dict(zip(parts[::2], parts[1::2], strict=True))
-        found = {}
+        paths = {}
         for module in self._modules:
             if path := _PATH.search(texts.get(identifier(module), "")):
                 start, end, slack = path.groups()
                 delay = _PERIOD_NS - float(slack)
-                found[module] = LongestPath(delay, _GATE.sub("", start), _GATE.sub("", end))
-        return found
+                paths[module] = LongestPath(delay, _GATE.sub("", start), _GATE.sub("", end))
+        return paths
 
     def power(
         self, top: str, period_ns: float, switching: Mapping[str, Switching]
@@ -144,12 +145,12 @@ class OpenSta:
             lines.append(f"switches {{{pin}}} {each.changes:g} {each.duty:g}")
         values = {"name": identifier(top), "period": period_ns, "activity": "\n".join(lines)}
         output = self._run(_POWER % values, top)
-        found: dict[str, float] = {}
+        watts_of: dict[str, float] = {}
         for watts, cell in _CELL_POWER.findall(output):
             component = _GATE.sub("", cell)
             if component != cell:  # a gate, not a component, whose power is that of its gates
-                found[component] = found.get(component, 0.0) + float(watts)
-        return found
+                watts_of[component] = watts_of.get(component, 0.0) + float(watts)
+        return watts_of
 
     def _run(self, script: str, *modules: str) -> str:
         """What OpenSTA says to a script that has procedure ``link`` for each of ``modules``."""

@@ -14,7 +14,7 @@ _SIZE = (11, 7)
 """Inches."""
 
 _WIDTH, _HEIGHT = 110.0, 66.0
-"""Of the whole, in units of which a character of the labels is about one and a half wide."""
+"""Size of the whole, in units of which a character of the labels is about one and a half wide."""
 
 _CHARACTER = 0.95
 _LINE = 2.6
@@ -45,7 +45,7 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
     """
     scale = box.width * box.height / sum(sizes) if sizes else 0.0
     areas = [size * scale for size in sizes]
-    found: list[Box] = []
+    boxes: list[Box] = []
     while areas:
         side = min(box.width, box.height)
         count = 1
@@ -59,15 +59,15 @@ def squarify(sizes: Sequence[float], box: Box) -> list[Box]:
         for area in row:
             length = area / depth
             if box.width >= box.height:
-                found.append(Box(box.x, box.y + along, depth, length))
+                boxes.append(Box(box.x, box.y + along, depth, length))
             else:
-                found.append(Box(box.x + along, box.y, length, depth))
+                boxes.append(Box(box.x + along, box.y, length, depth))
             along += length
         if box.width >= box.height:
             box = Box(box.x + depth, box.y, box.width - depth, box.height)
         else:
             box = Box(box.x, box.y + depth, box.width, box.height - depth)
-    return found
+    return boxes
 
 
 def _worst(row: Sequence[float], side: float) -> float:

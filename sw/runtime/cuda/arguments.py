@@ -16,7 +16,7 @@ from sw.runtime.cuda.task_map import TaskMap
 from sw.workloads.embedding.model import EmbeddingModel
 
 TABLE_ALIGNMENT = 16
-"""Of tables, bytes: rows are loaded in vectors of as many."""
+"""Alignment of tables, bytes: rows are loaded in vectors of as many."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class LaunchArguments:
         return bits - (bits >> 31 << 32)
 
     def of_kernel(self) -> tuple[int, ...]:
-        """In the order of ``PARAMETERS``."""
+        """Arguments in the order of ``PARAMETERS``."""
         return self._listed(PARAMETERS)
 
     def of_map_kernel(self) -> tuple[int, ...]:
-        """In the order of ``MAP_PARAMETERS``."""
+        """Arguments in the order of ``MAP_PARAMETERS``."""
         return self._listed(MAP_PARAMETERS)
 
     def _listed(self, names: Iterable[str]) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ def shares_of(
 
 
 def state_bytes(queues: int) -> int:
-    """Of a launch's ``QUEUE_STATE`` with what follows it."""
+    """Bytes of a launch's ``QUEUE_STATE`` and what follows it."""
     return QUEUE_STATE.itemsize + 4 * queues
 
 

@@ -14,7 +14,8 @@ _HISTORY = 16
 
 
 def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
-    """``mapping``: one of ``MAPPINGS``. The past of static ones is synthesised from the model.
+    """Maps a batch to the grid. ``mapping``: one of ``MAPPINGS``. The past of static ones is
+    synthesised from the model.
 
     What the device maps itself is contiguous.
     """

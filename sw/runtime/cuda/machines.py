@@ -48,7 +48,7 @@ class EmbeddingJob:
         return "device" if self.on_device else self.grid
 
     def outputs(self, buffers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """By name, from the buffers of output types."""
+        """Outputs by name, from the buffers of output types."""
         return self.program.split(buffers)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 ALIGNMENT = 256
-"""Of each buffer, bytes: no two of them share a line of a cache."""
+"""Alignment of each buffer, bytes: no two of them share a line of a cache."""
 
 
 def aligned(size: int) -> int:

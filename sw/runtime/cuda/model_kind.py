@@ -31,7 +31,7 @@ class ModelKind(Kind[EmbeddingJob]):
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> EmbeddingJob:
-        """``mapping``: one of ``MAPPINGS``."""
+        """The job of a launch. ``mapping``: one of ``MAPPINGS``."""
         _, tables, batch = unbind(program, tensors)
         compiled = embedding_of(program)
         grid = chosen_grid(compiled, batch, options.get("mapping"))
@@ -46,7 +46,8 @@ class ModelKind(Kind[EmbeddingJob]):
     def verify(
         self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> Verification:
-        """Within a bound where sums depend on their order, see ``sw.runtime.cuda.verify``."""
+        """Verifies within a bound where sums depend on their order, see
+        ``sw.runtime.cuda.verify``."""
         return verify(*unbind(program, tensors), outputs)
 
     def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:

@@ -13,7 +13,7 @@ from sw.compiler.cuda.program import EmbeddingProgram
 from sw.workloads.embedding.model import Batch
 
 INDEX = np.dtype(np.int32)
-"""Of indices and offsets; half the bytes of what most frameworks have."""
+"""The type of indices and offsets; half the bytes of what most frameworks have."""
 WEIGHT = np.dtype(np.float32)
 
 MAXIMUM_VALUES = 2**31 - 2**16
@@ -54,7 +54,7 @@ class PackedBatch:
 
     @property
     def indices(self) -> int:
-        """Of all features."""
+        """The number of indices of all features."""
         return int(self.values.sum())
 
     @property
@@ -62,26 +62,28 @@ class PackedBatch:
         return len(self.values) * self.batch.size + 1
 
     def pack_indices(self, target: np.ndarray) -> None:
-        """To int32 [indices]. Raises ``WorkloadError`` for an index beyond 32 bits."""
-        found = np.concatenate([inputs.indices for inputs in self.batch.features])
-        if found.itemsize > INDEX.itemsize and ((found >> 31) != 0).any():
-            at = int(np.argmax((found >> 31) != 0))
+        """Packs indices into int32 [indices]. Raises ``WorkloadError`` for an index beyond 32
+        bits."""
+        indices = np.concatenate([inputs.indices for inputs in self.batch.features])
+        if indices.itemsize > INDEX.itemsize and ((indices >> 31) != 0).any():
+            at = int(np.argmax((indices >> 31) != 0))
             number = int(np.searchsorted(self.begins, at, side="right")) - 1
             feature = self.program.model.features[number]
             raise WorkloadError(
-                f"indices of {feature.name}[{at - self.begins[number]}] = {found[at]}: must be "
+                f"indices of {feature.name}[{at - self.begins[number]}] = {indices[at]}: must be "
                 f"from 0 to {feature.rows - 1}"
             )
-        target[:] = found
+        target[:] = indices
 
     def pack_offsets(self, target: np.ndarray) -> None:
-        """To int32 [offsets]."""
+        """Packs offsets into int32 [offsets]."""
         own = np.concatenate([inputs.offsets[:-1] for inputs in self.batch.features])
         target[:-1] = own + np.repeat(self.begins, self.batch.size)
         target[-1] = self.indices
 
     def pack_weights(self, target: np.ndarray) -> None:
-        """To float32 [indices]; those of features without weights are left as they are."""
+        """Packs weights into float32 [indices]; those of features without weights are left as they
+        are."""
         for number, inputs in enumerate(self.batch.features):
             if inputs.weights is not None:
                 begin = int(self.begins[number])

@@ -15,7 +15,7 @@ from sw.runtime.timeline import PALETTE, save_figure, set_title, span_edges, spa
 from sw.workloads.embedding.model import Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
-"""Of templates: neighbours in the palette are shades of one colour."""
+"""Hues of templates: neighbours in the palette are shades of one colour."""
 
 
 def draw_grid(

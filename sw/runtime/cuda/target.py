@@ -145,7 +145,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
     def verify(
         self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> Verification:
-        """Within a bound where sums depend on their order."""
+        """Verifies within a bound where sums depend on their order."""
         return _kind(program).verify(program, tensors, outputs)
 
     def figures(self, program: Program, result: Result[CudaJob]) -> Figures:

@@ -7,7 +7,7 @@ import numpy as np
 MAXIMUM_GRID = 2**31 - 1
 
 PLACES = 1024
-"""Of an interleaved grid: far more than waves, and few enough for a cache."""
+"""Places of an interleaved grid: far more than waves, and few enough for a cache."""
 
 FRACTION = 32
 END = PLACES << FRACTION

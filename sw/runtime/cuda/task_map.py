@@ -33,7 +33,7 @@ class TaskMap:
 
 
 Mapping = TaskMap | Literal["device"] | None
-"""Of a launch: made before; made on the device; or, ``None``, on the host."""
+"""The thread mapping of a launch: made before; made on the device; or, ``None``, on the host."""
 
 
 def map_tasks(
@@ -42,7 +42,7 @@ def map_tasks(
     values: np.ndarray,
     order: str = "contiguous",
 ) -> TaskMap:
-    """As many blocks for each feature as its schedule wants for a batch.
+    """Maps tasks: as many blocks for each feature as its schedule wants for a batch.
 
     counts
         ``BLOCK_COUNT`` [features].

@@ -1,4 +1,4 @@
-"""From a model's file to a file of schedules: ``gnarl tune`` of the CUDA target."""
+"""Tunes a model's file to a file of schedules: ``gnarl tune`` of the CUDA target."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def tune(
     with stages("tune") as advance:
         measurer = find_measurer(model, config, history) if measures(strategy) else None
         with measurer or nullcontext():
-            found = find_schedules(
+            tuned = find_schedules(
                 model,
                 config,
                 history,
@@ -65,8 +65,8 @@ def tune(
                 progress=lambda done, total, left: advance(done / max(1, total)),
                 note=failures.append,
             )
-    schedules = _count(len(found.schedules), "schedule")
-    text = f"{schedules} for {_count(len(model.features), 'feature')}: {found.origin}"
+    schedules = _count(len(tuned.schedules), "schedule")
+    text = f"{schedules} for {_count(len(model.features), 'feature')}: {tuned.origin}"
     return "; ".join([text, *failures])
 
 

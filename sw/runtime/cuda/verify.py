@@ -36,30 +36,30 @@ def verify(
     batch: Batch,
     outputs: Mapping[str, Array],
 ) -> Verification:
-    """``outputs``: [batch, dim] by feature.
+    """Verifies a model's outputs. ``outputs``: [batch, dim] by feature.
 
     Where a feature's sums are exact in any order its bits must be the golden model's; elsewhere
     results must be within the bound of ``sw.golden.embedding.bound``.
     """
     bit_exact, tally, wrong, count, first = True, Tally(), 0, 0, ""
     for feature, table, inputs in zip(model.features, tables, batch.features, strict=True):
-        found = np.asarray(outputs[feature.name])
+        output = np.asarray(outputs[feature.name])
         arguments = (feature.elements(table), inputs, feature.pooling)
         wanted = pool(*arguments, feature.output_type)
-        differs = ~_equal(found, wanted)
+        differs = ~_equal(output, wanted)
         bit_exact = bit_exact and not differs.any()
         limit = None
         if differs.any() and not exact_in_any_order(*arguments):
             limit = bound(*arguments, feature.output_type)
             with np.errstate(invalid="ignore"):  # of equal infinities
-                off = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
+                off = np.abs(output.astype(np.float64) - wanted.astype(np.float64))
             differs &= ~(off <= limit)
-        exact, element = pool_float64(*arguments), partial(_element, feature, found.shape)
-        tally.add(found.astype(np.float64).reshape(-1), exact.reshape(-1), element)
+        exact, element = pool_float64(*arguments), partial(_element, feature, output.shape)
+        tally.add(output.astype(np.float64).reshape(-1), exact.reshape(-1), element)
         wrong += int(differs.sum())
         count += differs.size
         if differs.any() and not first:
-            first = _described(feature, found, wanted, limit, np.argwhere(differs)[0])
+            first = _described(feature, output, wanted, limit, np.argwhere(differs)[0])
     return verification(bit_exact, difference(wrong, count, first), tally)
 
 
@@ -68,7 +68,7 @@ def _element(feature: Feature, shape: tuple[int, ...], at: int) -> str:
 
 
 def _equal(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Of bits, but for the sign of zero, which depends on the order of additions."""
+    """Whether bits are equal, but for the sign of zero, which depends on the order of additions."""
     return (found == wanted) | (np.isnan(found) & np.isnan(wanted))
 
 

@@ -1,4 +1,4 @@
-"""Where a DPU's RTL and its model part ways: the first word stored that differs."""
+"""Finds where a DPU's RTL and its model part ways: the first word stored that differs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def written_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.nd
 
 
 def volatile_rows(launch: Launch) -> dict[str, np.ndarray] | None:
-    """As ``written_rows``; ``None``, any, for a malformed stream, at which the machine stops."""
+    """The rows as from ``written_rows``; ``None``, any, for a malformed stream, at which the
+    machine stops."""
     try:
         return written_rows(launch, {})
     except ValueError:
@@ -52,7 +53,7 @@ def first_difference(
 
 
 def _stores(launch: Launch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each storing instruction its number and row, int [n], and the banks, bool [n, banks]."""
+    """Number and row of each storing instruction, int [n], and the banks, bool [n, banks]."""
     config = DpuConfig.from_dict(launch.config)
     opcodes, columns, _ = disassemble(config, launch.sections["instructions"])
     alone, beside = opcodes == Opcode.STORE, opcodes == Opcode.EXEC_STORE

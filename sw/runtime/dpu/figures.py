@@ -1,4 +1,4 @@
-"""Where a run's cycles go, and its instructions as text."""
+"""Counts where a run's cycles go, and its instructions as text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def activity(run: LaunchRun[Any]) -> Activity:
 
 
 def figures(program: Program, result: Result[Any]) -> Figures:
-    """Where a run's cycles go."""
+    """Figures of where a run's cycles go."""
     cycles, statistics = result.cycles or 0, program.statistics
     kinds = activity(result.launches[0]).kinds
     mix = [(name, int(np.count_nonzero(issued))) for name, issued in kinds.items()]

@@ -1,4 +1,4 @@
-"""From a program and values to the contents of memories, and back to values."""
+"""Converts a program and values to the contents of memories, and these back to values."""
 
 from __future__ import annotations
 

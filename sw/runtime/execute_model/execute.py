@@ -138,12 +138,12 @@ def run(
     tokens at ``HALT``; ``EndlessError`` after ``limit`` instructions other than ``JUMP_TOKEN``,
     which may take no cycle of its own.
     """
-    given = Output() if queued is None else queued
+    output = Output() if queued is None else queued
     table = decode(fields_of_words(instructions), lanes)
-    words, tokens = np.array(given.words, np.uint32), np.array(given.tokens, np.int64)
+    words, tokens = np.array(output.words, np.uint32), np.array(output.tokens, np.int64)
     executed = np.zeros(len(instructions), np.int64)
     no_trace = np.empty((0, trace.COLUMNS), np.int64)
-    puts = np.array(given.puts if room else [], np.int64)
+    puts = np.array(output.puts if room else [], np.int64)
     held = (room.words, room.tokens) if room else (0, 0)
     queues = words, tokens, puts, held
     ending = follow(table, memory, *queues, lanes, limit, executed, begin(lanes), no_trace)
@@ -158,7 +158,7 @@ def traced(
     lanes: int,
     limit: int = MOST_INSTRUCTIONS,
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """As ``run`` of a program without an access unit: what was done, part by part, as
+    """Runs as ``run`` does, without an access unit, and yields what was done, part by part, as
     ``sw.execute_timing.trace`` has it. Each part is good until the next is asked for; what ``run``
     raises comes behind the last."""
     table = decode(fields_of_words(instructions), lanes)

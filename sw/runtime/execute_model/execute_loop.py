@@ -72,7 +72,7 @@ READ, WRITE, PREFETCH = range(3)
 USES = 3
 
 _FIRST, _LAST, _LEFT = range(3)
-"""Of a loop that runs: first and last instruction, iterations left."""
+"""Columns of a loop that runs: first and last instruction, iterations left."""
 
 _WORD = 0xFFFF_FFFF
 _PLUS_INFINITY = FLOAT_FORMATS["float32"].infinity
@@ -92,7 +92,7 @@ _REDUCE_MAX, _REDUCE_MIN = Opcode.REDUCE_MAX.value, Opcode.REDUCE_MIN.value
 
 
 _DEPTH, _PC, _TAKEN_WORDS, _TAKEN_TOKENS, _DONE = range(5)
-"""Of ``State.at``: loops that run, the next instruction, and counts; ``_DONE`` leaves out
+"""Places of ``State.at``: loops that run, the next instruction, and counts; ``_DONE`` leaves out
 ``JUMP_TOKEN``."""
 
 _PUTS, _WORDS, _TOKENS = range(3)
@@ -119,7 +119,8 @@ class State(NamedTuple):
 
 
 def begin(lanes: int) -> State:
-    """Before the first instruction: all registers are 0, and have no lanes but ``ALL_LANES``."""
+    """The state before the first instruction: all registers are 0, and have no lanes but
+    ``ALL_LANES``."""
     rows = np.zeros((ROWS, lanes), np.uint32)
     masks = np.zeros(MASK_REGISTERS, np.int64)
     masks[ALL_LANES] = (1 << lanes) - 1

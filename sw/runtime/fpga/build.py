@@ -1,4 +1,4 @@
-"""From a configuration and a board to a bitstream, or to a project for the vendor's tool."""
+"""Builds a bitstream for a configuration and a board, or a project for the vendor's tool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sw.runtime.fpga.build_report import BuildReport
 from sw.runtime.fpga.capacity import check_capacity
 from sw.runtime.fpga.constraints import ENDINGS, pin_constraints
 from sw.runtime.fpga.place import place
-from sw.runtime.fpga.synthesis import Place, Synthesis, synthesise, tool_version
+from sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise, tool_version
 from sw.runtime.fpga.tool_run import FpgaError
 from sw.runtime.fpga.vendor_project import write_project
 from sw.runtime.stages import Stages, TimedStages, quiet
@@ -133,7 +133,7 @@ def check_memories(name: str, synthesis: Synthesis) -> None:
     wrong = [
         each.memory
         for each in synthesis.memories
-        if each.memory.is_ram and each.place == Place.FLIP_FLOPS
+        if each.memory.is_ram and each.resource == MemoryResource.FLIP_FLOPS
     ]
     if wrong:
         first, more = wrong[0], f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""

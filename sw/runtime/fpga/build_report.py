@@ -15,11 +15,11 @@ from rich.text import Text
 from hw.fpga.family import RESOURCE_NAMES, Resources
 from hw.fpga.pll import mhz
 from sw.runtime.fpga.place import CriticalPath
-from sw.runtime.fpga.synthesis import PlacedMemory
+from sw.runtime.fpga.synthesis import MappedMemory
 from sw.runtime.report import INDENT, bar, duration, titled
 
 VERSION = 1
-"""Of the JSON object's fields; rises when one changes its meaning or goes."""
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
 
 POWER_UP = (
     "reset until the clock is stable; registers have their first values, memories are undefined "
@@ -73,7 +73,7 @@ class BuildReport:
     used: Resources
     available: Resources
     critical_path: CriticalPath | None
-    memories: Sequence[PlacedMemory]
+    memories: Sequence[MappedMemory]
     files: Sequence[str]
     tools: Sequence[str]
     cpu_s: Mapping[str, float]
@@ -84,7 +84,7 @@ class BuildReport:
         return None if self.clock_met_hz is None else self.clock_met_hz >= self.clock_hz
 
     def to_json(self) -> dict[str, Any]:
-        """For ``--json`` and ``report.json``."""
+        """The JSON object of ``--json`` and ``report.json``."""
         own = {
             "version": VERSION,
             "meets_clock": self.meets_clock,
@@ -140,12 +140,13 @@ class BuildReport:
         return table
 
     def _memories(self) -> Table:
-        """Those of equal size and place whose paths differ in numbers only share a line."""
-        groups: dict[tuple[str, ...], list[PlacedMemory]] = {}
+        """A table of memories; those of equal size and place whose paths differ only in numbers
+        share a line."""
+        groups: dict[tuple[str, ...], list[MappedMemory]] = {}
         for each in self.memories:
             path = re.sub(r"\d+(?=\.|$)", "*", each.memory.path)
             size = f"{each.memory.rows:,} × {each.memory.width}"
-            groups.setdefault((path, size, each.place.value), []).append(each)
+            groups.setdefault((path, size, each.resource.value), []).append(each)
         table = _columns("left", "right", "right", "left")
         for (path, size, place), members in groups.items():
             cells = sum(each.cells for each in members)
@@ -161,7 +162,7 @@ class BuildReport:
 
 
 def _columns(*sides: Any) -> Table:
-    """Without frames; the first folds where a terminal is too narrow."""
+    """A table without frames; the first folds where a terminal is too narrow."""
     table = Table.grid(padding=(0, 2))
     for at, side in enumerate(sides):
         table.add_column(justify=side, no_wrap=at > 0, overflow="fold")
@@ -169,18 +170,18 @@ def _columns(*sides: Any) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it."""
+    """The value as JSON has it."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, tuple | list) else value
 
 
-def _memory_to_json(placed: PlacedMemory) -> dict[str, Any]:
+def _memory_to_json(placed: MappedMemory) -> dict[str, Any]:
     memory = placed.memory
     return {
         "path": memory.path,
         "rows": memory.rows,
         "width": memory.width,
-        "place": placed.place.value,
+        "place": placed.resource.value,
         "cells": placed.cells,
     }

@@ -16,7 +16,7 @@ ENDINGS = {
     Family.XILINX: "xdc",
     Family.INTEL: "qsf",
 }
-"""Of the file with the pins."""
+"""The ending of the file with the pins."""
 
 
 def pin_constraints(board: Board) -> str:

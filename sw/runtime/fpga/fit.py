@@ -1,4 +1,4 @@
-"""Which boards a configuration fits."""
+"""Decides which boards a configuration fits."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ def fits(hardware: NamedConfiguration, builds: Path, stages: Stages) -> list[Fit
     boards = usable_boards()
     measured = _measured(hardware, builds, boards)
     estimate = None
-    found = []
+    board_fits = []
     for board in boards:
         needed = measured.get(board.family)
         if needed is None:
             estimate = estimate or _estimate(hardware, stages)
             needed = _scaled(estimate, board.family)
-        found.append(Fit(board, needed, board.family in measured))
-    return sorted(found, key=lambda fit: (not fit.fits, fit.board.name))
+        board_fits.append(Fit(board, needed, board.family in measured))
+    return sorted(board_fits, key=lambda fit: (not fit.fits, fit.board.name))
 
 
 def _measured(
     hardware: NamedConfiguration, builds: Path, boards: list[Board]
 ) -> dict[Family, Resources]:
-    """By earlier builds of the same configuration."""
+    """Resources measured by earlier builds of the same configuration."""
     families = {board.name: board.family for board in boards}
     return {
         families[report["board"]]: Resources(**report["used"])

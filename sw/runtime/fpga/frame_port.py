@@ -71,7 +71,7 @@ class _Unanswered(Exception):
 
 @dataclass(frozen=True)
 class _Request:
-    """``words``: where those that are read go, ``None`` for a write."""
+    """A request to a board. ``words``: where those that are read go, ``None`` for a write."""
 
     tag: int
     frame: bytes
@@ -236,7 +236,7 @@ class FramePort:
             self._tries = 0
 
     def _wait_for_silence(self) -> None:
-        """Until the board must have seen the line pause, and has nothing more to say."""
+        """Waits until the board must have seen the line pause, and has nothing more to say."""
         self._received.clear()
         stray = 0
         silence = self._line.latency + 2 * pause(self._line.baud) + self._seconds(0)
@@ -247,7 +247,7 @@ class FramePort:
                 raise self._fail(f"{problem}: {problem.right}")
 
     def _seconds(self, answers: int) -> float:
-        """That requests, and so many bytes of answers, take on the line."""
+        """The time that requests, and so many bytes of answers, take on the line."""
         requests = sum(len(each.frame) for each in self._requests)
         return (requests + answers) * _BYTE_BITS / self._line.baud
 

@@ -18,7 +18,8 @@ _CRC_BYTES = CRC_BITS // 8
 
 @dataclass(frozen=True)
 class Response:
-    """``last``: tag of the last write that was executed. ``words``: uint32 [n], of a read."""
+    """A response of a board. ``last``: tag of the last write that was executed. ``words``: uint32
+    [n], of a read."""
 
     tag: int
     last: int
@@ -31,7 +32,7 @@ def read_request(tag: int, address: int, count: int) -> bytes:
 
 
 def write_request(tag: int, address: int, words: Words) -> bytes:
-    """``words``: uint32 [n], at most ``MOST_WORDS``."""
+    """A frame that writes words. ``words``: uint32 [n], at most ``MOST_WORDS``."""
     header = _header(REQUEST, tag=tag, count=len(words), address=address, write=1)
     return with_check(header + words.astype("<u4").tobytes())
 

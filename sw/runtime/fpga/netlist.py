@@ -42,16 +42,17 @@ _PARAMETER = re.compile(r"^ *parameter (?:signed )?\\(\w+) (-?\d+)$", re.M)
 
 
 def read_memories(rtlil: str) -> list[DesignMemory]:
-    """Of a dump of ``$mem_v2`` cells. Those that are never written are tables, and left out."""
-    found = []
+    """Memories in a dump of ``$mem_v2`` cells. Those that are never written are tables, and left
+    out."""
+    memories = []
     for attributes, name, body in _MEMORY.findall(rtlil):
         parameters = {key: int(value) for key, value in _PARAMETER.findall(body)}
         if parameters["WR_PORTS"] == 0:
             continue
         is_ram = f"\\{RAM} 1" in attributes
         path = name.removeprefix("\\")
-        found.append(DesignMemory(path, parameters["SIZE"], parameters["WIDTH"], is_ram))
-    return sorted(found, key=lambda memory: memory.path)
+        memories.append(DesignMemory(path, parameters["SIZE"], parameters["WIDTH"], is_ram))
+    return sorted(memories, key=lambda memory: memory.path)
 
 
 def read_registers(listing: str) -> frozenset[str]:
@@ -77,7 +78,7 @@ class Netlist:
 
     @classmethod
     def read(cls, path: Path, top: str, registers: frozenset[str]) -> Netlist:
-        """From a file that ``write_json`` wrote."""
+        """Reads a file that ``write_json`` wrote."""
         module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
         return cls(module, registers)
 

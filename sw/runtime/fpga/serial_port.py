@@ -111,7 +111,7 @@ def _reason(device: str, error: Any) -> str:
 
 
 def _ports() -> list[str]:
-    """Those of this computer."""
+    """Serial ports of this computer."""
     from serial.tools.list_ports import comports
 
     return sorted(port.device for port in comports())

@@ -126,8 +126,8 @@ RECIPES = {
 }
 
 
-class Place(enum.Enum):
-    """Where a memory is."""
+class MemoryResource(enum.Enum):
+    """The resource that a memory is mapped to."""
 
     BLOCK_RAM = "block RAM"
     LUTS = "look-up tables"
@@ -135,11 +135,11 @@ class Place(enum.Enum):
 
 
 @dataclass(frozen=True)
-class PlacedMemory:
+class MappedMemory:
     """A memory, where it is, and of how many cells it consists there (flip-flops: 0)."""
 
     memory: DesignMemory
-    place: Place
+    resource: MemoryResource
     cells: int
 
 
@@ -152,7 +152,7 @@ class Synthesis:
 
     folder: Path
     netlist: Netlist
-    memories: list[PlacedMemory]
+    memories: list[MappedMemory]
     used: Resources
     cpu_s: float
 
@@ -179,13 +179,13 @@ def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synt
     digest = digest_of("synthesis", tool_version(_TOOL), verilog, script)
     netlist, memories, registers, log, cpu_s = cached(digest, make, keep)
     names = read_registers(registers.read_text(encoding="utf-8"))
-    found = Netlist.read(netlist, top, names)
+    cells = Netlist.read(netlist, top, names)
     listed = memories.read_text(encoding="utf-8")
     return Synthesis(
         log.parent,
-        found,
-        [_placed(each, found, recipe) for each in read_memories(listed)],
-        count(recipe, found.counts),
+        cells,
+        [_placed(each, cells, recipe) for each in read_memories(listed)],
+        count(recipe, cells.counts),
         float(cpu_s.read_text(encoding="utf-8")),
     )
 
@@ -213,13 +213,16 @@ def count(recipe: Recipe, cells: Counter[str]) -> Resources:
     return Resources(*map(sum_of, (recipe.luts, recipe.flip_flops, recipe.dsps, recipe.block_rams)))
 
 
-def _placed(memory: DesignMemory, netlist: Netlist, recipe: Recipe) -> PlacedMemory:
+def _placed(memory: DesignMemory, netlist: Netlist, recipe: Recipe) -> MappedMemory:
     cells = netlist.cells_of(memory)
     block_rams = "|".join(pattern for pattern, _ in recipe.block_rams)
-    for place, pattern in ((Place.BLOCK_RAM, block_rams), (Place.LUTS, recipe.lut_rams)):
+    for resource, pattern in (
+        (MemoryResource.BLOCK_RAM, block_rams),
+        (MemoryResource.LUTS, recipe.lut_rams),
+    ):
         if number := sum(cells[kind] for kind in cells if re.fullmatch(pattern, kind)):
-            return PlacedMemory(memory, place, number)
-    return PlacedMemory(memory, Place.FLIP_FLOPS, 0)
+            return MappedMemory(memory, resource, number)
+    return MappedMemory(memory, MemoryResource.FLIP_FLOPS, 0)
 
 
 def _options(family: Family, device: str) -> str:

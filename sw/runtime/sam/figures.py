@@ -1,4 +1,4 @@
-"""Where a run's cycles go, and its graph as text."""
+"""Counts where a run's cycles go, and its graph as text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def longest_stream(launch: Launch, counters: Mapping[str, int]) -> int:
 
 
 def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
-    """Where a run's cycles go.
+    """Figures of where a run's cycles go.
 
     Operations are values that ALUs and functions give, and that reductions and accumulators take
     in. The tokens of the longest stream bound the cycles.

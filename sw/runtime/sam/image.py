@@ -1,4 +1,4 @@
-"""From operands to the contents of memories, and back to the result."""
+"""Converts operands to the contents of memories, and these back to the result."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ class Operands:
         """
         launch, operands = self.launch, self._with_elements()
         graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
-        found, needed = {}, [_least_rows(operands)]
+        windows, needed = {}, [_least_rows(operands)]
         # A fabric has settings of units, too, that are not what they are for, or not in use.
         used = set(settings_of(graph.blocks))
         settings = [
             _setting(graph, *row, operands) if row in used else 0 for row in settings_rows(config)
         ]
         if settings:
-            found["settings"] = _rows(np.array(settings, np.uint32))
+            windows["settings"] = _rows(np.array(settings, np.uint32))
         for block in graph.blocks:
             for array in block.arrays:
                 if not array.writes:
@@ -86,11 +86,11 @@ class Operands:
                         _require_held(block["tensor"], self)
                     rows = _rows(_array(block, array, operands))
                     needed.append((len(rows.numbers), block["tensor"]))
-                    found[f"{block.name}_{array.name}"] = rows
+                    windows[f"{block.name}_{array.name}"] = rows
         _require_rows(config, *max(needed))
         if len(launch.sections["configuration"]):
-            found["configuration"] = _rows(launch.sections["configuration"])
-        return found
+            windows["configuration"] = _rows(launch.sections["configuration"])
+        return windows
 
     def _with_elements(self) -> Operands:
         """What a machine is given in place of operands of a result without elements: dimensions of
@@ -212,9 +212,9 @@ def result(
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     """What the host sets for a block: a size, or the words of a bitvector of that size."""
     block = graph[name]
-    found = block.setting(setting)
-    index = graph.index_of(name, found.output) if found.output else block["index"]
-    return -(-operands.sizes[index] // found.coordinates)
+    block_setting = block.setting(setting)
+    index = graph.index_of(name, block_setting.output) if block_setting.output else block["index"]
+    return -(-operands.sizes[index] // block_setting.coordinates)
 
 
 def _require_held(tensor: str, operands: Operands) -> None:

@@ -27,10 +27,10 @@ _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
     """The workload of an expression or a graph's file, with operands from files by name."""
-    found = workload(text)
+    parsed = workload(text)
     if not tensors:
-        return found
-    return replace(found, inputs=load_operands(tensors, found.statement.formats))
+        return parsed
+    return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
 
 
 def workload(source: Any, seed: int = 0) -> SamWorkload:
@@ -51,9 +51,9 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
         )
     if str(text).endswith(GRAPH_SUFFIXES):
         path = Path(text)
-        found = read_dot(read_text(path), str(path))
-        parsed = parse(found.statement)
-        return SamWorkload(path.stem, found.statement, parsed, operands, found.graph)
+        dot = read_dot(read_text(path), str(path))
+        parsed = parse(dot.statement)
+        return SamWorkload(path.stem, dot.statement, parsed, operands, dot.graph)
     if "=" not in str(text) and (os.path.exists(text) or _FILE_NAME.fullmatch(str(text))):
         raise WorkloadError(
             f"{text}: must be an expression or a graph ({', '.join(GRAPH_SUFFIXES)}); "
@@ -82,12 +82,12 @@ def inputs(
     launch = program.launches[0]
     statement = statement_of(launch.sections)
     own = workload.inputs if workload is not None else None
-    found = all_operands(program.workload, statement, own, tensors)
+    operands = all_operands(program.workload, statement, own, tensors)
     for access in statement.operands:
-        for index, size in zip(access.indices, found[access.tensor].tensor.shape, strict=False):
+        for index, size in zip(access.indices, operands[access.tensor].tensor.shape, strict=False):
             try:
                 require_index_bits(launch.config["index_bits"], index, size)
             except CapacityError as error:
                 place = tensors.get(access.tensor, program.workload)
                 raise CapacityError(f"{place}: {error}") from error
-    return found
+    return operands

@@ -110,8 +110,8 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
         return machine_run(config, graph, run, wanted)
 
     def cycle_limit(self, job: HostJob[Operands]) -> int:
-        """As if all tokens of the model's run moved one after the other, each after a search in
-        memory for what skips to it."""
+        """Limits cycles as if all tokens of the model's run moved one after the other, each after a
+        search in memory for what skips to it."""
         config = SamConfig.from_dict(job.launch.config)
         graph, run = job.operands.model
         tokens = sum(len(stream) for stream in run.streams.values())
@@ -125,10 +125,10 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the result must have, but for signs of zeros."""
         (launch,) = program.launches
-        found, type = operands(launch, tensors), launch.outputs[0].type
+        own, type = operands(launch, tensors), launch.outputs[0].type
         statement = statement_of(launch.sections)
-        coordinates, words = golden_model.evaluate(statement, found.tensors, type)
-        return as_output(found, coordinates, typed(words, type))
+        coordinates, words = golden_model.evaluate(statement, own.tensors, type)
+        return as_output(own, coordinates, typed(words, type))
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         (launch,) = program.launches

@@ -20,7 +20,8 @@ from sw.runtime.sram_compute.model.microprograms import microprograms
 
 
 def check_commands(config: SramConfig, units: np.ndarray) -> None:
-    """``units``: uint32 [units, words of a unit]. Raises ``ProgramError`` naming unit and field.
+    """Checks the units of a program. ``units``: uint32 [units, words of a unit]. Raises
+    ``ProgramError`` naming unit and field.
 
     What the hardware refuses is left to it.
     """
@@ -32,7 +33,8 @@ def check_commands(config: SramConfig, units: np.ndarray) -> None:
 
 
 def _check_layout(config: SramConfig, place: int, layout: Command) -> None:
-    """That elements have bitlines of their own, for which there are not too many of them."""
+    """Raises ``ProgramError`` unless elements have bitlines of their own, and there are enough of
+    these."""
     sizes, element = layout.fields["sizes"], layout.fields["element"]
     bitlines = config.tiles * config.bitlines
     elements = prod(sizes) * (LINE_BYTES >> element)
@@ -44,7 +46,8 @@ def _check_layout(config: SramConfig, place: int, layout: Command) -> None:
 
 
 def _check_compute(config: SramConfig, place: int, compute: Command) -> None:
-    """That a microprogram begins there, has such a width, and stays within the rows."""
+    """Raises ``ProgramError`` unless a microprogram begins there, has such a width, and stays
+    within the rows."""
     entry, n = compute.fields["entry"], compute.fields["n"]
     if entry >= len(config.rom.words) or n > MAX_WIDTH:
         return
@@ -67,15 +70,15 @@ def _check_compute(config: SramConfig, place: int, compute: Command) -> None:
 
 @lru_cache(maxsize=4)
 def _widths(config: SramConfig) -> dict[int, frozenset[int]]:
-    """For which programs are, by entry; any where the width is no parameter."""
-    found: dict[int, frozenset[int]] = {}
+    """The widths that programs have, by entry; any where the width is no parameter."""
+    by_entry: dict[int, frozenset[int]] = {}
     for name, operation in config.operations.items():
         starts = sorted(operation.programs())
         for least, end in zip(starts, [*starts[1:], MAX_WIDTH + 1], strict=True):
             entry = config.rom.entries[name][least]
             widths = range(least if operation.is_parametric else 0, end)
-            found[entry] = found.get(entry, frozenset()) | frozenset(widths)
-    return found
+            by_entry[entry] = by_entry.get(entry, frozenset()) | frozenset(widths)
+    return by_entry
 
 
 @lru_cache(maxsize=1 << 14)

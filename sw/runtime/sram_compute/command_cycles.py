@@ -24,7 +24,7 @@ _START, _WORD = 1 << 20, 1 << 10
 
 
 def most_command_cycles(config: SramConfig, launch: Launch, *, of_nest: bool) -> int:
-    """Of a launch's commands, one after the other.
+    """Upper bound of the cycles of a launch's commands, one after the other.
 
     If they are lowered from a nest, by the loops of each ``NEAR``, and without the core's programs.
     Else nothing is known of what these should do: as many cycles each as products of whole matrices
@@ -45,9 +45,9 @@ def most_command_cycles(config: SramConfig, launch: Launch, *, of_nest: bool) ->
 
 
 def _command(config: SramConfig) -> int:
-    """Of a command that moves no lines and loops over no strips: a microprogram that works through
-    all bits of two numbers for each bit of a result, rows that are moved bitline by bitline, or
-    that go to each tile one after the other."""
+    """Upper bound for a command that moves no lines and loops over no strips: a microprogram that
+    works through all bits of two numbers for each bit of a result, rows that are moved bitline by
+    bitline, or that go to each tile one after the other."""
     computed = 64 * MAX_WIDTH * MAX_WIDTH
     moved = MAX_WIDTH * config.bitlines
     exchanged = MAX_WIDTH * config.tiles * (1 + config.bitlines // config.network_bits)

@@ -1,4 +1,4 @@
-"""Where a run's cycles and bytes go. Source: Infinity Stream, figures 12 to 14."""
+"""Counts where a run's cycles and bytes go. Source: Infinity Stream, figures 12 to 14."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hw.lib.lines.line_size import LINE_BYTES
 from sw.compiler.sram_compute.meaning import meaning
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
@@ -44,18 +44,18 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
             Chart("Cycles, %", bars, cycles),
             Chart("Bytes moved, %", bytes_moved, max(1, sum(moved.values()))),
         ]
-    found = meaning(program)
-    places = [str(each) for each in found.places] if found is not None else []
+    meant = meaning(program)
+    places = [str(each) for each in meant.parts] if meant is not None else []
     return Figures(operations, statistics=statistics, charts=charts, places=places)
 
 
 def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:
-    found = meaning(program)
-    if found is None:
+    meant = meaning(program)
+    if meant is None:
         return 0
-    binding = found.binding(found.nest, result.launches[0].job.operands)
-    everywhere = Placement(dict.fromkeys(binding.arrays, 0), sys.maxsize)
-    return GoldenLoops(found.nest).work(binding, everywhere).operations
+    binding = meant.binding(meant.nest, result.launches[0].job.operands)
+    everywhere = MemoryLayout(dict.fromkeys(binding.arrays, 0), sys.maxsize)
+    return GoldenLoops(meant.nest).work(binding, everywhere).operations
 
 
 def traffic(counters: Mapping[str, int]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""From a program of commands and values to main memory, and back to values."""
+"""Converts a program of commands and values to main memory, and this back to values."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def image(launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
     words = np.concatenate(list(lines.values()))
     kept, places = np.unique(numbers, return_index=True)
     start = np.zeros((1, 1), np.uint32)
-    found = {"memory": Rows(kept, words[places]), "program": Rows(np.arange(1), start)}
+    rows = {"memory": Rows(kept, words[places]), "program": Rows(np.arange(1), start)}
     instructions = launch.sections["instructions"]
     if len(instructions):
-        found["instructions"] = Rows(np.arange(len(instructions)), instructions)
-    return found
+        rows["instructions"] = Rows(np.arange(len(instructions)), instructions)
+    return rows
 
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
@@ -46,7 +46,7 @@ def outputs(
     launch: Launch, operands: Mapping[str, Array], memory: Mapping[str, Rows]
 ) -> dict[str, Array]:
     """The outputs in those lines."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for spec in launch.outputs:
         rows = memory["memory"]
         words = rows.words[np.searchsorted(rows.numbers, _lines(launch, spec))]
@@ -55,8 +55,8 @@ def outputs(
         per_row = -(-size * spec.dtype.itemsize // LINE_BYTES) * LINE_BYTES
         whole = octets.reshape(rows_of, per_row)[:, : size * spec.dtype.itemsize]
         shape = [int(each) for each in spec.shape]
-        found[spec.name] = np.ascontiguousarray(whole).view(spec.dtype).reshape(shape)
-    return found
+        arrays[spec.name] = np.ascontiguousarray(whole).view(spec.dtype).reshape(shape)
+    return arrays
 
 
 def _rows(spec: TensorSpec) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Which of memory a program may read that nothing has written since it was loaded."""
+"""Finds the memory that a program may read before anything has written it since it was loaded."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def with_zeros(config: SramConfig, commands: np.ndarray, image: Mapping[str, Row
     """``image``, by window, and zeros where the program may read what is not in it: lines of
     arrays, what follows the commands, instructions behind the last one, and all lines where the
     core runs, whose addresses are not known. ``commands``: uint32 [units, words of a unit]."""
-    found = dict(image)
+    filled = dict(image)
     lines = np.zeros(config.memory_lines, bool)
     for first, end in _reads(config, commands):
         lines[first:end] = True
     lines[image["memory"].numbers] = False
-    found["memory"] = _with(image["memory"], np.flatnonzero(lines), LINE_WORDS)
+    filled["memory"] = _with(image["memory"], np.flatnonzero(lines), LINE_WORDS)
     if config.core_lanes:
         nothing = Rows(np.zeros(0, np.int64), np.zeros((0, INSTRUCTION_WORDS), np.uint32))
         instructions = image.get("instructions", nothing)
         rest = np.arange(len(instructions.numbers), config.core_instructions)
-        found["instructions"] = _with(instructions, rest, INSTRUCTION_WORDS)
-    return found
+        filled["instructions"] = _with(instructions, rest, INSTRUCTION_WORDS)
+    return filled
 
 
 def _with(rows: Rows, numbers: np.ndarray, words: int) -> Rows:
@@ -58,7 +58,7 @@ def _reads(config: SramConfig, commands: np.ndarray) -> Iterator[tuple[int, int]
 
 
 def _lines(entry: Mapping[str, Any]) -> tuple[int, int]:
-    """From the first line of a layout up to behind its last one."""
+    """The lines of a layout, from the first one up to behind the last."""
     steps = (1, *entry["line_strides"])
     sizes, chunk = entry["sizes"], entry["chunk"]
     last = entry["base"] + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))

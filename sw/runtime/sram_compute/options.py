@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from sw.compiler.sram_compute.places import PLACES
+from sw.compiler.sram_compute.places import ENGINES
 from sw.runtime.target import TargetOption, reassociate_option
 
 OPTIONS = (
     TargetOption(
         "--place",
         commands=("compile",),
-        type=click.Choice(PLACES),
+        type=click.Choice(ENGINES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
         "vector core, or near, on stream engines, if the configuration has them; or auto, the "
         "default: each loop where it seems to take the fewest cycles.",

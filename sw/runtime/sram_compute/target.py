@@ -15,7 +15,7 @@ from hw.sram_compute.top import build
 from sw.compiler.passes import Trace, text_of
 from sw.compiler.sram_compute.command_program import CommandWorkload, read
 from sw.compiler.sram_compute.compile import PASSES, compile
-from sw.compiler.sram_compute.lowering import lowering, prepare
+from sw.compiler.sram_compute.lowering import prepare, specialiser
 from sw.compiler.sram_compute.meaning import meaning
 from sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program, listing
 from sw.compiler.sram_compute.tdfg.text import dot
@@ -108,9 +108,9 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         return super().sized_source(source, sizes)
 
     def workload(self, source: Any, seed: int = 0) -> LoopWorkload | CommandWorkload:
-        """From a path, in a tuple with paths of ``.npy`` files by the names of arrays and, perhaps,
-        with sizes by name. A nest lacks no values: those that are not given are synthesised. Raises
-        ``WorkloadError``."""
+        """Reads a workload from a path, in a tuple with paths of ``.npy`` files by the names of
+        arrays and, perhaps, with sizes by name. A nest lacks no values: those that are not given
+        are synthesised. Raises ``WorkloadError``."""
         if isinstance(source, LoopWorkload | CommandWorkload):
             return source
         text, tensors, *sizes = source if isinstance(source, tuple) else (source, {})
@@ -121,10 +121,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             )
         if not _is_nest(str(text)):
             return read(Path(text))
-        found = file_workload(str(text), tensors)
-        arguments = found.nest, found.inputs, seed, *sizes
+        loaded = file_workload(str(text), tensors)
+        arguments = loaded.nest, loaded.inputs, seed, *sizes
         values, extents = synthesised(*arguments)
-        return replace(found, inputs=values, sizes=extents, made_up=made_up(*arguments))
+        return replace(loaded, inputs=values, sizes=extents, made_up=made_up(*arguments))
 
     def compile(
         self,
@@ -155,10 +155,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         yield from listing(program)
 
     def dot(self, program: Program) -> str:
-        fat, found = fat_program(program), meaning(program)
-        if fat is None and found is None:
+        fat, meant = fat_program(program), meaning(program)
+        if fat is None and meant is None:
             return super().dot(program)
-        steps = fat.steps if fat is not None else found.steps if found is not None else ()
+        steps = fat.steps if fat is not None else meant.steps if meant is not None else ()
         if not steps:
             raise WorkloadError(
                 f"--dot: {program.workload} has no graph: it does not run in memory"
@@ -176,10 +176,10 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
     ) -> Any:
         if values is not None:
             raise WorkloadError("--values: arrays are given by --tensor NAME=FILE.npy")
-        found = load_arrays(tensors)
+        loaded = load_arrays(tensors)
         if isinstance(workload, LoopWorkload):
-            return {**workload.inputs, **found, **(workload.sizes or {})}
-        return found
+            return {**workload.inputs, **loaded, **(workload.sizes or {})}
+        return loaded
 
     def made_up(
         self,
@@ -206,7 +206,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
 
     def lowered(self, program: Program, inputs: Any, config: SramConfig, stages: Stages) -> Program:
-        """``inputs``: arrays, scalars and sizes by name."""
+        """The program for such inputs. ``inputs``: arrays, scalars and sizes by name."""
         fat = fat_program(program)
         if fat is None:
             return program
@@ -214,7 +214,7 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         with stages("prepare compiler"):
             prepare()
         with stages("lower"):
-            return lowering(fat, program.workload, config).program(fat.binding(inputs), given)
+            return specialiser(fat, program.workload, config).program(fat.binding(inputs), given)
 
     def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
         """Arrays by name. Raises ``WorkloadError``."""
@@ -230,19 +230,19 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         """Checks the values for the core: no access of the nest is outside its arrays, which the
         hardware does not notice. A program that is from no nest finds zeros where it has written
         nothing. Raises ``WorkloadError``, and ``ProgramError`` as ``check_commands`` does."""
-        config, found = SramConfig.from_dict(launch.config), meaning(program)
+        config, meant = SramConfig.from_dict(launch.config), meaning(program)
         job = super().job(program, launch, tensors, **options)
         commands = launch.sections["commands"]
-        if found is None:
+        if meant is None:
             check_commands(config, commands)
             job = replace(job, image=with_zeros(config, commands, job.image))
         has_core = bool(len(launch.sections["instructions"]))
         iterations = 0
-        if found is not None and has_core:
-            iterations = _golden(found.nest).counted(found.binding(found.nest, tensors)).iterations
-        most = most_command_cycles(config, launch, of_nest=found is not None)
-        if found is not None:
-            most += most_cycles(found.nest, iterations, config.latency, config.line_cycles)
+        if meant is not None and has_core:
+            iterations = _golden(meant.nest).counted(meant.binding(meant.nest, tensors)).iterations
+        most = most_command_cycles(config, launch, of_nest=meant is not None)
+        if meant is not None:
+            most += most_cycles(meant.nest, iterations, config.latency, config.line_cycles)
         return replace(job, max_cycles=most)
 
     def cycle_limit(self, job: HostJob[Tensors]) -> int:
@@ -257,15 +257,17 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
             system.instructions[instructions.numbers] = instructions.words
         run = system.run(int(program.words[0, 0]), job.max_cycles)
         rows = wanted(run.counters)
-        found = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
-        return MachineRun(found, run.cycles, run.counters)
+        contents = {
+            window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()
+        }
+        return MachineRun(contents, run.cycles, run.counters)
 
     def cause(self, program: Program, tensors: Tensors) -> str:
         """An index that the golden model finds outside of its array."""
-        found = meaning(program)
-        if found is not None:
+        meant = meaning(program)
+        if meant is not None:
             try:
-                _golden(found.nest).run(found.binding(found.nest, tensors))
+                _golden(meant.nest).run(meant.binding(meant.nest, tensors))
             except WorkloadError as error:
                 return str(error)
         return ""
@@ -274,24 +276,24 @@ class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]
         nest = meaning(program)
         if nest is None:
             return self._of_model(program, tensors)
-        found = _golden(nest.order).run(nest.binding(nest.order, tensors))
-        return {spec.name: found[spec.name] for spec in program.outputs}
+        results = _golden(nest.order).run(nest.binding(nest.order, tensors))
+        return {spec.name: results[spec.name] for spec in program.outputs}
 
     def reference(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         nest = meaning(program)
         if nest is None:
             return self._of_model(program, tensors)
-        found = _golden(nest.nest).reference(nest.binding(nest.nest, tensors))
-        return {spec.name: found[spec.name] for spec in program.outputs}
+        results = _golden(nest.nest).reference(nest.binding(nest.nest, tensors))
+        return {spec.name: results[spec.name] for spec in program.outputs}
 
     def _of_model(self, program: Program, tensors: Tensors) -> dict[str, Array]:
-        found: dict[str, Array] = dict(tensors)
+        values: dict[str, Array] = dict(tensors)
         config = SramConfig.from_dict(program.config)
         for launch in program.launches:
-            job = HostJob[Tensors](launch, found, image(launch, found))
+            job = HostJob[Tensors](launch, values, image(launch, values))
             memory = self.model(config, job, partial(result_rows, launch)).memory
-            found |= outputs(launch, found, memory)
-        return {spec.name: found[spec.name] for spec in program.outputs}
+            values |= outputs(launch, values, memory)
+        return {spec.name: values[spec.name] for spec in program.outputs}
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""Where a run's cycles go, and the least that they can be."""
+"""Counts where a run's cycles go, and the least that they can be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import bases_of
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.program.program import Launch, Program, totals
 from sw.runtime.host_machine import HostJob
 from sw.runtime.lru_cache import lru_hits
@@ -47,10 +47,12 @@ _TRAVERSAL_WAITS = {
 def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Operations are those of the nest on float32, whatever instructions did them."""
     config, counters = TmuConfig.from_dict(program.config), result.counters
-    found = [bound(run.launch, run.job.operands, run.finished.counters) for run in result.launches]
-    operations = sum(each for each, _ in found)
-    bounds = totals(each for _, each in found)
-    least = sum(max(each.values()) for _, each in found)
+    of_launches = [
+        bound(run.launch, run.job.operands, run.finished.counters) for run in result.launches
+    ]
+    operations = sum(each for each, _ in of_launches)
+    bounds = totals(each for _, each in of_launches)
+    least = sum(max(each.values()) for _, each in of_launches)
     alike = program.launches[0].statistics
     statistics = {
         **program.statistics,
@@ -116,8 +118,8 @@ def bound(
         to take what was put into the data queue, a row a cycle.
     """
     config, sections = TmuConfig.from_dict(launch.config), launch.sections
-    placement = Placement(bases_of(sections), LINE_WORDS)
-    work = golden_of(launch).work(operands.binding, placement)
+    layout = MemoryLayout(bases_of(sections), LINE_WORDS)
+    work = golden_of(launch).work(operands.binding, layout)
     misses = int(np.count_nonzero(~lru_hits(work.lines, 1, config.l2_bytes // LINE_BYTES)))
     written = _words_written(launch, operands) * WORD_BYTES
     queued = counters.get("vectors_queued", 0) * config.lanes + counters["words_queued"]
@@ -129,7 +131,7 @@ def bound(
 
 
 def _words_written(launch: Launch, operands: Operands) -> int:
-    """Of results that the run changes, each once; of compressed ones those that hold."""
+    """Words of results that the run changes, each once; of compressed results the valid ones."""
     statement = operands.meaning.statement
     if statement is None or not is_compressed(statement):
         before = operands.binding.arrays

@@ -1,4 +1,4 @@
-"""From a program and values to the contents of memories, and back to values."""
+"""Converts a program and values to the contents of memories, and these back to values."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Operands:
     @cached_property
     def binding(self) -> Binding:
         """Raises ``WorkloadError`` where values do not fit the nest."""
-        found = self.meaning
-        binding = bind(found.nest, found.arrays(self._own), found.sizes)
-        found.check(binding.arrays)
+        meant = self.meaning
+        binding = bind(meant.nest, meant.arrays(self._own), meant.sizes)
+        meant.check(binding.arrays)
         return binding
 
     @property
@@ -67,8 +67,8 @@ class Operands:
             rounded = {name: array.astype(np.float32) for name, array in wide.items()}
         binding = replace(self, tensors={**given, **rounded}).binding
         arrays = {name: wide.get(name, array) for name, array in binding.arrays.items()}
-        found = golden_of(self.launch).reference(replace(binding, arrays=arrays))
-        return self.meaning.tensors(found)
+        results = golden_of(self.launch).reference(replace(binding, arrays=arrays))
+        return self.meaning.tensors(results)
 
     @cached_property
     def memory(self) -> np.ndarray:
@@ -104,10 +104,10 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
 def image(launch: Launch, operands: Operands) -> dict[str, Rows]:
     """What to write before a start, by window."""
     sections = launch.sections
-    found = {name: _rows(sections[name]) for name in (*ACCESS_SECTIONS, "instructions")}
+    windows = {name: _rows(sections[name]) for name in (*ACCESS_SECTIONS, "instructions")}
     steps = np.zeros((EVENT_STEPS, sections["events"].shape[1]), np.uint32)
     steps[: len(sections["events"])] = sections["events"]
-    return found | {"events": _rows(steps), "memory": _rows(operands.memory)}
+    return windows | {"events": _rows(steps), "memory": _rows(operands.memory)}
 
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
@@ -123,15 +123,15 @@ def volatile_rows(launch: Launch) -> dict[str, np.ndarray]:
 
 def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
     """The outputs in those lines."""
-    places, found = _places(launch), meaning(launch.sections)
+    places, meant = _places(launch), meaning(launch.sections)
     arrays = {}
-    for name in found.results:
-        spec, lines = found.specs[name], np.arange(*_span(places[name]))
+    for name in meant.results:
+        spec, lines = meant.specs[name], np.arange(*_span(places[name]))
         rows = memory["memory"]
         words = rows.words[np.searchsorted(rows.numbers, lines)].reshape(-1)
         shape = [int(size) for size in spec.shape]
         arrays[name] = words[: words_of(spec)].view(spec.dtype).reshape(shape)
-    return found.tensors(arrays)
+    return meant.tensors(arrays)
 
 
 def _places(launch: Launch) -> dict[str, tuple[int, int]]:

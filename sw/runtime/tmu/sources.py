@@ -119,7 +119,7 @@ def _dump(path: str | Path, tensors: Mapping[str, str]) -> DumpedWorkload:
 
 
 def _with(workload: LoopWorkload, tensors: Mapping[str, str]) -> LoopWorkload:
-    """With arrays of files in place of its own."""
+    """The workload with arrays of files in place of its own."""
     given = load_arrays(tensors)
     if not given:
         return workload
@@ -173,20 +173,20 @@ def inputs(
         if own and not tensors:
             return own
         return {**all_operands(program.workload, statement, None, tensors)}
-    found = {**own, **load_arrays(tensors)}
+    arrays = {**own, **load_arrays(tensors)}
     names = [spec.name for spec in program.inputs]
-    for name in found:
+    for name in arrays:
         if name not in names:
             raise WorkloadError(
                 f"--tensor {name}: no input of {program.workload}: must be one of "
                 f"{', '.join(names)}"
             )
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if name not in arrays]
     if missing:
         raise WorkloadError(
             f"{program.workload}: no values of {', '.join(missing)}: --tensor NAME=PATH gives them"
         )
-    return found
+    return arrays
 
 
 def made_up(

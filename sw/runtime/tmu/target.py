@@ -100,7 +100,7 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
         return machine.run(config, job.image, wanted, job.max_cycles)
 
     def cycle_limit(self, job: HostJob[Operands]) -> int:
-        """By what the nest does with the run's values."""
+        """Limits cycles by what the nest does with the run's values."""
         config = TmuConfig.from_dict(job.launch.config)
         nest, iterations = job.operands.meaning.nest, job.operands.counted.iterations
         return most_cycles(nest, iterations, config.latency, LINE_BYTES // config.bandwidth)

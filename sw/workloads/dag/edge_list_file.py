@@ -68,9 +68,9 @@ def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
 
 def _words(line: str) -> tuple[str, str, str, str]:
     """The first word, all that comes behind it, the second word, and what comes behind that."""
-    found = _TWO_WORDS.fullmatch(line.strip(BLANKS))
-    assert found is not None
-    return found[1], found[2], found[3], found[4]
+    matched = _TWO_WORDS.fullmatch(line.strip(BLANKS))
+    assert matched is not None
+    return matched[1], matched[2], matched[3], matched[4]
 
 
 def _without_comment(line: str) -> tuple[str, str, str]:
@@ -99,22 +99,22 @@ def _doubt(line: str) -> tuple[str, str] | None:
 
 
 def _dictionary(text: str, place: str) -> dict[str, Any]:
-    given: dict[str, Any] | None = None
+    attributes: dict[str, Any] | None = None
     try:
         syntax = ast.parse(text or "{}", mode="eval").body
         if isinstance(syntax, ast.Dict):
-            given = ast.literal_eval(syntax)
-            if len(given) < len(syntax.keys):
+            attributes = ast.literal_eval(syntax)
+            if len(attributes) < len(syntax.keys):
                 raise WorkloadError(f"{place}: {short(text)}: a key is given twice")
             _refuse_vanished(syntax, text, place)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        given = None
-    if given is None:
+        attributes = None
+    if attributes is None:
         raise WorkloadError(
             f"{place}: {quoted(text)} is not a dictionary: must be like "
             "{'op': 'add', 'operand': 0}"
         )
-    return given
+    return attributes
 
 
 def _refuse_vanished(syntax: ast.AST, text: str, place: str) -> None:

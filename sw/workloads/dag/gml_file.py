@@ -69,20 +69,20 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
 
 
 def _tokens(text: str, source: str) -> Iterator[_Token]:
-    """Those of a text whose lines end with line feeds; the last is of the kind ``end``."""
+    """Tokens of a text whose lines end with line feeds; the last is of the kind ``end``."""
     at, line = 0, 1
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        matched = _TOKEN.match(text, at)
+        if matched is None:
             if text[at] == '"':
                 raise WorkloadError(f'{source}:{line}: a text without an end: must end with "')
             raise WorkloadError(
                 f"{source}:{line}: {text[at]!r} between words: must be a space or a tab"
             )
-        if found.lastgroup != "skipped":
-            yield _Token(line, str(found.lastgroup), found[0])
-        line += found[0].count("\n")
-        at = found.end()
+        if matched.lastgroup != "skipped":
+            yield _Token(line, str(matched.lastgroup), matched[0])
+        line += matched[0].count("\n")
+        at = matched.end()
     yield _Token(line, "end", "the end of the file")
 
 
@@ -113,7 +113,7 @@ def _parsed(text: str, source: str) -> _List:
 
 
 def _value(key: str, token: _Token, place: str) -> Any:
-    """That of a key, which begins with a token; a list is empty yet."""
+    """The value of a key, which begins with a token; a list is still empty."""
     text = token.text
     if token.kind == "text":
         return _unescaped(_LINE_END.sub(" ", text[1:-1]))
@@ -128,8 +128,8 @@ def _value(key: str, token: _Token, place: str) -> Any:
             return _unescaped(text)
         if text in _NOT_FINITE:
             return _NOT_FINITE[text]
-    found = text if token.kind == "end" else quoted(text)
-    raise WorkloadError(f"{place}: {key}: {found}: {_VALUE}")
+    shown = text if token.kind == "end" else quoted(text)
+    raise WorkloadError(f"{place}: {key}: {shown}: {_VALUE}")
 
 
 def _unescaped(text: str) -> str:
@@ -145,16 +145,16 @@ def _fields(given: Any, name: str, once: Iterable[str], place: str, source: str)
     nothing here."""
     if not isinstance(given, _List):
         raise WorkloadError(f"{place}: {name} = {quoted(given)}: must be a list in [ ]")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for line, key, value in given.entries:
         if key not in once:
             continue
-        if key in found:
+        if key in values:
             raise WorkloadError(f"{source}:{line}: {key} is given twice: {name} must have one")
         if isinstance(value, _List):
             raise WorkloadError(f"{source}:{line}: {key} is a list: must be a number or a text")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def _graph(whole: _List, source: str) -> nx.MultiDiGraph:
@@ -199,7 +199,7 @@ def _add_edge(
     place: str,
     source: str,
 ) -> None:
-    """``seen``: edges by what no two have in common."""
+    """Adds an edge. ``seen``: edges by what no two have in common."""
     once = ("source", "target", "key", *EDGE_ATTRIBUTES)
     fields = _fields(given, "edge", once, place, source)
     for end in ("source", "target"):

@@ -131,7 +131,7 @@ class _Reader:
         lines: Mapping[Hashable, int] | None,
     ) -> None:
         self.values: dict[int, float | None] = {}
-        """Of each input, by its number, the value if it has one."""
+        """The value of each input that has one, by its number."""
         self._graph = graph
         self._source = source
         self._nodes = list(graph)
@@ -229,17 +229,17 @@ class _Reader:
             for attributes in edge.values() if self._graph.is_multigraph() else [edge]:
                 operands.append(self._number[operand])
                 given = {key: _number(attributes.get(key), key, place) for key in EDGE_ATTRIBUTES}
-                found = {key: rank for key, rank in given.items() if rank is not None}
-                common &= found.keys() or common
-                ranks.append(next(iter(found.values()), None))
-                if len(set(found.values())) > 1:
-                    texts = " and ".join(f"{key} = {quoted(attributes[key])}" for key in found)
+                ordered = {key: rank for key, rank in given.items() if rank is not None}
+                common &= ordered.keys() or common
+                ranks.append(next(iter(ordered.values()), None))
+                if len(set(ordered.values())) > 1:
+                    texts = " and ".join(f"{key} = {quoted(attributes[key])}" for key in ordered)
                     raise WorkloadError(
                         f"{place}: edge from {self._called(operand)}: {texts}: must agree"
                     )
                 if not common:
                     raise WorkloadError(
-                        f"{place}: edge from {self._called(operand)}: has {next(iter(found))} "
+                        f"{place}: edge from {self._called(operand)}: has {next(iter(ordered))} "
                         "alone, others do not: edges into a node must be numbered by one attribute"
                     )
         numbered = [rank for rank in ranks if rank is not None]

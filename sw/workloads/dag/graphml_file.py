@@ -43,13 +43,13 @@ _TYPES: dict[str, tuple[Callable[[str, str], Any], str]] = {
     **dict.fromkeys(("int", "integer", "long"), (_whole, "a whole number")),
     "boolean": (lambda text, place: _TRUTH[text.lower()], "true or false"),
 }
-"""By ``attr.type``: what reads a text, raising ``ValueError`` or ``KeyError``, and what it reads.
-``integer`` is what Gephi writes."""
+"""Types by ``attr.type``: what reads a text, raising ``ValueError`` or ``KeyError``, and what it
+reads. ``integer`` is what Gephi writes."""
 
 
 @dataclass(frozen=True)
 class _Key:
-    """``domain``: the kind of elements that it is for, or ``all``."""
+    """A declared attribute. ``domain``: the kind of elements that it is for, or ``all``."""
 
     name: str
     type: str
@@ -115,7 +115,7 @@ def _graph(root: Element, source: str) -> nx.MultiDiGraph:
 
 
 def _tag(element: Element) -> str:
-    """Without its name space."""
+    """The tag without its name space."""
     return element.tag.rpartition("}")[2]
 
 
@@ -124,12 +124,12 @@ def _children(element: Element, tag: str) -> list[Element]:
 
 
 def _keys(root: Element, source: str) -> dict[str | None, _Key]:
-    """By their ids. Of those of extensions, which may have no name or type, nothing is read."""
-    found: dict[str | None, _Key] = {}
+    """Keys by their ids. Keys of extensions, which may have no name or type, are not read."""
+    declared: dict[str | None, _Key] = {}
     for element in _children(root, "key"):
         name = element.get("id")
         place = f"{source}: key {short(name)}"
-        if name in found:
+        if name in declared:
             raise WorkloadError(f"{place}: is given twice: must be given once")
         type = element.get("attr.type", "string")
         key = _Key(element.get("attr.name", ""), type, element.get("for", "all"), None)
@@ -144,15 +144,15 @@ def _keys(root: Element, source: str) -> dict[str | None, _Key]:
             for default in defaults:
                 value = _read(default, key, f"{place}: default")
                 key = _Key(key.name, type, key.domain, value)
-        found[name] = key
+        declared[name] = key
     for kind in ("node", "edge"):
-        named = [key.name for key in found.values() if _is_for(key, kind)]
+        named = [key.name for key in declared.values() if _is_for(key, kind)]
         for name in named:
             if named.count(name) > 1:
                 raise WorkloadError(
                     f"{source}: keys: {short(name)} has two defaults for each {kind}: must have one"
                 )
-    return found
+    return declared
 
 
 def _is_for(key: _Key, kind: str) -> bool:
@@ -176,8 +176,8 @@ def _read(element: Element, key: _Key, place: str) -> Any:
 def _attributes(
     element: Element, keys: dict[str | None, _Key], names: tuple[str, ...], place: str
 ) -> dict[str, Any]:
-    """Those of a node or edge, called so, from its data and defaults."""
-    found: dict[str, Any] = {}
+    """Attributes of a node or edge with these names, from its data and defaults."""
+    attributes: dict[str, Any] = {}
     seen: set[str | None] = set()
     for data in _children(element, "data"):
         name = data.get("key")
@@ -189,12 +189,12 @@ def _attributes(
         key = keys[name]
         if key.name not in names:
             continue
-        if key.name in found:
+        if key.name in attributes:
             raise WorkloadError(
                 f"{place}: {key.name} is given twice, by two keys: must be given once"
             )
-        found[key.name] = _read(data, key, place)
+        attributes[key.name] = _read(data, key, place)
     for key in keys.values():
         if _is_for(key, _tag(element)) and key.name in names:
-            found.setdefault(key.name, key.default)
-    return found
+            attributes.setdefault(key.name, key.default)
+    return attributes

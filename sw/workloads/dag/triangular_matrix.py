@@ -75,9 +75,9 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
         ),
     )
     on = row == column
-    given = row[on]  # ascending and without repeats: without gaps, each is its own position
-    gap = first_true(given != np.arange(len(given)))
-    missing = len(given) if gap is None else gap
+    positions = row[on]  # ascending and without repeats: without gaps, each is its own position
+    gap = first_true(positions != np.arange(len(positions)))
+    missing = len(positions) if gap is None else gap
     if missing < size:
         raise WorkloadError(
             f"{source}: row {missing + 1} has no entry on the diagonal: must have one, not zero"

@@ -70,12 +70,12 @@ def read_matrix(path: str | Path, seed: int = 0, unit: bool | None = None) -> Tr
     """
     matrix = parse_matrix(read_text(path), str(path))
     rhs = np.random.default_rng(seed).uniform(-1, 1, matrix.size)
-    found = system(matrix, rhs, str(path), unit)
-    return replace(found, made_up=right_hand_side(found.input_names.tolist(), seed))
+    read = system(matrix, rhs, str(path), unit)
+    return replace(read, made_up=right_hand_side(read.input_names.tolist(), seed))
 
 
 def right_hand_side(input_names: Iterable[str], seed: int) -> MadeUp:
-    """Of a system's inputs those that its file does not have."""
+    """Made-up values for the inputs of a system that its file does not have."""
     return random_values((name for name in input_names if name.startswith("b[")), seed)
 
 

@@ -38,7 +38,8 @@ class DagWorkload:
     made_up: MadeUp = field(default_factory=dict)
 
     def place(self, node: int) -> str:
-        """Where a node comes from, for error texts: ``file:line: node name`` as far as known."""
+        """The place that a node comes from, for error texts: ``file:line: node name`` as far as
+        known."""
         text = f"node {short(self.dag.name(node))}"
         if not self.source:
             return text

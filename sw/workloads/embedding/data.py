@@ -95,7 +95,7 @@ def past_batches(model: EmbeddingModel, count: int, seed: int = 0) -> Iterator[B
 
 
 def popularities(rows: np.ndarray, key: int) -> np.ndarray:
-    """Of rows (uint64 [n]) the cubes of the weights that they are drawn by, 0 to 1: float64 [n].
+    """For rows (uint64 [n]) the cubes of the weights that they are drawn by, 0 to 1: float64 [n].
 
     A weight w has density 3 w^2, so its cube is uniform: a hash of the row (SplitMix64: Steele,
     Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
@@ -136,8 +136,8 @@ def check_tables(model: EmbeddingModel, tables: Sequence[np.ndarray]) -> None:
 
 
 def batch_of(model: EmbeddingModel, features: Sequence[FeatureInputs]) -> Batch:
-    """Of as many samples as the offsets of the first feature say; ``WorkloadError`` if they say
-    nothing."""
+    """A batch of as many samples as the offsets of the first feature say; ``WorkloadError`` if they
+    say nothing."""
     size = len(features[0].offsets) - 1
     if size < 0:
         raise WorkloadError(

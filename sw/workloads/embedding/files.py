@@ -86,7 +86,7 @@ def values_of(arrays: Mapping[str, np.ndarray], model: EmbeddingModel) -> Embedd
 
 
 def _require_finite(values: EmbeddingValues, model: EmbeddingModel) -> None:
-    """Of what a file gives; arrays of Python may have the infinities and NaNs of their types."""
+    """Refuses infinities and NaNs in a file; arrays of Python may have those of their types."""
     for number, (feature, inputs) in enumerate(
         zip(model.features, values.batch.features, strict=True)
     ):
@@ -177,7 +177,8 @@ def _table(feature: Feature, array: np.ndarray) -> np.ndarray:
 
 
 def _rounded(name: str, array: np.ndarray, type: np.dtype) -> np.ndarray:
-    """To nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's largest."""
+    """Rounds to nearest, ties to even. Raises ``WorkloadError`` for numbers beyond the type's
+    largest."""
     if array.dtype == type:
         return np.ascontiguousarray(array)
     if not np.can_cast(array.dtype, np.float64):

@@ -48,13 +48,13 @@ def model_inputs(
     tables = synthesise_tables(model, seed)
     if values is None:
         return tables, synthesise_batch(model, DEFAULT_BATCH if batch is None else batch, seed)
-    found = load_values(values, model)
+    loaded = load_values(values, model)
     if batch is not None:
         raise WorkloadError(
-            f"--batch {batch}: {values} has {found.batch.size} samples: must be left out"
+            f"--batch {batch}: {values} has {loaded.batch.size} samples: must be left out"
         )
     names = [f"{feature.name}.table" for feature in model.features]
-    return {**dict(zip(names, tables, strict=True)), **found.arrays}
+    return {**dict(zip(names, tables, strict=True)), **loaded.arrays}
 
 
 def model_made_up(model: EmbeddingModel, values: Path | None, seed: int) -> MadeUp:
@@ -74,12 +74,12 @@ def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> 
     model's. ``indices``: whether each index is looked at.
     """
     if isinstance(inputs, Mapping):
-        found = values_of({name: np.asarray(array) for name, array in inputs.items()}, model)
+        bound = values_of({name: np.asarray(array) for name, array in inputs.items()}, model)
         for number, feature in enumerate(model.features):
-            if number not in found.tables:
+            if number not in bound.tables:
                 raise WorkloadError(f"{feature.name}.table: is missing")
-        tables: Sequence[np.ndarray] = [found.tables[at] for at in range(len(model.features))]
-        batch = found.batch
+        tables: Sequence[np.ndarray] = [bound.tables[at] for at in range(len(model.features))]
+        batch = bound.batch
     elif isinstance(inputs, tuple | list) and len(inputs) == 2 and isinstance(inputs[1], Batch):
         tables, batch = inputs
     else:

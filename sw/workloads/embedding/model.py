@@ -175,7 +175,7 @@ class Feature:
 
     @property
     def element_bits(self) -> int:
-        """Of a row's element, or of its code."""
+        """Bits of a row's element, or of its code."""
         return self.rowwise.bits if self.rowwise else 8 * TABLE_TYPES[self.table_type].itemsize
 
     @property
@@ -186,12 +186,12 @@ class Feature:
 
     @property
     def table_shape(self) -> tuple[int, int]:
-        """Of a table's array: [rows, dim], or [rows, row bytes] where it is quantised."""
+        """The shape of a table's array: [rows, dim], or [rows, row bytes] where it is quantised."""
         return self.rows, self.row_bytes if self.rowwise else self.dim
 
     @property
     def table_dtype(self) -> np.dtype:
-        """Of a table's array: its type, or uint8 where it is quantised."""
+        """The type of a table's array; uint8 where it is quantised."""
         return np.dtype(np.uint8) if self.rowwise else TABLE_TYPES[self.table_type]
 
     def elements(self, table: np.ndarray) -> np.ndarray | RowwiseTable:
@@ -200,7 +200,7 @@ class Feature:
 
     @property
     def output_bytes(self) -> int:
-        """Of a sample."""
+        """Bytes of a sample."""
         return self.dim * TABLE_TYPES[self.output_type].itemsize
 
 

@@ -20,7 +20,7 @@ from hw.lib.errors import WorkloadError
 _SCALE_ALIGNMENT = 8
 _ROW_ALIGNMENT = 16
 _SCALE_BYTES = 8
-"""Of a row's scale and bias."""
+"""Bytes of a row's scale and bias."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _round_up(number: int, multiple: int) -> int:
 
 
 def _rounded_up(numbers: np.ndarray) -> np.ndarray:
-    """To float32, never down, so that no code is beyond the greatest."""
+    """Rounds to float32, never down, so that no code is beyond the greatest."""
     rounded = numbers.astype(np.float32)
     return np.where(rounded < numbers, np.nextafter(rounded, np.float32(np.inf)), rounded)
 

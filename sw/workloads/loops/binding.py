@@ -53,13 +53,13 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
     for parameter in nest.parameters:
         if parameter.name not in given and parameter.name not in nest.results:
             raise WorkloadError(f"{parameter.name}: missing: must be given")
-    found = _Sizes(nest, sizes or {})
-    found.infer(given)
+    inferred = _Sizes(nest, sizes or {})
+    inferred.infer(given)
     arrays = {
-        name: given[name] if name in given else found.zeros(array)
+        name: given[name] if name in given else inferred.zeros(array)
         for name, array in nest.arrays.items()
     }
-    return Binding(found.sizes, {name: given[name] for name in nest.scalars}, arrays)
+    return Binding(inferred.sizes, {name: given[name] for name in nest.scalars}, arrays)
 
 
 def sizes_of(
@@ -89,9 +89,11 @@ def _all_sizes(
     otherwise: int,
     given: Mapping[str, int] | None,
 ) -> _Sizes:
-    found = _Sizes(nest, given or {})
-    found.infer({name: array for name, array in arrays.items() if name in nest.arrays}, otherwise)
-    return found
+    inferred = _Sizes(nest, given or {})
+    inferred.infer(
+        {name: array for name, array in arrays.items() if name in nest.arrays}, otherwise
+    )
+    return inferred
 
 
 def require_sizes(nest: Nest, names: Iterable[str]) -> None:
@@ -174,7 +176,7 @@ class _Sizes:
         self.sizes[name], self._origins[name] = size, origin
 
     def _solve(self, array: Array, size: Expression, length: int) -> None:
-        """Where ``size`` = ``length`` has one unknown in it, linearly."""
+        """Solves ``size`` = ``length`` if it has one unknown in it, linearly."""
         unknown = sorted(_names(size) - self.sizes.keys())
         if len(unknown) != 1:
             return

@@ -34,7 +34,7 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
@@ -51,7 +51,7 @@ _LOGICAL = {"&&": BinaryOperator.AND, "||": BinaryOperator.OR}
 
 
 class CExpressionReader:
-    """Of one function.
+    """Reads the expressions of one function.
 
     arrays, types
         what is defined: arrays, and the types of all else, by name; the caller adds to it.
@@ -96,12 +96,12 @@ class CExpressionReader:
         )
 
     def read_as(self, node: Any, type: ScalarType) -> Expression:
-        """As C converts it to a type; doubles may be numbers alone."""
+        """Reads an expression as C converts it to a type; doubles may be numbers alone."""
         number = self._literal(node)
         if isinstance(number, float) and type == FLOAT32:
-            found = rounded(number, self._text.place(node))
-            if found is not None:
-                return found
+            constant = rounded(number, self._text.place(node))
+            if constant is not None:
+                return constant
         if isinstance(number, Constant):
             return convert(number, type)
         return convert(self.read(node), type)
@@ -110,15 +110,15 @@ class CExpressionReader:
         return truth(self.read(node))
 
     def type_of(self, node: Any) -> ScalarType:
-        """Of a declaration or a cast."""
+        """The type of a declaration or a cast."""
         while isinstance(node, c_ast.Typename | c_ast.Decl | c_ast.TypeDecl):
             node = node.type
         names = " ".join(node.names) if isinstance(node, c_ast.IdentifierType) else ""
         if names not in TYPES:
-            given = names or type(node).__name__
+            spelt = names or type(node).__name__
             self._text.refuse(
                 node,
-                f"{given}: a type must be float, int, unsigned, short, signed char, unsigned char, "
+                f"{spelt}: a type must be float, int, unsigned, short, signed char, unsigned char, "
                 "bool, or int8_t to uint32_t",
             )
         return TYPES[names]
@@ -143,7 +143,7 @@ class CExpressionReader:
         return array, tuple(indices)
 
     def operation(
-        self, operator: str, left: Expression, right: Expression, place: Place, node: Any
+        self, operator: str, left: Expression, right: Expression, place: Location, node: Any
     ) -> Expression:
         """``left operator right``, one of ``ARITHMETIC``, with C's conversions."""
         if operator in ("<<", ">>"):
@@ -183,12 +183,12 @@ class CExpressionReader:
         return None
 
     def _number(self, spelled: str, node: Any) -> Constant | float:
-        found = literal(spelled, self._text.place(node))
-        if found is None:
+        number = literal(spelled, self._text.place(node))
+        if number is None:
             self._text.refuse(
                 node, f"{short(spelled)}: must be an int, an unsigned or a float, as 1, 1u, 1.0f"
             )
-        return found
+        return number
 
     def _variable(self, node: c_ast.ID) -> Variable:
         if node.name in self.arrays:
@@ -197,7 +197,7 @@ class CExpressionReader:
             self._text.refuse(node, f"{node.name} is not defined")
         return Variable(node.name, self.types[node.name], self._text.place(node))
 
-    def _unary(self, node: c_ast.UnaryOp, place: Place) -> Expression:
+    def _unary(self, node: c_ast.UnaryOp, place: Location) -> Expression:
         if node.op == "!":
             return Unary(UnaryOperator.NOT, self.condition(node.expr), place)
         if node.op == "-":
@@ -209,7 +209,7 @@ class CExpressionReader:
     def _pair(self, left: Any, right: Any) -> tuple[Expression, Expression]:
         return usual(self.read(left), self.read(right))
 
-    def _binary(self, node: c_ast.BinaryOp, place: Place) -> Expression:
+    def _binary(self, node: c_ast.BinaryOp, place: Location) -> Expression:
         operator = node.op
         if operator in _LOGICAL:
             sides = self.condition(node.left), self.condition(node.right)
@@ -225,7 +225,7 @@ class CExpressionReader:
         )
 
     def _comparison(
-        self, node: c_ast.BinaryOp, operator: BinaryOperator, place: Place
+        self, node: c_ast.BinaryOp, operator: BinaryOperator, place: Location
     ) -> Expression:
         """A double that float32 has compares with a float as that."""
         doubles = [self._literal(each) for each in (node.left, node.right)]
@@ -246,37 +246,37 @@ class CExpressionReader:
             self._text.refuse(node, f"{INT32.least} is a long: must be compared with an int")
         return Binary(operator, *usual(left, right), place)
 
-    def _call(self, node: c_ast.FuncCall, place: Place) -> Expression:
+    def _call(self, node: c_ast.FuncCall, place: Location) -> Expression:
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
         if name not in _CALLS:
             self._text.refuse(
                 node, f"call of {name or 'an expression'}: only {', '.join(_CALLS)} may be called"
             )
-        given = node.args.exprs if node.args else []
-        if len(given) != _CALLS[name]:
-            self._text.refuse(node, f"{name} takes {_CALLS[name]} values, not {len(given)}")
+        arguments = node.args.exprs if node.args else []
+        if len(arguments) != _CALLS[name]:
+            self._text.refuse(node, f"{name} takes {_CALLS[name]} values, not {len(arguments)}")
         if name == "abs":
-            return Unary(UnaryOperator.ABS, self.read_as(given[0], INT32), place)
-        values = [self.read_as(each, FLOAT32) for each in given]
+            return Unary(UnaryOperator.ABS, self.read_as(arguments[0], INT32), place)
+        values = [self.read_as(each, FLOAT32) for each in arguments]
         if name in ("fabsf", "sqrtf"):
             operator = UnaryOperator.ABS if name == "fabsf" else UnaryOperator.SQRT
             return Unary(operator, values[0], place)
         left, right = values
         wanted = BinaryOperator.MINIMUM if "min" in name else BinaryOperator.MAXIMUM
-        found: Expression = Binary(wanted, left, right, place)
+        extremum: Expression = Binary(wanted, left, right, place)
         if name.endswith("imumf"):
-            return found
+            return extremum
         # Of a NaN and a number, fminf and fmaxf give the number.
         for value, other in ((right, left), (left, right)):
             if isinstance(value, Constant):
                 continue
             is_nan = Binary(BinaryOperator.NOT_EQUAL, value, value, place)
-            found = Select(is_nan, other, found, place)
-        return found
+            extremum = Select(is_nan, other, extremum, place)
+        return extremum
 
 
-def _quotient(left: Expression, right: Expression, place: Place) -> Expression:
-    """Of integers of one type, cut towards zero; nests round down."""
+def _quotient(left: Expression, right: Expression, place: Location) -> Expression:
+    """The quotient of integers of one type, rounded towards zero; nests round down."""
 
     def number(value: int) -> Constant:
         return Constant(value, left.type, place)

@@ -58,7 +58,7 @@ def read_file(path: str | Path, name: str | None = None) -> Nest:
 
 
 def read_source(source: str, file: str, name: str | None = None) -> Nest:
-    """As ``read_file``, from text; ``file`` is its name in places."""
+    """Reads text as ``read_file`` does; ``file`` is its name in places."""
     text = CText(source, file)
     function = _only_function(text, file, name)
     return _nest(text, function, ())
@@ -84,7 +84,7 @@ def _functions(text: CText) -> list[c_ast.FuncDef]:
 
 
 def _nest(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nest:
-    """``callers``: names of functions that call it, one another."""
+    """The nest of a function. ``callers``: names of functions that call it, one another."""
     with damaged_as(WorkloadError, text.place(function)):
         nest = _read(text, function, callers)
     verify(nest)
@@ -93,12 +93,12 @@ def _nest(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nes
 
 def _called(text: CText, call: c_ast.FuncCall, callers: tuple[str, ...]) -> Called:
     name = call.name.name if isinstance(call.name, c_ast.ID) else "an expression"
-    found = [each for each in _functions(text) if each.decl.name == name]
-    if not found:
+    functions = [each for each in _functions(text) if each.decl.name == name]
+    if not functions:
         text.refuse(call, f"call of {name}: must be of a function of this file")
     if name in callers:
         text.refuse(call, f"call of {name}, which calls this function: must not")
-    return Called(_nest(text, found[0], callers), _parameter_names(found[0]))
+    return Called(_nest(text, functions[0], callers), _parameter_names(functions[0]))
 
 
 def _parameters(function: c_ast.FuncDef) -> list[Any]:
@@ -159,13 +159,13 @@ def _require_const(body: tuple[Statement, ...], parameters: list[Any]) -> None:
 
 
 def _all_names(node: c_ast.Node) -> set[str]:
-    """That stand in a function."""
+    """All names in a function."""
     own = {node.name} if isinstance(node, c_ast.ID | c_ast.Decl) else set()
     return own.union(*(_all_names(child) for _, child in node.children()))
 
 
 def _is_void(parameter: Any) -> bool:
-    """Of a list that says that there are none."""
+    """Whether a parameter list says that there are no parameters."""
     match parameter:
         case c_ast.Typename(type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["void"]))):
             return True
@@ -174,11 +174,11 @@ def _is_void(parameter: Any) -> bool:
 
 def _dimensions(parameter: Any) -> list[Any]:
     """Sizes of an array, the outermost first; ``None`` for one that is left out."""
-    node, found = getattr(parameter, "type", None), []
+    node, dimensions = getattr(parameter, "type", None), []
     while isinstance(node, c_ast.ArrayDecl):
-        found.append(node.dim)
+        dimensions.append(node.dim)
         node = node.type
-    return found
+    return dimensions
 
 
 def _element(parameter: c_ast.Decl) -> Any:

@@ -27,7 +27,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
@@ -44,7 +44,7 @@ class Called(NamedTuple):
 
 
 class CStatementReader:
-    """Of one function, whose parameters ``expressions`` knows.
+    """Reads the statements of one function, whose parameters ``expressions`` knows.
 
     functions
         reads another function of the file, for the node that calls it.
@@ -63,16 +63,16 @@ class CStatementReader:
         self._expressions = expressions
         self._functions = functions
         self._inliner = inliner
-        self._declared: dict[str, Place] = {}
+        self._declared: dict[str, Location] = {}
 
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
         """A scope. Raises ``WorkloadError`` for what nests lack."""
         outer, types = dict(self._declared), dict(self._expressions.types)
-        found = tuple(each for node in nodes for each in self._statement(node))
+        statements = tuple(each for node in nodes for each in self._statement(node))
         self._declared = outer
         self._expressions.types.clear()
         self._expressions.types.update(types)
-        return found
+        return statements
 
     def _statement(self, node: Any) -> tuple[Statement, ...]:
         if node is None or isinstance(node, c_ast.EmptyStatement):
@@ -102,7 +102,7 @@ class CStatementReader:
                 self._text.refuse(node, "return: results must be written to arrays")
         self._text.refuse(node, f"{type(node).__name__}: {_STATEMENTS}")
 
-    def _call(self, node: c_ast.FuncCall, place: Place) -> tuple[Statement, ...]:
+    def _call(self, node: c_ast.FuncCall, place: Location) -> tuple[Statement, ...]:
         nest, parameters = self._functions(node)
         given = node.args.exprs if node.args else []
         if len(given) != len(parameters):
@@ -132,10 +132,10 @@ class CStatementReader:
         self._declared[name] = self._text.place(node)
         self._expressions.types[name] = self._expressions.type_of(node)
 
-    def declare_parameter(self, name: str, place: Place) -> None:
+    def declare_parameter(self, name: str, place: Location) -> None:
         self._declared[name] = place
 
-    def _declaration(self, node: c_ast.Decl, place: Place) -> tuple[Statement, ...]:
+    def _declaration(self, node: c_ast.Decl, place: Location) -> tuple[Statement, ...]:
         value = None
         if node.init is not None:
             value = self._expressions.read_as(node.init, self._expressions.type_of(node))
@@ -143,7 +143,7 @@ class CStatementReader:
         return () if value is None else (Assign(node.name, value, place),)
 
     def _assignment(
-        self, operator: str, target: Any, value: Any, place: Place, node: Any
+        self, operator: str, target: Any, value: Any, place: Location, node: Any
     ) -> Statement:
         expressions = self._expressions
         if operator != "=" and operator[:-1] not in ARITHMETIC:
@@ -153,8 +153,8 @@ class CStatementReader:
             local = expressions.read(target)
             if operator == "=":
                 return Assign(target.name, expressions.read_as(value, local.type), place)
-            found = self._augmented(operator, local, value, place, node)
-            return Assign(target.name, convert(found, local.type), place)
+            augmented = self._augmented(operator, local, value, place, node)
+            return Assign(target.name, convert(augmented, local.type), place)
         if not isinstance(target, c_ast.ArrayRef):
             self._text.refuse(node, "must assign to one local or one array element")
         array, indices = expressions.element(target)
@@ -162,18 +162,18 @@ class CStatementReader:
             stored = expressions.read_as(value, array.type)
             return Store(array.name, indices, stored, place)
         element = Load(array.name, indices, array.type, place)
-        found = self._augmented(operator, element, value, place, node)
-        is_same = array.type in (FLOAT32, found.type) and operator != "%="
-        wraps = operator[:-1] in _WRAPPING and found.type.is_integer and array.type.is_integer
-        if isinstance(found, Binary) and (wraps or is_same and found.left == element):
-            operand = found.right
+        augmented = self._augmented(operator, element, value, place, node)
+        is_same = array.type in (FLOAT32, augmented.type) and operator != "%="
+        wraps = operator[:-1] in _WRAPPING and augmented.type.is_integer and array.type.is_integer
+        if isinstance(augmented, Binary) and (wraps or is_same and augmented.left == element):
+            operand = augmented.right
             if operator[:-1] not in ("<<", ">>"):
                 operand = convert(operand, array.type)
-            return AugmentedStore(found.operator, array.name, indices, operand, place)
-        return Store(array.name, indices, convert(found, array.type), place)
+            return AugmentedStore(augmented.operator, array.name, indices, operand, place)
+        return Store(array.name, indices, convert(augmented, array.type), place)
 
     def _augmented(
-        self, operator: str, left: Expression, value: Any, place: Place, node: Any
+        self, operator: str, left: Expression, value: Any, place: Location, node: Any
     ) -> Expression:
         if left.type == FLOAT32:
             right = self._expressions.read_as(value, FLOAT32)
@@ -181,7 +181,7 @@ class CStatementReader:
             right = self._expressions.read(value)
         return self._expressions.operation(operator[:-1], left, right, place, node)
 
-    def _loop(self, node: c_ast.For, place: Place) -> For:
+    def _loop(self, node: c_ast.For, place: Location) -> For:
         outer, types = dict(self._declared), dict(self._expressions.types)
         name, lower = self._start(node)
         upper = self._end(node, name)

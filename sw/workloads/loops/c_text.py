@@ -11,7 +11,7 @@ from pycparser.c_parser import CParser, ParseError
 
 from hw.lib.errors import WorkloadError, damaged_as, short
 from hw.lib.text_lines import text_lines
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 _TYPEDEFS = """\
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
@@ -72,15 +72,17 @@ class CText:
             last = parser.clex.last
             if line is None and last is not None:
                 line, column = last.lineno, last.column
-            place = Place(file, int(line or 1), int(column or 1))
+            place = Location(file, int(line or 1), int(column or 1))
             raise WorkloadError(f"{place}: not C: {short(problem)}") from None
         self._refuse_replaced()
 
-    def place(self, node: c_ast.Node) -> Place:
-        """Of a node that has one, else the file's beginning."""
+    def place(self, node: c_ast.Node) -> Location:
+        """The place of a node that has one, else the file's beginning."""
         coord = node.coord
         return (
-            Place(self._file, coord.line, coord.column or 1) if coord else Place(self._file, 1, 1)
+            Location(self._file, coord.line, coord.column or 1)
+            if coord
+            else Location(self._file, 1, 1)
         )
 
     def refuse(self, node: c_ast.Node, text: str) -> NoReturn:
@@ -89,7 +91,7 @@ class CText:
 
     def _refuse_at(self, text: str, at: int, problem: str) -> NoReturn:
         before = text[:at]
-        place = Place(self._file, before.count("\n") + 1, at - before.rfind("\n"))
+        place = Location(self._file, before.count("\n") + 1, at - before.rfind("\n"))
         raise WorkloadError(f"{place}: {problem}")
 
     def _refuse_replaced(self) -> None:

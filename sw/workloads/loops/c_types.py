@@ -17,7 +17,7 @@ from sw.workloads.loops.nest import (
     Expression,
     Select,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
 from sw.workloads.refusals import FINITE
 from sw.workloads.text_file import NOT_BELOW, is_not_zero
@@ -48,18 +48,18 @@ _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([uU]?)")
 _FLOAT = re.compile(r"(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fF]?)")
 
 _MOST_DIGITS = 100
-"""Of whole numbers, which may begin with zeros; one with more is beyond all types."""
+"""Digits of whole numbers, which may begin with zeros; one with more is beyond all types."""
 
 _LEAST_INT = f"{INT32.least}"
 
 
-def literal(text: str, place: Place) -> Constant | float | None:
+def literal(text: str, place: Location) -> Constant | float | None:
     """The constant that a number spells, or the value of a double; ``None`` for anything else,
     such as a decimal number that is a ``long`` (C11, 6.4.4.1). What ``-`` stands before has the
     number's own type; the least int is given as one, see ``is_long``. ``WorkloadError`` for a
     number that float64 does not hold."""
-    if found := _INTEGER.fullmatch(text):
-        sign, digits, suffix = found.groups()
+    if matched := _INTEGER.fullmatch(text):
+        sign, digits, suffix = matched.groups()
         if len(digits) > _MOST_DIGITS:
             return None
         is_decimal = not digits.startswith("0")
@@ -73,13 +73,13 @@ def literal(text: str, place: Place) -> Constant | float | None:
         else:
             return None
         return negative(number) if sign else number
-    if found := _FLOAT.fullmatch(text):
-        real = float(found[1])
+    if matched := _FLOAT.fullmatch(text):
+        real = float(matched[1])
         if not math.isfinite(real):
             raise WorkloadError(f"{place}: {short(text)}: {FINITE}")
-        if real == 0 and is_not_zero(found[1]):
+        if real == 0 and is_not_zero(matched[1]):
             raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
-        return rounded(real, place) if found[2] else real
+        return rounded(real, place) if matched[2] else real
     return None
 
 
@@ -95,7 +95,7 @@ def is_long(value: Expression | float | None) -> bool:
     return isinstance(value, Constant) and value.type == INT32 and value.value == INT32.least
 
 
-def rounded(value: float, place: Place) -> Constant | None:
+def rounded(value: float, place: Location) -> Constant | None:
     """A float32 constant, if it is finite."""
     with np.errstate(over="ignore"):
         nearest = float(np.float32(value))
@@ -103,8 +103,8 @@ def rounded(value: float, place: Place) -> Constant | None:
 
 
 def convert(value: Expression, type: ScalarType) -> Expression:
-    """As C converts in an assignment. An integer beyond its type wraps; a float beyond it, which C
-    leaves undefined, is an error when the nest runs."""
+    """Converts as C does in an assignment. An integer beyond its type wraps; a float beyond it,
+    which C leaves undefined, is an error when the nest runs."""
     if value.type == type:
         return value
     if value.type == BOOL:
@@ -114,8 +114,8 @@ def convert(value: Expression, type: ScalarType) -> Expression:
         return truth(value)
     if isinstance(value, Constant) and value.type.is_integer:
         if type == FLOAT32:
-            found = rounded(float(value.value), value.place)
-            return found or Cast(type, value, value.place)
+            constant = rounded(float(value.value), value.place)
+            return constant or Cast(type, value, value.place)
         wrapped = int(value.value) - type.least & (1 << type.bits) - 1
         return Constant(wrapped + type.least, type, value.place)
     return Cast(type, value, value.place)

@@ -20,7 +20,7 @@ from sw.workloads.loops.result_levels import ResultLevels
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 Positions = Sequence[ir.Expression]
-"""Of each operand, in the last level of it that loops have come to."""
+"""The position of each operand, in the last level of it that loops have come to."""
 
 
 class CompressedResult:
@@ -32,7 +32,7 @@ class CompressedResult:
         self._last = len(levels) - 1
 
     def before(self) -> list[ir.Statement]:
-        """Before all loops."""
+        """Statements before all loops."""
         levels = self._levels
         ends = [each + 1 for each in levels.appended if levels.drops(each) and each < self._last]
         names = [*map(self._count, levels.appended), *map(self._end, ends)]
@@ -43,15 +43,15 @@ class CompressedResult:
         if not self._levels.is_sum:
             return [self._store_value(value, positions)]
         sum = ir.Variable(self._sum, FLOAT32, self._place)
-        found: list[ir.Statement] = [self._assign(self._sum, add(sum, value, self._place))]
+        statements: list[ir.Statement] = [self._assign(self._sum, add(sum, value, self._place))]
         if self._levels.drops(self._last):
-            found.append(self._assign(self._found, integer(1, self._place)))
-        return found
+            statements.append(self._assign(self._found, integer(1, self._place)))
+        return statements
 
     def body(
         self, depth: int, inside: Sequence[ir.Statement], positions: Positions
     ) -> list[ir.Statement]:
-        """Of the loop ``depth``, which has ``inside`` in it."""
+        """The body of the loop ``depth``, which has ``inside`` in it."""
         if depth > self._last:
             return [*inside]
         head: list[ir.Statement] = []
@@ -68,7 +68,7 @@ class CompressedResult:
         return [*head, *inside, *behind]
 
     def behind(self) -> list[ir.Statement]:
-        """Behind all loops."""
+        """Statements behind all loops."""
         if self._levels.is_dense(0):
             return []
         return [self._store_end(0, integer(1, self._place))]
@@ -79,7 +79,7 @@ class CompressedResult:
         return f"{self._levels.name}_count{number}"
 
     def _end(self, number: int) -> str:
-        """Where the last fiber that was kept ends."""
+        """The variable that says where the last fiber that was kept ends."""
         return f"{self._levels.name}_end{number}"
 
     @property
@@ -94,32 +94,33 @@ class CompressedResult:
     # Statements.
 
     def _ends(self, number: int, positions: Positions) -> list[ir.Statement]:
-        """Of a coordinate of a level, which may be appended, and of the fiber below it."""
+        """Statements that end a coordinate of a level, which may be appended, and the fiber below
+        it."""
         place, levels = self._place, self._levels
         at, below = self._position(number, positions), number + 1
-        found: list[ir.Statement] = []
+        ends: list[ir.Statement] = []
         if not levels.is_dense(number):
             coordinate = variable(levels.path[number], place)
-            found = [ir.Store(coordinates_of(levels.name, number), (at,), coordinate, place)]
+            ends = [ir.Store(coordinates_of(levels.name, number), (at,), coordinate, place)]
         if number < self._last and not levels.is_dense(below):
-            found.append(self._store_end(below, one_more(at, place)))
+            ends.append(self._store_end(below, one_more(at, place)))
         if number in levels.appended:
-            found.append(self._assign(self._count(number), one_more(at, place)))
-        return found
+            ends.append(self._assign(self._count(number), one_more(at, place)))
+        return ends
 
     def _if_any(self, number: int, statements: list[ir.Statement]) -> ir.If:
         """What is done for a coordinate only if there is something below it."""
         place, below = self._place, number + 1
         if number == self._last:
-            found, least = variable(self._found, place), integer(0, place)
-            is_any = ir.Binary(ir.BinaryOperator.GREATER, found, least, place)
+            flag, least = variable(self._found, place), integer(0, place)
+            is_any = ir.Binary(ir.BinaryOperator.GREATER, flag, least, place)
             return ir.If(is_any, tuple(statements), (), place)
         count, end = (variable(name(below), place) for name in (self._count, self._end))
         is_any = ir.Binary(ir.BinaryOperator.GREATER, count, end, place)
         return ir.If(is_any, (*statements, self._assign(self._end(below), count)), (), place)
 
     def _store_end(self, number: int, at: ir.Expression) -> ir.Store:
-        """Of a fiber, whose segment ends at ``at`` of the array."""
+        """Stores the end of a fiber, whose segment ends at ``at`` of the array."""
         levels, place = self._levels, self._place
         end: ir.Expression
         if number in levels.followed:
@@ -137,7 +138,8 @@ class CompressedResult:
         return ir.Store(values_of(self._levels.name), (at,), value, self._place)
 
     def _position(self, number: int, positions: Positions) -> ir.Expression:
-        """Of the coordinate that the loops are at; of an appended one it will be that."""
+        """The position of the coordinate that the loops are at; of one to be appended, its position
+        then."""
         levels, place = self._levels, self._place
         if number in levels.followed:
             return positions[levels.followed[number].operand]

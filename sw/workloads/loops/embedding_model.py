@@ -27,7 +27,7 @@ _NESTS = {
     ("sum", True): embedding_tables_weighted,
     ("mean", True): embedding_tables_weighted_mean,
 }
-"""By pooling, and whether it is weighted."""
+"""Nests by pooling, and whether it is weighted."""
 
 RESULT = "out"
 """What the nests write: [features, bags, dim]."""
@@ -35,8 +35,9 @@ RESULT = "out"
 
 @dataclass(frozen=True)
 class ModelWorkload:
-    """``batch``: what is looked up, or ``None`` to synthesise it; programs are made for its size
-    and, to the next power of two, its look-ups. ``place``: where it comes from, for messages."""
+    """An embedding model as a workload. ``batch``: what is looked up, or ``None`` to synthesise it;
+    programs are made for its size and, to the next power of two, its look-ups. ``place``: where it
+    comes from, for messages."""
 
     model: EmbeddingModel
     batch: Batch | None = None
@@ -64,7 +65,7 @@ class FeatureGroup:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of the nest."""
+        """Sizes of the nest."""
         return {
             "features": len(self.features),
             "bags": self.bags,
@@ -87,15 +88,15 @@ class FeatureGroup:
         starts = np.cumsum([0, *counts])[:-1]
         rows = np.cumsum([0, *(feature.rows for feature in self.features)])[:-1]
         offsets = [given[f"{n}.offsets"] + start for n, start in zip(names, starts, strict=True)]
-        found = {
+        packed = {
             "first_rows": rows.astype(np.int32),
             "offsets": np.stack(offsets).astype(np.int32),
             "indices": self._padded([given[f"{n}.indices"] for n in names], np.int32),
             "tables": np.concatenate([given[f"{n}.table"] for n in names]),
         }
         if self.features[0].weighted:
-            found["weights"] = self._padded([given[f"{n}.weights"] for n in names], np.float32)
-        return found
+            packed["weights"] = self._padded([given[f"{n}.weights"] for n in names], np.float32)
+        return packed
 
     def outputs(self, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """[bags, dim] by feature, from what the nest writes."""

@@ -1,4 +1,4 @@
-"""From the parts of an expression to a loop nest."""
+"""Lowers the parts of an expression to a loop nest."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class _Lowering:
         loops = self._loops(0, _State((zero,) * len(self._parts.operands)))
         body = (*self._result.before(), *loops, *self._result.behind())
         sizes, parameters = self._parameters()
-        found = ir.Nest("expression", sizes, parameters, body, self._place)
-        verify(found)
-        return found
+        lowered = ir.Nest("expression", sizes, parameters, body, self._place)
+        verify(lowered)
+        return lowered
 
     def _loops(self, depth: int, state: _State) -> tuple[ir.Statement, ...]:
         if depth == len(self._parts.loops):
@@ -180,7 +180,7 @@ class _Lowering:
     def _operand_arrays(self, access: Access, path: Iterable[str]) -> list[ir.Array]:
         place, name = at(access), access.tensor
         count: ir.Expression | None = None  # of positions: one
-        found = []
+        arrays = []
         for number, index in enumerate(path):
             if self._parts.statement.formats[name].levels[number] == DENSE:
                 size = variable(self._parts.size_of(index), place)
@@ -188,10 +188,10 @@ class _Lowering:
                 continue
             if count is not None:
                 length = one_more(count, place)
-                found.append(ir.Array(segments_of(name, number), INT32, (length,), place))
+                arrays.append(ir.Array(segments_of(name, number), INT32, (length,), place))
             count = variable(entries_of(name, number), place)
-            found.append(ir.Array(coordinates_of(name, number), INT32, (count,), place))
-        return [*found, ir.Array(values_of(name), FLOAT32, (count or integer(1, place),), place)]
+            arrays.append(ir.Array(coordinates_of(name, number), INT32, (count,), place))
+        return [*arrays, ir.Array(values_of(name), FLOAT32, (count or integer(1, place),), place)]
 
 
 def _position(level: Level) -> str:

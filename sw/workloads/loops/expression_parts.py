@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from hw.lib.errors import WorkloadError
 from hw.sam.block_types import BITVECTOR, COMPRESSED
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.tensor.expression import (
     Access,
     Call,
@@ -65,7 +65,7 @@ class Parts:
         return self.statement.result
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Location:
         return at(self.result)
 
     @cached_property
@@ -84,7 +84,7 @@ class Parts:
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        found = []
+        ordered = []
         for index in self.statement.order:
             walked = [
                 Level(number, path.index(index))
@@ -93,8 +93,8 @@ class Parts:
             ]
             compressed = tuple(each for each in walked if self.kind(each) == COMPRESSED)
             dense = tuple(each for each in walked if each not in compressed)
-            found.append(Loop(index, dense, compressed))
-        return tuple(found)
+            ordered.append(Loop(index, dense, compressed))
+        return tuple(ordered)
 
     def never_ends_empty(self, depth: int) -> bool:
         """Whether loops from ``depth`` on come by their innermost body at least once, whenever
@@ -124,11 +124,11 @@ def parts_of(statement: Statement) -> Parts:
     return parts
 
 
-def at(access: Access) -> Place:
-    return Place(FILE, 1, access.column)
+def at(access: Access) -> Location:
+    return Location(FILE, 1, access.column)
 
 
-def refuse(place: Place, text: str) -> NoReturn:
+def refuse(place: Location, text: str) -> NoReturn:
     raise WorkloadError(f"{place}: {text}")
 
 
@@ -156,7 +156,7 @@ def size_of(index: str) -> str:
     return f"{index}_size"
 
 
-def _factors(expression: Expression, function: str, place: Place) -> list[Access | Constant]:
+def _factors(expression: Expression, function: str, place: Location) -> list[Access | Constant]:
     """Operands of nested calls of one function, left to right."""
     if isinstance(expression, Access | Constant):
         return [expression]

@@ -1,4 +1,4 @@
-"""Which types operators take."""
+"""Checks the types of operators' operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sw.workloads.loops.nest import (
     Select,
     Unary,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
 
@@ -37,7 +37,7 @@ def require_expression_types(expression: Expression) -> None:
                 _refuse(place, f"{operand.type} to {type}: must be from number to number")
 
 
-def _unary(operator: str, type: ScalarType, place: Place) -> None:
+def _unary(operator: str, type: ScalarType, place: Location) -> None:
     if operator == "not":
         if type != BOOL:
             _refuse(place, f"not {type}: must be bool")
@@ -48,26 +48,26 @@ def _unary(operator: str, type: ScalarType, place: Place) -> None:
         _refuse(place, f"{operator} of {type}: must be a number")
 
 
-def _binary(operator: str, left: ScalarType, right: ScalarType, place: Place) -> None:
-    given = f"{left} {operator} {right}"
+def _binary(operator: str, left: ScalarType, right: ScalarType, place: Location) -> None:
+    shown = f"{left} {operator} {right}"
     if operator in SHIFTS:
         if not (left.is_integer and right.is_integer):
-            _refuse(place, f"{given}: must be integers")
+            _refuse(place, f"{shown}: must be integers")
         return
     if left != right:
-        _refuse(place, f"{given}: must be of one type")
+        _refuse(place, f"{shown}: must be of one type")
     if operator in LOGICAL:
         if left != BOOL:
-            _refuse(place, f"{given}: must be bool")
+            _refuse(place, f"{shown}: must be bool")
     elif operator in INTEGER_ONLY:
         if not left.is_integer:
-            _refuse(place, f"{given}: must be integers")
+            _refuse(place, f"{shown}: must be integers")
     elif operator == "/":
         if left != FLOAT32:
-            _refuse(place, f"{given}: must be float32, or // for integers")
+            _refuse(place, f"{shown}: must be float32, or // for integers")
     elif not left.is_number:
-        _refuse(place, f"{given}: must be numbers")
+        _refuse(place, f"{shown}: must be numbers")
 
 
-def _refuse(place: Place, text: str) -> NoReturn:
+def _refuse(place: Location, text: str) -> NoReturn:
     raise WorkloadError(f"{place}: {text}")

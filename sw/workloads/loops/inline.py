@@ -21,7 +21,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes, with_parts
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.printer import print_expression
 from sw.workloads.loops.scalar_type import INT32, ScalarType
 
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(_\d+)+$")
 
 
 class Inliner:
-    """Of one function.
+    """Inlines calls into one function.
 
     taken
         names that it uses; those of what it calls become others where they are among these.
@@ -41,7 +41,7 @@ class Inliner:
         self._taken = set(taken)
 
     def statements(
-        self, called: Nest, arguments: Mapping[str, Argument], place: Place
+        self, called: Nest, arguments: Mapping[str, Argument], place: Location
     ) -> tuple[Statement, ...]:
         """What a call at ``place`` does.
 
@@ -62,42 +62,44 @@ class Inliner:
                 before.append(Assign(local, value, place))
                 names[name] = Variable(local, value.type, place)
         for array in called.arrays.values():
-            given = arguments[array.name]
-            assert isinstance(given, Array)
-            _require_alike(called, array, given, names, place)
+            argument = arguments[array.name]
+            assert isinstance(argument, Array)
+            _require_alike(called, array, argument, names, place)
         for own in dict.fromkeys(_own_names(called.body)):
             names[own] = self._fresh(own)
         return (*before, *_inlined(called.body, names, place))
 
     def _fresh(self, name: str) -> str:
         """Itself, or as the next one of several."""
-        found, number, stem = name, 1, _NUMBER.sub("", name)
-        while found in self._taken:
+        fresh, number, stem = name, 1, _NUMBER.sub("", name)
+        while fresh in self._taken:
             number += 1
-            found = f"{stem}_{number}"
-        self._taken.add(found)
-        return found
+            fresh = f"{stem}_{number}"
+        self._taken.add(fresh)
+        return fresh
 
 
-def size_arguments(called: Nest, arrays: Mapping[str, Array], place: Place) -> dict[str, Argument]:
+def size_arguments(
+    called: Nest, arrays: Mapping[str, Array], place: Location
+) -> dict[str, Argument]:
     """The sizes of a function that is given ``arrays``, by the names of its parameters: each is
     what they have in its place. Raises ``WorkloadError`` for one that is no dimension by itself."""
-    found: dict[str, Argument] = {}
-    for name, given in arrays.items():
-        for size, length in zip(called.arrays[name].shape, given.shape, strict=False):
+    sizes: dict[str, Argument] = {}
+    for name, argument in arrays.items():
+        for size, length in zip(called.arrays[name].shape, argument.shape, strict=False):
             if isinstance(size, Variable):
-                found.setdefault(size.name, length)
+                sizes.setdefault(size.name, length)
     for each in called.sizes:
-        if each.name not in found:
+        if each.name not in sizes:
             raise WorkloadError(
                 f"{place}: {called.name} is called: its size {each.name} must be a dimension of an "
                 "array by itself"
             )
-    return found
+    return sizes
 
 
 def _require_alike(
-    called: Nest, array: Array, given: Array, names: Mapping[str, Any], place: Place
+    called: Nest, array: Array, given: Array, names: Mapping[str, Any], place: Location
 ) -> None:
     wanted = tuple(_inlined(size, names, place) for size in array.shape)
     is_alike = len(wanted) == len(given.shape) and all(
@@ -125,21 +127,21 @@ def _polynomial(size: Expression) -> Counter[tuple[str, ...]]:
         case Binary("-", left, right):
             return _sum(_polynomial(left), _polynomial(right), -1)
         case Binary("*", left, right):
-            found: Counter[tuple[str, ...]] = Counter()
+            factors: Counter[tuple[str, ...]] = Counter()
             for one, factor in _polynomial(left).items():
                 for other, second in _polynomial(right).items():
-                    found[tuple(sorted((*one, *other)))] += factor * second
-            return found
+                    factors[tuple(sorted((*one, *other)))] += factor * second
+            return factors
     return Counter({(print_expression(size),): 1})
 
 
 def _sum(
     one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]], factor: int
 ) -> Counter[tuple[str, ...]]:
-    found = Counter(one)
+    total = Counter(one)
     for names, each in other.items():
-        found[names] += factor * each
-    return found
+        total[names] += factor * each
+    return total
 
 
 def _own_names(body: tuple[Statement, ...]) -> Iterator[str]:
@@ -154,10 +156,10 @@ def _own_names(body: tuple[Statement, ...]) -> Iterator[str]:
                 yield from (each.coordinate, *each.positions, *each.present)
 
 
-def _inlined(node: Any, names: Mapping[str, Any], caller: Place) -> Any:
-    """With names and arguments in place of a function's own."""
+def _inlined(node: Any, names: Mapping[str, Any], caller: Location) -> Any:
+    """The node with names and arguments in place of a function's own."""
     match node:
-        case Place():
+        case Location():
             return node.called_at(caller)
         case Variable(name) if not isinstance(names.get(name, name), str):
             return names[name]

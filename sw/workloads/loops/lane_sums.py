@@ -22,7 +22,7 @@ from sw.workloads.loops.nest import (
     statements,
 )
 from sw.workloads.loops.parts import with_parts
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 
@@ -67,7 +67,8 @@ def loops_of_sums(nest: Nest) -> set[int]:
 
 
 class _Rewriting:
-    """``wanted``: of loops by identity, in how many parts they are gone through at once."""
+    """How a nest is rewritten. ``wanted``: of loops by identity, in how many parts they are gone
+    through at once."""
 
     def __init__(
         self, nest: Nest, sizes: Mapping[str, int], wanted: Mapping[int, int], lanes: int
@@ -97,19 +98,19 @@ class _Rewriting:
 
 
 def _block(body: tuple[Statement, ...], rewriting: _Rewriting) -> tuple[Statement, ...]:
-    found: list[Statement] = []
+    rewritten: list[Statement] = []
     for statement in body:
         match statement:
             case For() if id(statement) in rewriting.wanted:
-                found += _by_lanes(statement, rewriting)
+                rewritten += _by_lanes(statement, rewriting)
             case If(then=then, otherwise=otherwise):
                 halves = _block(then, rewriting), _block(otherwise, rewriting)
-                found.append(replace(statement, then=halves[0], otherwise=halves[1]))
+                rewritten.append(replace(statement, then=halves[0], otherwise=halves[1]))
             case For():
-                found.append(replace(statement, body=_block(statement.body, rewriting)))
+                rewritten.append(replace(statement, body=_block(statement.body, rewriting)))
             case _:
-                found.append(statement)
-    return tuple(found)
+                rewritten.append(statement)
+    return tuple(rewritten)
 
 
 def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
@@ -155,16 +156,16 @@ def _by_lanes(loop: For, rewriting: _Rewriting) -> list[Statement]:
 
 def _sums(body: tuple[Statement, ...]) -> list[str]:
     """Locals that a body adds up, those of lanes that may be left out too."""
-    found = []
+    sums = []
     for statement in body:
         if isinstance(statement, If):
-            found += _sums(statement.then)
+            sums += _sums(statement.then)
         elif isinstance(statement, Assign) and _adds_up(statement):
-            found.append(statement.name)
-    return found
+            sums.append(statement.name)
+    return sums
 
 
-def _sum(name: str, other: str, place: Place) -> Assign:
+def _sum(name: str, other: str, place: Location) -> Assign:
     left, right = Variable(name, FLOAT32, place), Variable(other, FLOAT32, place)
     return Assign(name, Binary(BinaryOperator.ADD, left, right, place), place)
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, INT32, ScalarType
 
 
@@ -46,7 +46,7 @@ class UnaryOperator(StrEnum):
     NOT = "not"
     ABS = "abs"
     SQRT = "sqrt"
-    """Of float32 only."""
+    """The square root, of float32 only."""
 
 
 class BinaryOperator(StrEnum):
@@ -54,9 +54,9 @@ class BinaryOperator(StrEnum):
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"
-    """Of float32 only."""
+    """The quotient, of float32 only."""
     FLOOR_DIVIDE = "//"
-    """Of integers only, as ``%`` and shifts."""
+    """The quotient rounded down, of integers only, as ``%`` and shifts."""
     REMAINDER = "%"
     SHIFT_LEFT = "<<"
     SHIFT_RIGHT = ">>"
@@ -90,7 +90,7 @@ class Constant:
 
     value: int | float
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Variable:
 
     name: str
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ class Load:
     array: str
     indices: tuple[Expression, ...]
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Unary:
     operator: UnaryOperator
     operand: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -130,7 +130,7 @@ class Binary:
     operator: BinaryOperator
     left: Expression
     right: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -144,7 +144,7 @@ class Select:
     condition: Expression
     chosen: Expression
     other: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -157,7 +157,7 @@ class Cast:
 
     type: ScalarType
     operand: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 Expression: TypeAlias = Constant | Variable | Load | Unary | Binary | Select | Cast
@@ -172,7 +172,7 @@ class For:
     upper: Expression
     step: int
     body: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Fiber:
     array: str
     lower: Expression
     upper: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 class MergeKind(StrEnum):
@@ -212,7 +212,7 @@ class Merge:
     present: tuple[str, ...]
     fibers: tuple[Fiber, Fiber]
     body: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Store:
     array: str
     indices: tuple[Expression, ...]
     value: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class AugmentedStore:
     array: str
     indices: tuple[Expression, ...]
     value: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class Assign:
 
     name: str
     value: Expression
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class If:
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 Statement: TypeAlias = For | Merge | Store | AugmentedStore | Assign | If
@@ -258,19 +258,20 @@ Statement: TypeAlias = For | Merge | Store | AugmentedStore | Assign | If
 
 @dataclass(frozen=True)
 class Array:
-    """``shape``: an expression of constants, sizes, +, - and * for each dimension."""
+    """An array parameter. ``shape``: an expression of constants, sizes, +, - and * for each
+    dimension."""
 
     name: str
     type: ScalarType
     shape: tuple[Expression, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Scalar:
     name: str
     type: ScalarType
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -278,7 +279,7 @@ class Size:
     """A whole number from 0 to 2^31 - 1, int32 in expressions."""
 
     name: str
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def type(self) -> ScalarType:
@@ -291,16 +292,16 @@ class Nest:
     sizes: tuple[Size, ...]
     parameters: tuple[Array | Scalar, ...]
     body: tuple[Statement, ...]
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """By name, in the order of parameters."""
+        """Arrays by name, in the order of parameters."""
         return {each.name: each for each in self.parameters if isinstance(each, Array)}
 
     @property
     def scalars(self) -> dict[str, Scalar]:
-        """By name, in the order of parameters."""
+        """Scalars by name, in the order of parameters."""
         return {each.name: each for each in self.parameters if isinstance(each, Scalar)}
 
     @property
@@ -314,12 +315,12 @@ class Nest:
 
 def statements(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """All of a body, each before those that it contains."""
-    found: list[Statement] = []
+    contained: list[Statement] = []
     for statement in body:
-        found.append(statement)
+        contained.append(statement)
         match statement:
             case For() | Merge():
-                found += statements(statement.body)
+                contained += statements(statement.body)
             case If():
-                found += statements(statement.then) + statements(statement.otherwise)
-    return tuple(found)
+                contained += statements(statement.then) + statements(statement.otherwise)
+    return tuple(contained)

@@ -41,7 +41,8 @@ _TINY_BAGS = BagShape(6, 16, 4)
 _TINY_ROWS = 64
 
 VERTICES = 2048
-"""Of graphs, where the detail does not say: with any mean degree they fit 8 MiB of memory."""
+"""Vertices of graphs, where the detail does not say: with any mean degree they fit 8 MiB of
+memory."""
 
 _MOST_VERTICES = 1 << 20
 _GRAPH_DIM = 128
@@ -69,7 +70,8 @@ class Inputs:
 
 
 class Family(ABC):
-    """``shapes``: names. ``detail``: what the name's last part says, empty if there is none."""
+    """A family of operations. ``shapes``: names. ``detail``: what the name's last part says, empty
+    if there is none."""
 
     shapes: tuple[str, ...]
     detail: ClassVar[str] = ""
@@ -263,5 +265,5 @@ def _with_vectors(matrix: scipy.sparse.csr_array, dim: int, seed: int) -> Inputs
 
 
 def _offsets(counts: np.ndarray) -> np.ndarray:
-    """Where each of so many begins and the last ends, int32."""
+    """Offsets at which each of so many begins and the last ends, int32."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)

@@ -45,7 +45,7 @@ class OrderedBounds:
         self._body(nest.body, {})
 
     def __getitem__(self, loop: For) -> Order | None:
-        """Of one of the nest's own loops."""
+        """The order of the bounds of one of the nest's own loops."""
         return self._found.get(id(loop))
 
     def _body(self, body: tuple[Statement, ...], values: _Values) -> None:

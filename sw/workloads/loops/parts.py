@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import ScalarType
 
 
@@ -33,4 +33,4 @@ def with_parts(part: Any, changed: Callable[[Any], Any]) -> Any:
 
 
 def _is_node(part: Any) -> bool:
-    return is_dataclass(part) and not isinstance(part, type | Place | ScalarType)
+    return is_dataclass(part) and not isinstance(part, type | Location | ScalarType)

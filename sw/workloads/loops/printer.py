@@ -47,7 +47,7 @@ def print_nest(nest: Nest) -> str:
 
 
 def print_expression(expression: Expression) -> str:
-    """With parentheses around every operation inside another."""
+    """Prints an expression with parentheses around every operation inside another."""
     match expression:
         case Constant():
             return _constant(expression)
@@ -133,7 +133,7 @@ def _list(expressions: Iterable[Expression]) -> str:
 
 
 def _inner(expression: Expression) -> str:
-    """As an operand."""
+    """Prints an operand."""
     text = print_expression(expression)
     match expression:
         case Constant() if text.startswith("-"):

@@ -54,7 +54,7 @@ _CALLS = "abs, min, max, sqrt and the types"
 
 
 class ExpressionReader:
-    """Of one function.
+    """Reads the expressions of one function.
 
     arrays, types
         what is defined: arrays, and the types of all else, by name; the caller adds to it.
@@ -116,15 +116,15 @@ class ExpressionReader:
         )
 
     def read_as(self, node: ast.expr, wanted: ScalarType, what: str) -> Expression:
-        """As ``read``, converted to the type ``wanted`` if that holds every value; ``what`` says
-        what must be of this type."""
-        found = self._converted(node, self._unless_literal(node), wanted)
-        if found is None:
+        """Reads as ``read`` does, and converts to the type ``wanted`` if that holds every value;
+        ``what`` says what must be of this type."""
+        converted = self._converted(node, self._unless_literal(node), wanted)
+        if converted is None:
             self._text.refuse(
                 node,
                 f"{self._text.spelled(node)} is {self.read(node).type}: {what} must be {wanted}",
             )
-        return found
+        return converted
 
     def element(self, node: ast.Subscript) -> tuple[Array, tuple[Expression, ...]]:
         """An array and indices."""
@@ -232,18 +232,18 @@ class ExpressionReader:
         else:
             wanted = common(*types)
         if wanted is not None:
-            found = self._converted(left, first, wanted), self._converted(right, second, wanted)
-            if found[0] is not None and found[1] is not None:
-                return found[0], found[1]
-        given = form.format(*types)
-        self._text.refuse(node, f"{given}: must be of one type: convert as in float32(n)")
+            converted = self._converted(left, first, wanted), self._converted(right, second, wanted)
+            if converted[0] is not None and converted[1] is not None:
+                return converted[0], converted[1]
+        shown = form.format(*types)
+        self._text.refuse(node, f"{shown}: must be of one type: convert as in float32(n)")
 
     def _unless_literal(self, node: ast.expr) -> Expression | None:
         """A literal's type is that of where it stands."""
         return None if self.literal(node) is not None else self.read(node)
 
     def _literal_type(self, node: ast.expr) -> ScalarType:
-        """Where nothing else says it."""
+        """The type of a literal where nothing else says it."""
         return INT32 if isinstance(self.literal(node), int) else FLOAT32
 
     def _converted(

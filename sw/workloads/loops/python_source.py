@@ -44,7 +44,7 @@ def read_file(path: str | Path, name: str | None = None) -> Nest:
 
 
 def read_source(source: str, file: str, name: str | None = None) -> Nest:
-    """As ``read_file``, from text; ``file`` is its name in places."""
+    """Reads text as ``read_file`` does; ``file`` is its name in places."""
     text = PythonText(source, file)
     return _nest(text, _only_function(text, file, name), ())
 
@@ -93,7 +93,7 @@ def _functions(text: PythonText) -> list[ast.FunctionDef]:
 
 
 def _nest(text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...]) -> Nest:
-    """``callers``: names of functions that call it, one another."""
+    """The nest of a function. ``callers``: names of functions that call it, one another."""
     with damaged_as(WorkloadError, text.place(function)):
         nest = _Signature(text, function, callers).nest()
     verify(nest)
@@ -101,7 +101,7 @@ def _nest(text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...])
 
 
 class _Signature:
-    """Of one function: parameters and sizes."""
+    """The signature of one function: parameters and sizes."""
 
     def __init__(
         self, text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...]
@@ -134,12 +134,12 @@ class _Signature:
     def _called(self, call: ast.Call) -> Nest:
         assert isinstance(call.func, ast.Name)
         name = call.func.id
-        found = [each for each in _functions(self._text) if each.name == name]
-        if not found:
+        functions = [each for each in _functions(self._text) if each.name == name]
+        if not functions:
             self._text.refuse(call, f"call of {name}: must be of a function of this file")
         if name in self._callers:
             self._text.refuse(call, f"call of {name}, which calls this function: must not")
-        return _nest(self._text, found[0], self._callers)
+        return _nest(self._text, functions[0], self._callers)
 
     def _require_plain(self) -> None:
         arguments = self._function.args

@@ -34,7 +34,7 @@ _LOOPS = "range(...), intersect(...) or union(...)"
 
 
 class StatementReader:
-    """Of one function, whose parameters ``expressions`` knows.
+    """Reads the statements of one function, whose parameters ``expressions`` knows.
 
     functions
         reads another function of the file, for the node that calls it.
@@ -56,16 +56,16 @@ class StatementReader:
 
     def block(self, nodes: Iterable[ast.stmt]) -> tuple[Statement, ...]:
         """Raises ``WorkloadError`` for what the notation lacks."""
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for node in nodes:
             match node:
                 case ast.Pass():
                     pass
                 case ast.Expr(ast.Call(ast.Name()) as call):
-                    found += self._call(call)
+                    statements += self._call(call)
                 case _:
-                    found.append(self._statement(node))
-        return tuple(found)
+                    statements.append(self._statement(node))
+        return tuple(statements)
 
     def _call(self, node: ast.Call) -> tuple[Statement, ...]:
         nest, place = self._functions(node), self._text.place(node)

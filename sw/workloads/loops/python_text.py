@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from hw.lib.errors import FEWER_DIGITS, WorkloadError, damaged_as, has_too_many_digits, short
 from hw.lib.text_lines import text_lines
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.refusals import FINITE
 from sw.workloads.text_file import NOT_BELOW, is_not_zero
 
@@ -28,18 +28,18 @@ class PythonText:
                 warnings.simplefilter("ignore")
                 self.tree = ast.parse(text)
         except SyntaxError as error:
-            place = Place(file, error.lineno or 1, error.offset or 1)
+            place = Location(file, error.lineno or 1, error.offset or 1)
             problem = f"not Python: {error.msg}"
             if has_too_many_digits(error):
                 problem = f"a whole number has too many digits: {FEWER_DIGITS}"
             raise WorkloadError(f"{place}: {problem}") from None
 
-    def place(self, node: ast.AST) -> Place:
-        """Of a node that has one."""
+    def place(self, node: ast.AST) -> Location:
+        """The place of a node that has one."""
         line: int = getattr(node, "lineno", 1)
         octets: int = getattr(node, "col_offset", 0)  # of UTF-8
         before = self._lines[line - 1].encode()[:octets].decode(errors="replace")
-        return Place(self._file, line, len(before) + 1)
+        return Location(self._file, line, len(before) + 1)
 
     def number(self, node: ast.Constant) -> int | float:
         """The value of a number; ``WorkloadError`` for one that float64 does not hold."""

@@ -70,7 +70,7 @@ def result_tensor(
 
 
 class ResultLevels:
-    """Of the result of ``parts``.
+    """Levels of the result of ``parts``.
 
     followed
         levels, by number, of which all coordinates are those of an operand's level, at the same
@@ -139,7 +139,7 @@ class ResultLevels:
                 )
 
     def _find_followed(self) -> dict[int, Level]:
-        found: dict[int, Level] = {}
+        followed: dict[int, Level] = {}
         alike = set(range(len(self.parts.operands)))  # Operands that are at the same position.
         for number, loop in enumerate(self.parts.loops[: len(self)]):
             if self.is_dense(number):
@@ -150,12 +150,12 @@ class ResultLevels:
             (level,) = loop.compressed
             if level.operand not in alike:
                 break
-            found[number] = level
+            followed[number] = level
             alike = {level.operand}
-        return found
+        return followed
 
     def arrays(self) -> list[ir.Array]:
-        """As parameters of the nest."""
+        """Arrays as parameters of the nest."""
         place = self.parts.place
         sizes: list[tuple[str, ir.Expression]] = []
         positions: ir.Expression | None = None  # one
@@ -169,8 +169,8 @@ class ResultLevels:
             sizes.append((segments_of(self.name, number), segments))
             sizes.append((coordinates_of(self.name, number), positions))
         assert positions is not None
-        found = [ir.Array(name, INT32, (size,), place) for name, size in sizes]
-        return [*found, ir.Array(values_of(self.name), FLOAT32, (positions,), place)]
+        declared = [ir.Array(name, INT32, (size,), place) for name, size in sizes]
+        return [*declared, ir.Array(values_of(self.name), FLOAT32, (positions,), place)]
 
     def _entries(self, number: int) -> str:
         if number not in self.followed:
@@ -185,7 +185,7 @@ class ResultLevels:
         again in each iteration of loops around that the operand lacks. ``sizes``: of indices, and
         the coordinates of operands' levels. Raises ``CapacityError``.
         """
-        parts, found, bound = self.parts, {}, 1
+        parts, most, bound = self.parts, {}, 1
         for number, loop in enumerate(parts.loops[: len(self)]):
             entries = []
             for each in loop.compressed:
@@ -203,5 +203,5 @@ class ResultLevels:
                         f"{self.name}: level {number} may have {bound:,} coordinates: must be at "
                         f"most {INT32.most:,}"
                     )
-                found[entries_of(self.name, number)] = bound
-        return found
+                most[entries_of(self.name, number)] = bound
+        return most

@@ -36,12 +36,12 @@ class ScalarType:
 
     @property
     def least(self) -> int:
-        """Of an integer type."""
+        """The least value of an integer type."""
         return -(1 << self.bits - 1) if self.kind == "i" else 0
 
     @property
     def most(self) -> int:
-        """Of an integer type."""
+        """The largest value of an integer type."""
         return (1 << self.bits - (self.kind == "i")) - 1
 
     def holds(self, other: ScalarType) -> bool:

@@ -60,7 +60,7 @@ def in_sequence(nest: Nest, given: Collection[str] = ()) -> tuple[Nest, ...]:
 
 
 def _cut(body: Body, may_part: Callable[[Body, Body], bool]) -> list[Body]:
-    """At most one candidate in each part, if all may part."""
+    """Cuts a body into parts with at most one candidate each, if all may part."""
     candidates = [number for number, each in enumerate(body) if _is_candidate(each)]
     cuts = [0]
     for one, other in zip(candidates, candidates[1:], strict=False):
@@ -117,32 +117,32 @@ def _part(nest: Nest, body: Body, others: Collection[str] = ()) -> Nest | None:
     sizes."""
     used = _used(body)
     parameters = tuple(each for each in nest.parameters if each.name in {*used, *others})
-    found = replace(nest, parameters=parameters, body=body)
-    shapes = [array.shape for array in found.arrays.values()]
+    nest_part = replace(nest, parameters=parameters, body=body)
+    shapes = [array.shape for array in nest_part.arrays.values()]
     named = {each.name: each for each in nest.sizes}
     in_shapes = dict.fromkeys(
         each.name for each in nodes(tuple(shapes)) if isinstance(each, Variable)
     )
     if used & named.keys() - in_shapes.keys():
         return None
-    return replace(found, sizes=tuple(named[each] for each in in_shapes))
+    return replace(nest_part, sizes=tuple(named[each] for each in in_shapes))
 
 
 def begun(nest: Nest) -> tuple[str, ...]:
     """Results that the nest reads before, in its text, it assigns to any of their elements: what
     they begin with is an input. In the order of parameters. O(nodes)."""
     assigned: set[str] = set()
-    found: set[str] = set()
+    read_before: set[str] = set()
     for statement in statements(nest.body):
         match statement:
             case For() | Merge():
-                found |= _read(replace(statement, body=())) - assigned
+                read_before |= _read(replace(statement, body=())) - assigned
             case If(condition):
-                found |= _read(condition) - assigned
+                read_before |= _read(condition) - assigned
             case _:
-                found |= _read(statement) - assigned
+                read_before |= _read(statement) - assigned
                 assigned |= _written(statement)
-    return tuple(name for name in nest.results if name in found)
+    return tuple(name for name in nest.results if name in read_before)
 
 
 def _used(body: Any) -> set[str]:
@@ -151,7 +151,7 @@ def _used(body: Any) -> set[str]:
 
 
 def _uses(body: Any) -> Counter[str]:
-    """Of variables, how often each is read."""
+    """How often each variable is read."""
     return Counter(each.name for each in nodes(body) if isinstance(each, Variable))
 
 

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 Node = TypeVar("Node")
 
 
-def places_of(node: Any) -> Iterator[Place]:
-    """Of all nodes, each before or behind those that it contains, as its fields are. O(nodes)."""
-    if isinstance(node, Place):
+def places_of(node: Any) -> Iterator[Location]:
+    """Places of all nodes, each before or behind those that it contains, as its fields are.
+    O(nodes)."""
+    if isinstance(node, Location):
         yield node
     elif isinstance(node, tuple):
         for each in node:
@@ -23,27 +24,27 @@ def places_of(node: Any) -> Iterator[Place]:
             yield from places_of(getattr(node, field.name))
 
 
-def with_places(node: Node, places: Iterable[Place]) -> Node:
+def with_places(node: Node, places: Iterable[Location]) -> Node:
     """``node`` at the places that ``places_of`` gave of an equal one. Raises ``ValueError`` where
     these are too few or too many."""
     rest = iter(places)
     try:
-        found: Node = _placed(node, rest)
+        located: Node = _placed(node, rest)
     except StopIteration:
         raise ValueError("places: are too few") from None
     if next(rest, None) is not None:
         raise ValueError("places: are too many")
-    return found
+    return located
 
 
-def _placed(node: Any, places: Iterator[Place]) -> Any:
-    if isinstance(node, Place):
+def _placed(node: Any, places: Iterator[Location]) -> Any:
+    if isinstance(node, Location):
         return next(places)
     if isinstance(node, tuple):
-        found = []
+        located = []
         for each in node:
-            found.append(_placed(each, places))
-        return tuple(found)
+            located.append(_placed(each, places))
+        return tuple(located)
     if is_dataclass(node) and not isinstance(node, type):
         changed = {}
         for field in fields(node):

@@ -14,10 +14,10 @@ from sw.workloads.loops.sequence import begun
 from sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16
-"""Of sizes that do not follow from the arrays that are given."""
+"""The value of sizes that do not follow from the arrays that are given."""
 
 _MOST = 3
-"""Of integers."""
+"""The largest of integers."""
 
 
 def synthesised(
@@ -36,20 +36,20 @@ def synthesised(
     """
     found_sizes = sizes_of(nest, given, DEFAULT_SIZE, sizes)
     read = {each.array for each in nodes(nest.body) if isinstance(each, Load)}
-    found = dict(given)
+    values = dict(given)
     random = np.random.default_rng(seed)
     for parameter in nest.parameters:
         if parameter.name in given:
             continue
         if isinstance(parameter, Scalar):
-            found[parameter.name] = _values(random, parameter.type, ())
+            values[parameter.name] = _values(random, parameter.type, ())
             continue
         shape = tuple(dimension(size, found_sizes) for size in parameter.shape)
         if parameter.name not in nest.results or parameter.name in results:
-            found[parameter.name] = _values(random, parameter.type, shape)
+            values[parameter.name] = _values(random, parameter.type, shape)
         elif parameter.name in read:
-            found[parameter.name] = np.zeros(shape, parameter.type.dtype)
-    return found, found_sizes
+            values[parameter.name] = np.zeros(shape, parameter.type.dtype)
+    return values, found_sizes
 
 
 def made_up(
@@ -61,10 +61,10 @@ def made_up(
     """What is not ``given`` of ``synthesised`` with these arguments, zeros that the nest reads
     among it."""
     others = [each.name for each in nest.parameters if each.name not in given]
-    found = random_values((name for name in others if name not in nest.results), seed)
-    found |= {name: ZEROS for name in begun(nest) if name in others}
+    kinds = random_values((name for name in others if name not in nest.results), seed)
+    kinds |= {name: ZEROS for name in begun(nest) if name in others}
     names = open_sizes(nest, given, DEFAULT_SIZE, sizes)
-    return found | dict.fromkeys(names, str(DEFAULT_SIZE))
+    return kinds | dict.fromkeys(names, str(DEFAULT_SIZE))
 
 
 def _values(random: np.random.Generator, type: ScalarType, shape: tuple[int, ...]) -> np.ndarray:

@@ -35,7 +35,8 @@ def expression_nest(text: str) -> ir.Nest:
 
 
 def expression_workload(text: str, inputs: Mapping[str, Any]) -> LoopWorkload:
-    """With operands by name, each what ``sw.workloads.tensor.operands.operand`` takes.
+    """The workload of an expression with operands by name, each what
+    ``sw.workloads.tensor.operands.operand`` takes.
 
     Raises ``WorkloadError`` that names the column, or the operand, and ``CapacityError`` for a
     result with too many entries.

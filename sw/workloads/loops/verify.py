@@ -33,7 +33,7 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, INT32, ScalarType
 
 
@@ -45,7 +45,7 @@ def verify(nest: Nest) -> None:
     _Verifier(nest).verify()
 
 
-def refuse(place: Place, text: str) -> NoReturn:
+def refuse(place: Location, text: str) -> NoReturn:
     raise WorkloadError(f"{place}: {text}")
 
 
@@ -75,25 +75,25 @@ class _Verifier:
                 self._size(dimension, array)
         self._block(nest.body, self._sizes | set(nest.scalars))
 
-    def _require_name(self, name: str, place: Place) -> None:
+    def _require_name(self, name: str, place: Location) -> None:
         if problem := name_problem(name):
             refuse(place, problem)
 
-    def _declare(self, name: str, role: str, type: ScalarType, place: Place) -> None:
+    def _declare(self, name: str, role: str, type: ScalarType, place: Location) -> None:
         self._require_name(name, place)
         if name in self._roles:
             refuse(place, f"{name} is {self._roles[name]} already: must be another name")
         self._roles[name], self._types[name] = role, type
 
-    def _define(self, name: str, role: str, type: ScalarType, place: Place) -> None:
-        """As ``_declare``, but the same thing may be defined more than once."""
+    def _define(self, name: str, role: str, type: ScalarType, place: Location) -> None:
+        """Declares as ``_declare`` does, but the same thing may be defined more than once."""
         if self._roles.get(name) != role:
             self._declare(name, role, type, place)
         if self._types[name] != type:
             refuse(place, f"{name} is {self._types[name]} elsewhere: must not be {type} here")
 
     def _size(self, size: Expression, array: Array) -> None:
-        """Of an array's dimension."""
+        """Verifies the size of an array's dimension."""
         match size:
             case Constant() if size.type == INT32:
                 pass
@@ -173,7 +173,7 @@ class _Verifier:
                         f"{statement.array} is written while a loop merges it: must be read only",
                     )
 
-    def _enter(self, name: str, type: ScalarType, known: set[str], place: Place) -> None:
+    def _enter(self, name: str, type: ScalarType, known: set[str], place: Location) -> None:
         """A loop's variable; loops one after the other may share its name."""
         if name in known and self._roles.get(name) == "a loop variable":
             refuse(place, f"{name} is the variable of a loop around it: must be another name")
@@ -188,7 +188,7 @@ class _Verifier:
             self._expression(bound, known)
             self._require_type(bound, INT32, "a bound")
 
-    def _array(self, name: str, indices: int, place: Place) -> None:
+    def _array(self, name: str, indices: int, place: Location) -> None:
         if name not in self._arrays:
             refuse(place, f"{name} is {self._roles.get(name, 'not defined')}: must be an array")
         order = len(self._arrays[name].shape)
@@ -196,7 +196,7 @@ class _Verifier:
             refuse(place, f"{name} has {_count(order, 'dimension')}, not {indices}")
 
     def _element(
-        self, array: str, indices: tuple[Expression, ...], known: set[str], place: Place
+        self, array: str, indices: tuple[Expression, ...], known: set[str], place: Location
     ) -> None:
         self._array(array, len(indices), place)
         for index in indices:

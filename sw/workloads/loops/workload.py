@@ -16,12 +16,23 @@ from sw.workloads.made_up import MadeUp
 
 @dataclass(frozen=True, eq=False)
 class LoopWorkload:
-    """``inputs``: arrays and scalars by name. Arrays that the nest writes may be left out, and
-    start as zeros. ``sizes``: those that do not follow from the arrays. ``expression``: the text of
-    which ``tensor_expression`` made the nest, if of one; ``shape``: of its result, if compressed.
-    ``temporaries``: arrays that the nest writes for itself alone. ``bag_offsets``: how many
-    indices an array of offsets of PyTorch cuts into bags, by its name. ``made_up``: see
-    ``sw.workloads.made_up``."""
+    """A loop nest with its inputs.
+
+    inputs
+        arrays and scalars by name. Arrays that the nest writes may be left out, and start as zeros.
+    sizes
+        those that do not follow from the arrays.
+    expression
+        the text of which ``tensor_expression`` made the nest, if of one.
+    shape
+        of the expression's result, if compressed.
+    temporaries
+        arrays that the nest writes for itself alone.
+    bag_offsets
+        how many indices an array of offsets of PyTorch cuts into bags, by its name.
+    made_up
+        see ``sw.workloads.made_up``.
+    """
 
     name: str
     nest: Nest

@@ -80,15 +80,15 @@ class Statement:
         Accesses of one tensor give the indices in each of its modes one size: all three of
         ``X(i,k)=B(i,j)*B(j,k)`` have that of i.
         """
-        found = {index: index for index in self.order}
+        names = {index: index for index in self.order}
         first: dict[str, Access] = {}
         for access in (*self.operands, self.result):
             known = first.setdefault(access.tensor, access)
             for one, other in zip(known.indices, access.indices, strict=True):
-                same = {found[one], found[other]}
+                same = {names[one], names[other]}
                 least = min(same, key=self.order.index)
-                found = {index: least if at in same else at for index, at in found.items()}
-        return found
+                names = {index: least if at in same else at for index, at in names.items()}
+        return names
 
 
 def terms(expression: Expression) -> Iterator[Expression]:

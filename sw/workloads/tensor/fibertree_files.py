@@ -74,8 +74,8 @@ def load_fibertree(folder: str | Path, name: str, modes: Sequence[int] | None = 
     folder = Path(folder)
     with damaged_as(WorkloadError, folder / f"tensor_{name}"):
         if name not in tensors_in(folder):
-            found = tensors_in(folder)
-            there = f"there are {', '.join(found)}" if found else "the folder has no tensors"
+            known = tensors_in(folder)
+            there = f"there are {', '.join(known)}" if known else "the folder has no tensors"
             raise WorkloadError(f"{folder}: no file tensor_{name}_mode_vals: {there}")
         return _load(folder, name, modes)
 

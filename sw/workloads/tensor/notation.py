@@ -12,7 +12,7 @@ SUM = "sum"
 """What sums are called."""
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-"""Of the functions that stand between their operands."""
+"""Signs of the functions that stand between their operands."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,6 @@ def text_of(written: Written) -> str:
 
 
 def _text(written: Written, least: Binding) -> str:
-    """In parentheses, if it binds less tightly."""
+    """The text, in parentheses if it binds less tightly."""
     text = text_of(written)
     return text if binding(written) >= least else f"({text})"

@@ -15,7 +15,7 @@ from sw.workloads.tensor.tensor import Tensor
 from sw.workloads.tensor.tensor_files import load_tensor
 
 _EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
-"""Of files that say how large a tensor is; others say which coordinates it has."""
+"""Suffixes of files that say how large a tensor is; others say which coordinates it has."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def load_operands(
 
     Raises ``WorkloadError`` naming the file and line.
     """
-    found = {}
+    operands = {}
     for name, path in paths.items():
         suffix = Path(path).suffix.lower()
         if Path(path).is_dir():
@@ -62,8 +62,8 @@ def load_operands(
             is_vector = name in formats and formats[name].order == 1
             if suffix == ".mtx" and is_vector and tensor.shape[1] == 1:
                 tensor = Tensor(tensor.shape[:1], tensor.coordinates[:, :1], tensor.values)
-        found[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
-    return found
+        operands[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
+    return operands
 
 
 def all_operands(
@@ -76,15 +76,15 @@ def all_operands(
 
     Raises ``WorkloadError`` naming those that are in neither, after ``place``.
     """
-    found = {**(own or {}), **load_operands(paths, statement.formats)}
+    available = {**(own or {}), **load_operands(paths, statement.formats)}
     operands = dict.fromkeys(access.tensor for access in statement.operands)
-    missing = [name for name in operands if name not in found]
+    missing = [name for name in operands if name not in available]
     if missing:
         are = "tensor {} is" if len(missing) == 1 else "tensors {} are"
         raise WorkloadError(
             f"{place}: {are.format(', '.join(missing))} not given: --tensor NAME=PATH gives one"
         )
-    return found
+    return available
 
 
 def bind_operands(
@@ -98,10 +98,10 @@ def bind_operands(
     """
     if not isinstance(inputs, Mapping):
         raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
-    found = {name: named_operand(name, source) for name, source in inputs.items()}
-    shapes = grown_shapes(statement, found, sizes)
+    operands_by_name = {name: named_operand(name, source) for name, source in inputs.items()}
+    shapes = grown_shapes(statement, operands_by_name, sizes)
     check_shapes(statement, shapes)
-    return {name: entry.tensor.with_shape(shapes[name]) for name, entry in found.items()}
+    return {name: entry.tensor.with_shape(shapes[name]) for name, entry in operands_by_name.items()}
 
 
 def grown_shapes(
@@ -118,8 +118,8 @@ def grown_shapes(
                 continue
             for index, size in zip(access.indices, entry.tensor.shape, strict=False):
                 name = names[index]
-                given = sizes.get(name, 0)
-                sizes[name] = max(given, size) if may_grow else given or size
+                known_size = sizes.get(name, 0)
+                sizes[name] = max(known_size, size) if may_grow else known_size or size
     shapes = {name: entry.tensor.shape for name, entry in operands.items()}
     for access in statement.operands:
         entry = operands.get(access.tensor)

@@ -19,10 +19,10 @@ def is_expression(text: Any) -> bool:
 def load_expression(text: str, tensors: Mapping[str, str]) -> TensorWorkload:
     """An expression, with operands from files by name. Raises ``WorkloadError`` naming the column,
     or the file and line."""
-    found = read_expression(text)
+    parsed = read_expression(text)
     if not tensors:
-        return found
-    return replace(found, inputs=load_operands(tensors, found.statement.formats))
+        return parsed
+    return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
 
 
 def tensor_workload(source: Any) -> TensorWorkload | None:

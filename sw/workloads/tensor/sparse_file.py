@@ -11,10 +11,10 @@ from sw.workloads.tensor.sparse_matrix import PARTS
 from sw.workloads.tensor.tensor import Tensor
 
 _COORDS = "coords"
-"""Of arrays of other orders than 2: [order, entries]."""
+"""The member of arrays of other orders than 2: [order, entries]."""
 
 _MAX_ORDER = 64
-"""Of NumPy's arrays, and so of SciPy's."""
+"""The order of NumPy's arrays, and so of SciPy's."""
 
 
 def read_sparse(archive: Npz) -> Tensor:

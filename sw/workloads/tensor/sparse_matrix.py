@@ -49,8 +49,8 @@ def entries(format: str, shape: tuple[int, ...], parts: Mapping[str, np.ndarray]
     fibers, size = (1, *shape)[-2:] if format == "csr" else shape[::-1]
     outer, inner = _compressed(fibers, size, parts["indptr"], parts["indices"])
     _require_dimensions("data", data, 1, len(inner))
-    found = (outer, inner) if format == "csr" else (inner, outer)
-    return np.stack(found[-len(shape) :], axis=1), data
+    coordinates = (outer, inner) if format == "csr" else (inner, outer)
+    return np.stack(coordinates[-len(shape) :], axis=1), data
 
 
 def _coordinates(
@@ -69,7 +69,8 @@ def _coordinates(
 
 
 def _diagonals(shape: tuple[int, ...], offsets: np.ndarray, data: np.ndarray) -> Entries:
-    """Of diagonal d, ``data[d, j]`` is in column j and row j - ``offsets[d]``, if that is one."""
+    """Entries of diagonals: of diagonal d, ``data[d, j]`` is in column j and row j -
+    ``offsets[d]``, if that is a row."""
     rows, columns = shape
     _require_whole("offsets", offsets, 1)
     _require_dimensions("data", data, 2, len(offsets))
@@ -143,7 +144,7 @@ def _require_whole(name: str, array: np.ndarray, order: int, length: int | None 
 
 
 def _require_dimensions(name: str, array: np.ndarray, order: int, length: int | None) -> None:
-    """Of an array [length, …]; any length for ``None``."""
+    """Requires an array [length, …]; any length for ``None``."""
     if array.ndim != order or (length is not None and len(array) != length):
         first = "any" if length is None else str(length)
         wanted = ", ".join([first, *["any"] * (order - 1)])

@@ -291,7 +291,7 @@ def check(storage: Storage) -> None:
 
 
 def check_compressed(level: CompressedLevel, number: int, fibers: int) -> None:
-    """As ``check``, for one level that is to have so many fibers."""
+    """Checks as ``check`` does, for one level that is to have so many fibers."""
     segments, coordinates = level.segments, level.coordinates
     _check_array(number, "segments", segments, np.int64, fibers + 1)
     _check_array(number, "coordinates", coordinates, np.int64, None)

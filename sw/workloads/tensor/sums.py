@@ -79,7 +79,7 @@ def _check_term(result: Access, term: Written) -> None:
 
 
 def _sums(written: Written) -> Iterator[Sum]:
-    """Those of a term, from the outermost on."""
+    """Sums in a term, from the outermost on."""
     match written:
         case Sum():
             yield written
@@ -110,15 +110,15 @@ def _any_sums(written: Written) -> Iterator[Sum]:
 def _hidden_in(expression: Expression, index: str) -> Call[Expression] | None:
     """The innermost function that is not linear with all uses of an index in it, if there is
     one."""
-    found = None
+    innermost = None
     while isinstance(expression, Call):
         if expression.function in FUNCTIONS:
-            found = expression
+            innermost = expression
         inside = [part for part in expression.arguments if _uses(part, index)]
         if len(inside) > 1:
             break
         (expression,) = inside
-    return found
+    return innermost
 
 
 def _uses(expression: Expression, index: str) -> bool:

@@ -92,14 +92,14 @@ def save_tensor(path: str | Path, tensor: Tensor) -> None:
 
 
 def _only_tensor(folder: Path) -> str:
-    found = tensors_in(folder)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    names = tensors_in(folder)
+    if len(names) == 1:
+        return names[0]
+    if not names:
         raise WorkloadError(f"{folder}: no file tensor_NAME_mode_vals: not a fibertree folder")
     raise WorkloadError(
-        f"{folder}: tensors {', '.join(found)}: one must be named, as in {folder / 'tensor_'}"
-        f"{found[0]}"
+        f"{folder}: tensors {', '.join(names)}: one must be named, as in {folder / 'tensor_'}"
+        f"{names[0]}"
     )
 
 
@@ -150,7 +150,8 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
 
 
 def as_scipy(tensor: SparseArray) -> scipy.sparse.coo_array:
-    """With values in their own type, or float64 where SciPy's arrays lack it, as for float16."""
+    """The tensor for SciPy, with values in their own type, or float64 where SciPy's arrays lack it,
+    as for float16."""
     values = tensor.values
     if values.dtype.isbuiltin == 2 or values.dtype == np.float16:
         values = values.astype(np.float64)

@@ -82,15 +82,15 @@ def _is_skipped(line: str) -> bool:
 
 def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, str]:
     """The shape in a comment, and its place; others must be the same."""
-    shape, found = None, ""
+    shape, earlier = None, ""
     for number, line in enumerate(lines, 1):
         if "#" in line and (match := _SHAPE.fullmatch(line.strip(BLANKS))):
             place = f"{source}:{number}"
-            given = tuple(whole_number(size, place) for size in words_of(match[1]))
-            if shape not in (None, given):
-                raise WorkloadError(f"{place}: another shape than in {found}: must be one")
-            shape, found = given, found or place
-    return shape, found
+            stated = tuple(whole_number(size, place) for size in words_of(match[1]))
+            if shape not in (None, stated):
+                raise WorkloadError(f"{place}: another shape than in {earlier}: must be one")
+            shape, earlier = stated, earlier or place
+    return shape, earlier
 
 
 def _require_shape(

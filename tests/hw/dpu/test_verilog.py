@@ -105,7 +105,7 @@ def combinational_ports(cell: dict[str, Any]) -> tuple[list[int], list[int]]:
 
 
 def wires(bits: list[int | str]) -> list[int]:
-    """Those of a port's bits that aren't constant."""
+    """A port's bits that aren't constant."""
     return [bit for bit in bits if isinstance(bit, int)]
 
 

@@ -1,4 +1,4 @@
-"""Which clock a board gets, and the PLL in its Verilog."""
+"""Tests the clock that a board gets, and the PLL in its Verilog."""
 
 from __future__ import annotations
 

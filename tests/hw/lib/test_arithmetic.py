@@ -132,7 +132,7 @@ NONE_LOST = dict.fromkeys(LOSSES, np.zeros(1, bool))
 
 @pytest.mark.parametrize("format", slow_but([FloatFormat(3, 2)], floats.ODD_FORMATS), ids=str)
 def test_what_floating_point_loses(format: FloatFormat) -> None:
-    """By what results are, and whether exact ones are 0."""
+    """What is lost follows from what results are, and whether exact ones are 0."""
     a, b = crossed(np.arange(1 << format.width, dtype=np.uint64))
     reference, sign = RationalFloat(format), 1 << (format.width - 1)
     kinds = [(x & ~np.uint64(sign)).astype(np.int64) for x in (a, b)]

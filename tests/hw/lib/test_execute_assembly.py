@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.lib.execute_assembly import assemble, encode
-from hw.lib.execute_forms import DSTS, FORMS, OPERANDS, Place
+from hw.lib.execute_forms import DSTS, FORMS, OPERANDS, FormPart
 from hw.lib.execute_isa import Instruction, Opcode, Operand, Source
 from hw.lib.execute_listing import listing
 from tests.support.errors import refused
@@ -128,7 +128,8 @@ end:
 
 
 def test_listings_name_targets() -> None:
-    """By the given names, the first of several, or by address; beyond the program by number."""
+    """Targets have the given names, the first of several, or addresses; beyond the program
+    numbers."""
     text = "one:\ntwo:\n    loop s1, i3\n    jump one\n    jump two\ni3:\n    jump 9"
     assembly = assemble(text)
     lines = [*listing(assembly.instructions, assembly.labels)]
@@ -168,17 +169,17 @@ def usual(draw: st.DrawFn) -> Instruction:
     opcode, vector = draw(st.sampled_from([*FORMS]))
     fields: dict[str, Any] = {}
     form = FORMS[opcode, vector]
-    has_immediate = not {Place.TARGET, Place.LANE, Place.ADDRESS}.isdisjoint(form)
+    has_immediate = not {FormPart.TARGET, FormPart.LANE, FormPart.ADDRESS}.isdisjoint(form)
     sources = [Source.ZERO, *REGISTERS, *QUEUE, Source.IMMEDIATE]
     for place in form:
         if place in DSTS:
-            fields["dst"] = draw(st.integers(0, 3) if place == Place.MASK_DST else INDICES)
-        elif place == Place.MASK:
+            fields["dst"] = draw(st.integers(0, 3) if place == FormPart.MASK_DST else INDICES)
+        elif place == FormPart.MASK:
             fields["mask"] = draw(st.integers(0, 3))
-        elif place == Place.INCREMENT and fields["a"].source in REGISTERS:
+        elif place == FormPart.INCREMENT and fields["a"].source in REGISTERS:
             fields["increment"] = draw(st.integers(-512, 511))
-        elif place in OPERANDS or place == Place.ADDRESS:
-            is_target = Place.TARGET in form or place == Place.ADDRESS
+        elif place in OPERANDS or place == FormPart.ADDRESS:
+            is_target = FormPart.TARGET in form or place == FormPart.ADDRESS
             source = draw(st.sampled_from(sources[:-1] if is_target else sources))
             if source in QUEUE:
                 sources = [each for each in sources if each not in QUEUE]

@@ -39,7 +39,8 @@ def test_words_mean_the_instruction(instruction):
 
 
 def test_fields_lie_where_they_are_documented():
-    """By hand: dst from bit 7, a's source from 14, its index from 17, the immediate in word 2."""
+    """Fields by hand: dst from bit 7, a's source from 14, its index from 17, the immediate in word
+    2."""
     plain = Instruction(
         Opcode.FADD, True, dst=3, a=Operand(Source.REGISTER, 5), b=Operand(Source.DEQUEUE)
     )

@@ -9,7 +9,7 @@ from hw.sam.memory_map import ErrorCause
 
 
 def run(*cycles: dict[str, int]) -> list[tuple[int, ErrorCause, int]]:
-    """Of a recorder of 4 units in each cycle fault and cause, and the detail a cycle later."""
+    """Fault and cause of a recorder of 4 units in each cycle, and the detail a cycle later."""
     recorder = fault_recorder(4)
     found = []
 

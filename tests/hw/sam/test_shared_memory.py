@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hw.sam.memory.placement import places
+from hw.sam.memory.placement import allocations
 from hw.sam.memory.shared_memory import SharedArrays
 from tests.hw.sam.arrays import (
     ARRAYS,
@@ -21,7 +21,7 @@ from tests.hw.sam.arrays import (
 
 
 def test_arrays_of_two_words_come_first():
-    found, wide_rows = places([ARRAYS[1], ARRAYS[2], ARRAYS[0]])
+    found, wide_rows = allocations([ARRAYS[1], ARRAYS[2], ARRAYS[0]])
     assert [(place.window.name, place.base) for place in found] == [
         ("seg", 0),
         ("crd", 20),

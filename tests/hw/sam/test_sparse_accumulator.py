@@ -122,7 +122,7 @@ def test_examples(order, inputs, expected, stalls, stages):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_stops_of_the_highest_levels(order):
-    """Of the widest stream, so that of the others each has its level."""
+    """The widest stream has the highest level, so each of the others has its level."""
     depth = MAX_LEVEL
     tree: Any = [[(3, 5)]] if order == 1 else [[(2, [(3, 5)])]]
     for _ in range(depth - order):

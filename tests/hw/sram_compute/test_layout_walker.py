@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.layout_walker import ENTRY, LayoutWalker
 from hw.sram_compute.program import command
-from sw.runtime.sram_compute.model.transfer import places
+from sw.runtime.sram_compute.model.transfer import line_mapping
 
 LINES, TILES, BITLINES = 512, 16, 64
 
@@ -57,7 +57,7 @@ def test_lines_and_their_places():
 
     async def testbench(ctx: Any) -> None:
         for entry in entries(chance):
-            where = places(entry)
+            where = line_mapping(entry)
             ctx.set(dut.entry, {name: entry[name] for name, _ in ENTRY})
             ctx.set(dut.start, 1)
             await ctx.tick()

@@ -13,7 +13,7 @@ from hw.sram_compute.compute_array import ComputeArray
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.top import build
 from sw.runtime.configuration import load_configuration
-from sw.runtime.fpga.synthesis import Place, Synthesis, synthesise
+from sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise
 from tests.support.yowasp import needs_yosys, sound, yosys
 
 SMALL = SramConfig(
@@ -43,9 +43,9 @@ def bank_of(config: SramConfig) -> Bank:
 
 
 def require_deep_memories_in_block_ram(found: Synthesis) -> None:
-    assert [each for each in found.memories if each.place == Place.FLIP_FLOPS] == []
+    assert [each for each in found.memories if each.resource == MemoryResource.FLIP_FLOPS] == []
     deep = [each for each in found.memories if each.memory.rows > SHALLOW]
-    assert deep and {each.place for each in deep} == {Place.BLOCK_RAM}
+    assert deep and {each.resource for each in deep} == {MemoryResource.BLOCK_RAM}
 
 
 def require_cells(used: Resources, most: Resources) -> None:
@@ -65,8 +65,10 @@ def test_synthesis_finds_no_latch_no_loop_and_no_conflict_in_a_bank(tmp_path: Pa
 @needs_yosys
 def test_an_array_is_two_copies_of_its_rows_in_block_ram() -> None:
     found = synthesise(to_verilog(ComputeArray(64, 32), "array"), "array", Family.ECP5)
-    paths = [(each.memory.path, each.place, each.cells) for each in found.memories]
-    assert paths == [(f"rows.copy_{number}.words", Place.BLOCK_RAM, 1) for number in range(2)]
+    paths = [(each.memory.path, each.resource, each.cells) for each in found.memories]
+    assert paths == [
+        (f"rows.copy_{number}.words", MemoryResource.BLOCK_RAM, 1) for number in range(2)
+    ]
     require_cells(found.used, Resources(luts=3500, flip_flops=300, dsps=0, block_rams=2))
 
 

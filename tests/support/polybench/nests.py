@@ -330,7 +330,7 @@ def _nest(text: str) -> Nest:
 
 
 def c_name(name: str) -> str:
-    """Of the function of ``kernels.c``."""
+    """The name of the function of ``kernels.c``."""
     return f"kernel_{name.replace('-', '_')}"
 
 

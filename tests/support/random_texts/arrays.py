@@ -73,9 +73,9 @@ def declare(random: Random, types: tuple[str, ...]) -> list[Declared]:
 def random_values(
     random: Random, arrays: list[Declared], *, exact: bool, most: dict[str, int] | None = None
 ) -> dict[str, np.ndarray]:
-    """Of all parameters. ``exact``: floats are small whole numbers; otherwise NaNs, infinities,
-    zeros of either sign and subnormals are among them, and edges among integers. ``most``: of
-    sizes, less than ``SIZES`` have."""
+    """Values of all parameters. ``exact``: floats are small whole numbers; otherwise NaNs,
+    infinities, zeros of either sign and subnormals are among them, and edges among integers.
+    ``most``: of sizes, less than ``SIZES`` have."""
     rng = np.random.default_rng(random.getrandbits(32))
     n, m = (random.choice(SIZES[name]) for name in "nm")
     n, m = (min(size, (most or {}).get(name, size)) for name, size in (("n", n), ("m", m)))

@@ -31,8 +31,8 @@ class Drawn:
 def draw(
     seed: int, *, all_types: bool = False, plain: bool = False, most: dict[str, int] | None = None
 ) -> Drawn:
-    """Of even seeds floats are whole. ``all_types``, ``plain``: see ``RandomText``; ``most``: of
-    sizes."""
+    """A drawn text; floats are whole for even seeds. ``all_types``, ``plain``: see ``RandomText``;
+    ``most``: of sizes."""
     random, exact = Random(seed), seed % 2 == 0
     made = RandomText(random, exact=exact, all_types=all_types, plain=plain)
     values = random_values(random, made.arrays, exact=exact, most=most)

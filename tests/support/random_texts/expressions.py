@@ -35,7 +35,7 @@ class Scope:
 
 
 class Expressions:
-    """Of a nest with these arrays.
+    """Draws expressions of a nest with these arrays.
 
     exact
         whether floats stay whole numbers that have no rounding.
@@ -69,7 +69,7 @@ class Expressions:
     # Values
 
     def value(self, type: ScalarType, scope: Scope, depth: int = 2) -> str:
-        """Of ``type``, or of one whose values it holds; never a number alone."""
+        """A value of ``type``, or of one whose values it holds; never a number alone."""
         if depth == 0 or self.often(0.2):
             return self._leaf(type, scope)
         if self.often(0.05) and (guarded := self._guarded(type, scope)):
@@ -85,7 +85,7 @@ class Expressions:
         return self._whole(type, scope, depth - 1)
 
     def typed(self, type: ScalarType, scope: Scope, depth: int = 2) -> str:
-        """Of just this type in Python, too."""
+        """A value of just this type in Python, too."""
         if self.often(0.1):
             number = self._literal(type)
             return number if type == BOOL else f"{type}({number})"
@@ -166,7 +166,7 @@ class Expressions:
         return self.one(*names) if names else f"{type}({self._literal(type)})"
 
     def condition(self, scope: Scope, depth: int = 1) -> str:
-        """Of any kind; without brackets where it is a comparison."""
+        """A condition of any kind; without brackets where it is a comparison."""
         if depth and self.often(0.25):
             left, right = (self.condition(scope, depth - 1) for _ in range(2))
             return self.one(f"({left} and {right})", f"({left} or {right})", f"(not ({left}))")

@@ -22,7 +22,7 @@ def apply(name: str, operation: Operation, left: np.ndarray, right: np.ndarray) 
 def expected_words(
     name: str, operation: Operation, left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
-    """By way of float64, which holds sums and products of short formats exactly."""
+    """Words computed by way of float64, which holds sums and products of short formats exactly."""
     a, b = from_words(left, name), from_words(right, name)
     with np.errstate(all="ignore"):
         if operation in (Operation.ADD, Operation.SUB, Operation.MUL):

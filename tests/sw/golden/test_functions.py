@@ -130,7 +130,7 @@ def test_square_root_and_reciprocal_are_nearest(word: int) -> None:
 
 
 def _magnitude(word: int) -> Fraction:
-    """Of a float32 that isn't negative; numbers go on beyond the greatest."""
+    """The magnitude of a float32 that isn't negative; numbers go on beyond the greatest."""
     exponent, fraction = divmod(max(word, 0), 1 << 23)
     hidden = 1 << 23 if exponent else 0
     return (hidden + fraction) * Fraction(2) ** (max(exponent, 1) - 150)

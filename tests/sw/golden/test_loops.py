@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hw.lib.errors import WorkloadError
 from sw.golden import loops
-from sw.golden.loop_code import Placement
+from sw.golden.loop_code import MemoryLayout
 from sw.golden.loops import GoldenLoops
 from sw.workloads.loops.binding import bind
 from sw.workloads.loops.lane_sums import sum_by_lanes
@@ -83,7 +83,7 @@ SUM = read_source(
 
 @pytest.mark.parametrize("lanes", (8, pytest.param(32, marks=pytest.mark.slow)))
 def test_sums_by_lanes(lanes: int):
-    """Of as many blocks as programs' nests have: 32 need numba's deep recursion."""
+    """There are as many blocks as programs' nests have: 32 need numba's deep recursion."""
     x = np.random.default_rng(0).standard_normal((2, 5 * lanes + 3)).astype(np.float32)
     sizes = {"n": 2, "m": x.shape[1]}
     nest = sum_by_lanes(SUM, sizes, [2], lanes)
@@ -119,7 +119,7 @@ def test_the_work_of_a_nest():
     }
     bases = {"table": 32, "indices": 16, "offsets": 0, "out": 512}
     work = GoldenLoops(embedding_bag_sum).work(
-        bind(embedding_bag_sum, values), Placement(bases, 16)
+        bind(embedding_bag_sum, values), MemoryLayout(bases, 16)
     )
     assert (work.operations, work.products) == (5 * 24, 0)
     # Rows 1, 2, 2 again, 7, 0.
@@ -135,7 +135,7 @@ def test_products_are_counted_among_operations():
     }
     bases = {"table": 64, "indices": 16, "offsets": 0, "weights": 32, "out": 512}
     binding = bind(embedding_bag_weighted, values)
-    work = GoldenLoops(embedding_bag_weighted).work(binding, Placement(bases, 16))
+    work = GoldenLoops(embedding_bag_weighted).work(binding, MemoryLayout(bases, 16))
     assert (work.operations, work.products) == (2 * 5 * 3, 5 * 3)
 
 
@@ -160,7 +160,7 @@ def test_the_work_of_a_merge():
     }
     nest = read_source(_MERGE, "file.py")
     bases = {"a": 0, "b": 10, "x": 20, "y": 30, "out": 512}
-    work = GoldenLoops(nest).work(bind(nest, values), Placement(bases, 1))
+    work = GoldenLoops(nest).work(bind(nest, values), MemoryLayout(bases, 1))
     assert work.lines.tolist() == [0, 10, 1, 21, 30, 2, 11]
     assert (work.operations, work.products) == (2, 1)
 

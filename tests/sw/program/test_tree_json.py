@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -89,3 +89,17 @@ def test_what_is_no_tree_is_refused(value: Any, text: str):
 def test_other_values_are_not_written():
     with pytest.raises(TypeError, match=r"^\[1\]: not supported$"):
         encoded(Leaf([1], Colour("red")), WORDS)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Renamed:
+    NAME_IN_FILES: ClassVar[str] = "Before"
+
+    value: int
+
+
+def test_a_class_may_have_another_name_in_files():
+    assert encoded(Renamed(1)) == ["Before", 1]
+    assert decoded(Renamed, ["Before", 1]) == Renamed(1)
+    with pytest.raises(ValueError, match=r"must be a Before of 1 fields$"):
+        decoded(Renamed, ["Renamed", 1])

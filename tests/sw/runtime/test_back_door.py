@@ -119,7 +119,7 @@ def adders(adder_verilog: str) -> Iterator[Doors]:
 
 
 def random_rows(window: Window, rows: int, seed: int) -> np.ndarray:
-    """Of all bits: the largest word is among them."""
+    """Random rows of all bits: the largest word is among them."""
     random = np.random.default_rng([seed, *window.name.encode()])
     words = random.integers(0, 1 << window.word_bits, (rows, window.words), np.uint32)
     words[0, 0] = (1 << window.word_bits) - 1

@@ -21,7 +21,7 @@ from hw.tmu.access_isa import STREAM, UNIT, Source, StreamKind
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 
 BOUNDS = data.StructLayout({"lower": signed(32), "upper": signed(32), "stride": unsigned(12)})
-"""Of a fiber, as they are in the end."""
+"""Bounds of a fiber, as they are in the end."""
 
 POSITION = signed(33)
 """An induction variable, or what would be the one behind the last."""

@@ -20,7 +20,7 @@ OPERANDS = data.ArrayLayout(OPERAND, 2)
 
 
 def word_signature(rows: int, words: int) -> wiring.Signature:
-    """Where ``enable``, ``data`` is written to a word of a row."""
+    """A port that writes ``data`` to a word of a row where ``enable``."""
     return wiring.Signature(
         {
             "enable": Out(1),

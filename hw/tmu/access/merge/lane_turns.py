@@ -15,9 +15,9 @@ from hw.tmu.access_isa import STREAM, Source
 
 
 def turn_signature(lanes: int, streams: int) -> wiring.Signature:
-    """``valid``: the turn of stream ``stream`` of unit ``lane``, ``row``, whose operands are ``a``
-    and ``b`` unless they are its unit's own, until ``did``. ``is_last``: what ``did`` ends is the
-    last; ``is_over``: there is none, or none any more."""
+    """The turns of a lane's streams. ``valid``: the turn of stream ``stream`` of unit ``lane``,
+    ``row``, whose operands are ``a`` and ``b`` unless they are its unit's own, until ``did``.
+    ``is_last``: what ``did`` ends is the last; ``is_over``: there is none, or none any more."""
     return wiring.Signature(
         {
             "valid": Out(1),

@@ -166,7 +166,8 @@ class Merger(Instanced):
 
 
 def _least(m: Module, name: str, wanted: Value, words: Sequence[Value]) -> tuple[Value, Value]:
-    """Which of ``wanted`` have the least word, and that. A tree; ``words`` are a power of two."""
+    """The ``wanted`` lanes with the least word, and that word. A tree; the number of ``words`` is a
+    power of two."""
     level = [(wanted[lane], word, wanted[lane]) for lane, word in enumerate(words)]
     while len(level) > 1:
         above = []

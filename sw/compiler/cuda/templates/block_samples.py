@@ -17,7 +17,7 @@ _MOST_IN_FLIGHT = 32
 
 @dataclass(frozen=True)
 class _Geometry:
-    """As in the header: threads of a sample, and of them, of a row; vectors of a thread."""
+    """Sizes as in the header: threads of a sample, and of them, of a row; vectors of a thread."""
 
     team: int
     lanes: int
@@ -29,7 +29,7 @@ class _Geometry:
         return self.team // self.lanes
 
     def rounds(self, length: float, unroll: int) -> int:
-        """In which a bag of so many indices is pooled."""
+        """Rounds in which a bag of so many indices is pooled."""
         return math.ceil(length / (self.rows * unroll))
 
     @property
@@ -39,7 +39,7 @@ class _Geometry:
 
     @property
     def partials(self) -> int:
-        """Of a sample, to be combined in shared memory."""
+        """How many partials of a sample are combined in shared memory."""
         return self.team // max(self.lanes, WARP_THREADS)
 
 

@@ -39,7 +39,7 @@ def store_instructions(vector: int, chunks: int = 1) -> float:
 
 
 def mean_samples(samples: int, batch: float) -> float:
-    """Of blocks that take up to so many samples."""
+    """Mean number of samples of blocks that take up to ``samples``."""
     return batch / max(1, math.ceil(batch / samples))
 
 

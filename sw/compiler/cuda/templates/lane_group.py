@@ -24,7 +24,7 @@ class LaneGroup:
 
     @property
     def passes(self) -> int:
-        """Over a row's columns, each with all rows."""
+        """Passes over a row's columns, each with all rows."""
         return -(-self._chunks // self._pass_chunks)
 
     @property
@@ -37,11 +37,11 @@ class LaneGroup:
         return min(self._chunks, max(1, _MOST_IN_FLIGHT // (self.vector * self.unroll)))
 
     def rounds(self, length: float) -> int:
-        """In which a bag of so many indices is pooled, in each pass."""
+        """Rounds in which a bag of so many indices is pooled, in each pass."""
         return math.ceil(length / (self.rows * self.unroll))
 
     def warp_instructions(self, length: float) -> float:
-        """For a bag in each group of a warp, the longest having so many indices."""
+        """Instructions for a bag in each group of a warp, the longest having so many indices."""
         feature = self.feature
         row = 2 + feature.weighted + pool_instructions(feature, self.vector, self._pass_chunks)
         round_ = self.unroll * row + 5

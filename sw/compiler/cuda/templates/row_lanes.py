@@ -21,12 +21,12 @@ class RowLanes:
 
     @property
     def vectors(self) -> int:
-        """Of a row."""
+        """Vectors of a row."""
         return self.feature.dim // self.vector
 
     @property
     def lanes(self) -> int:
-        """Of a row, a power of two: its vectors lie side by side there."""
+        """Lanes of a row, a power of two: its vectors lie side by side there."""
         return min(WARP_THREADS, 1 << (self.vectors - 1).bit_length())
 
     @property
@@ -39,7 +39,7 @@ class RowLanes:
         return block_threads // WARP_THREADS * self.vector * self.lanes * _FLOAT_BYTES
 
     def partial_bytes(self) -> int:
-        """Of a bag's partial in the workspace."""
+        """Bytes of a bag's partial in the workspace."""
         return self.feature.dim * _FLOAT_BYTES
 
     def row_sectors(self) -> float:
@@ -53,5 +53,5 @@ class RowLanes:
 
 
 def sectors(size: int) -> int:
-    """That so many bytes have, if they begin with one."""
+    """Memory sectors of ``size`` bytes that begin with a sector."""
     return -(-size // SECTOR_BYTES)

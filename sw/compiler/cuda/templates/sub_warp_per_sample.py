@@ -12,7 +12,7 @@ from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template,
 from sw.workloads.embedding.model import Feature
 
 _MOST_VECTORS = 4
-"""Of a row for each lane; with more, other templates are right."""
+"""Vectors of a row for each lane; with more, other templates are right."""
 
 
 class SubWarpPerSample(Template):
@@ -20,7 +20,7 @@ class SubWarpPerSample(Template):
 
     As ``warp_per_sample``, with several samples in a warp; it goes through as many rounds as the
     longest of their bags needs. As many rows lie side by side as a sample's lanes have room for.
-    Of several samples in turn, the next one's offsets and indices are on their way as there.
+    With several samples in turn, the next one's offsets and indices are on their way as there.
     See ``gnarl/sub_warp_per_sample.cuh``.
     """
 
@@ -71,5 +71,5 @@ class SubWarpPerSample(Template):
 
     @staticmethod
     def _samples(schedule: Schedule, block_threads: int) -> int:
-        """Of a block."""
+        """Samples of a block."""
         return block_threads // schedule["threads"] * schedule["samples_in_turn"]

@@ -17,9 +17,9 @@ class WarpPerSample(Template):
 
     The warp fetches 32 indices side by side, the next ones before it pools these, and hands them
     out by shuffles. Its lanes cover a row; short rows lie side by side, long ones take several
-    vectors of each lane. Of several samples it has the next one's offsets and indices on their way
-    while it pools one. With ``rows`` = ``samples_per_warp`` = 1 this is what uniform kernels do for
-    all features, as TorchRec's does. See ``gnarl/warp_per_sample.cuh``.
+    vectors of each lane. With several samples it has the next one's offsets and indices on their
+    way while it pools one. With ``rows`` = ``samples_per_warp`` = 1 this is what uniform kernels do
+    for all features, as TorchRec's does. See ``gnarl/warp_per_sample.cuh``.
     """
 
     name = "warp_per_sample"
@@ -68,5 +68,5 @@ class WarpPerSample(Template):
 
     @staticmethod
     def _samples(schedule: Schedule, block_threads: int) -> int:
-        """Of a block."""
+        """Samples of a block."""
         return block_threads // WARP_THREADS * schedule["samples_per_warp"]

@@ -1,4 +1,4 @@
-"""From an expression to the program of its kernel, and from a program's plan back to it."""
+"""Compiles an expression to the program of its kernel, and from a program's plan back to it."""
 
 from __future__ import annotations
 

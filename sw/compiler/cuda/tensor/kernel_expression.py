@@ -57,6 +57,6 @@ class KernelExpression:
         return rows.astype(TABLE_TYPES[self.format], order="C")
 
     def coordinates(self, access: Access, tensor: Tensor) -> np.ndarray:
-        """Of a matrix's entries, as its levels have them: int64 [entries, 2]."""
+        """Coordinates of a matrix's entries, as its levels have them: int64 [entries, 2]."""
         modes = self.statement.formats[access.tensor].modes
         return tensor.coordinates[:, list(modes)]

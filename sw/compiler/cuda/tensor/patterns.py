@@ -1,4 +1,4 @@
-"""Which expressions the templates compute: sums of rows of tables, and sampled products.
+"""Recognises expressions that the templates compute: sums of rows of tables, and sampled products.
 
 ``X(i,j)=B(i,k)*C(k,j)`` looks up the rows k of the table C that row i of B names, weighted by its
 entries, and pools them: an embedding bag for each i. A sum of such products is one bag, of rows of

@@ -25,7 +25,7 @@ PARAMETERS = {
     "output": "Table*",
     "entries": "long long",
 }
-"""Of the kernel: names and types."""
+"""Parameters of the kernel: names and types."""
 
 _UNROLL = 4
 """Entries of a group of lanes in flight: eight loads."""
@@ -61,11 +61,11 @@ class SampledProductProgram:
 
     @property
     def lanes(self) -> int:
-        """Of an entry: a power of two, enough for one load each where a warp has so many."""
+        """Lanes of an entry: a power of two, enough for one load each where a warp has so many."""
         return min(32, 1 << (self.dim // self.vector - 1).bit_length())
 
     def blocks(self, entries: int) -> int:
-        """Of a launch; at least 1."""
+        """Blocks of a launch; at least 1."""
         return max(1, -(-entries * self.lanes // (self.block_threads * _UNROLL)))
 
     @property

@@ -74,7 +74,7 @@ def _blocks(group: FeatureGroup, schedule: Schedule) -> int:
 
 
 def _repeat(fillers: Sequence[_Filler], wanted: int) -> tuple[tuple[int, Schedule], ...]:
-    """So many of them, in turn, that they have as many blocks as wanted."""
+    """Repeats fillers in turn until they have as many blocks as wanted."""
     taken: list[tuple[int, Schedule]] = []
     while wanted > 0:
         number, schedule, blocks = fillers[len(taken) % len(fillers)]

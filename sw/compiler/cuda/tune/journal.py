@@ -75,7 +75,7 @@ class Journal(ExitStack):
         return found
 
     def add(self, key: str, outcome: Outcome) -> None:
-        """On disk when this returns."""
+        """Adds an outcome, which is on disk when this returns."""
         self.outcomes[key] = outcome
         if outcome.failure:
             self._write({"job": key, "failure": outcome.failure})

@@ -89,7 +89,7 @@ class Measurer(Protocol):
         """
 
     def local(self, device: int, job: LocalJob) -> list[float]:
-        """For each candidate the sum of its blocks' times over all batches, in cycles; see
+        """Measures for each candidate the sum of its blocks' times over all batches, in cycles; see
         eq. (3, 5). Then, for each again, its longest block's time, summed over the batches.
 
         By the device's clock, all candidates and the padding in one launch for each batch.

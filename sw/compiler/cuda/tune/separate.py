@@ -20,8 +20,8 @@ from sw.workloads.embedding.model import EmbeddingModel
 
 
 def separate(tuning: Tuning) -> ScheduleSet:
-    """At the occupancy, and with the size of blocks, that the cost model finds best, where the
-    configuration has none.
+    """Tunes each group by itself, at the occupancy, and with the size of blocks, that the cost
+    model finds best, where the configuration has none.
 
     Where none of a group's kernels can be measured the cost model chooses for it.
     """

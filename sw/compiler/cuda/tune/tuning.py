@@ -59,7 +59,7 @@ class Tuning:
         ]
 
     def measure(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """In the jobs' order; those that the journal has are not measured again."""
+        """Measures jobs, in their order; those that the journal has are not measured again."""
         keys = [job_key(job) for job in jobs]
         missing = {}
         for key, job in zip(keys, jobs, strict=True):
@@ -75,7 +75,7 @@ class Tuning:
     def schedules(
         self, size: BlockSize, of_group: Sequence[Schedule], blocks_per_sm: int, origin: str = ""
     ) -> ScheduleSet:
-        """For the whole model."""
+        """Schedules of the whole model."""
         return schedule_set(self.model, size, of_group, blocks_per_sm, origin)
 
     def final_origin(self) -> str:

@@ -69,15 +69,15 @@ def two_stage(tuning: Tuning) -> ScheduleSet:
 def _points(tuning: Tuning) -> list[_Point]:
     """Occupancies of each size of blocks at which all groups fit: of several sizes those that the
     cost model likes best, no more than one size alone would have."""
-    found = [
+    points = [
         _Point(size, blocks_per_sm, candidates)
         for size in tuning.sizes
         for blocks_per_sm in size.config.occupancies
         if all(candidates := tuning.ranked(size, blocks_per_sm))
     ]
     if len(tuning.sizes) > 1:
-        found.sort(key=lambda point: latency_at(point.size, point.blocks_per_sm))
-    return found[:MAXIMUM_OCCUPANCIES]
+        points.sort(key=lambda point: latency_at(point.size, point.blocks_per_sm))
+    return points[:MAXIMUM_OCCUPANCIES]
 
 
 def _local_stage(tuning: Tuning, points: Sequence[_Point]) -> list[ScheduleSet]:
@@ -111,19 +111,19 @@ def _local_stage(tuning: Tuning, points: Sequence[_Point]) -> list[ScheduleSet]:
 
 
 def _choices(point: _Point, costs: Sequence[Costs]) -> list[list[Schedule]]:
-    """Up to ``_KERNELS`` different ones, with a schedule for each group.
+    """Chooses up to ``_KERNELS`` different kernels, with a schedule for each group.
 
     Those with the least sum of block times, eq. (3) and (5). Those with the least sum among
     schedules whose blocks are short enough: a sum says nothing of a grid that does not fill the
     device many times, whose longest block the kernel waits for. Those of the cost model: what it
     gets wrong, as what the local stage does, shows in the fused kernel.
     """
-    found = [_pick(point, costs)]
+    choices = [_pick(point, costs)]
     if (limit := longest_block(costs)) is not None:
-        found.append(_pick(point, costs, limit))
+        choices.append(_pick(point, costs, limit))
     if (estimated := choose_at(point.size, point.blocks_per_sm)) is not None:
-        found.append(estimated.of_group)
-    return [each for place, each in enumerate(found) if each not in found[:place]]
+        choices.append(estimated.of_group)
+    return [each for place, each in enumerate(choices) if each not in choices[:place]]
 
 
 def _pick(point: _Point, costs: Sequence[Costs], limit: float = math.inf) -> list[Schedule]:
@@ -136,7 +136,7 @@ def _pick(point: _Point, costs: Sequence[Costs], limit: float = math.inf) -> lis
 
 
 def _costs(point: _Point, group: FeatureGroup, candidates: Ranked, times: Sequence[float]) -> Costs:
-    """Of the candidates, in ns: as measured, or the cost model's where there are no times."""
+    """Costs of the candidates, in ns: as measured, or the cost model's where there are no times."""
     config, blocks_per_sm = point.size.config, point.blocks_per_sm
     if not times:
         (estimated,) = group_costs([group], config, blocks_per_sm, blocks_per_sm)

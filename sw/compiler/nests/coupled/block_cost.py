@@ -35,7 +35,7 @@ Counts = Mapping[scf.ForOp, int]
 
 @dataclass(frozen=True)
 class Work:
-    """Of an iteration of a loop that adds up.
+    """The work of an iteration of a loop that adds up.
 
     instructions
         for each of those sets of loops around it that what they compute depends on.
@@ -58,7 +58,8 @@ class Work:
 
 
 def work_of(adding: scf.ForOp, around: Sequence[scf.ForOp]) -> Work:
-    """Of an innermost loop, by those ``around`` it, the outermost first. O(operations)."""
+    """The work of an innermost loop, by the loops ``around`` it, the outermost first.
+    O(operations)."""
     depends: dict[SSAValue, frozenset[scf.ForOp]] = {
         loop.body.block.args[0]: frozenset({loop}) for loop in around
     }
@@ -125,8 +126,8 @@ def _splits_lines(around: Sequence[scf.ForOp], counts: Counts) -> bool:
 
 
 def _cycles(work: Work, counts: Counts) -> Fraction:
-    """Of the loop that adds up, for an iteration of it and of all those around."""
-    found = 0
+    """Cycles of the loop that adds up, for an iteration of it and of all loops around."""
+    cycles = 0
     parts = [
         [(len(trips(loop)) // count, count), (1, len(trips(loop)) % count)]
         for loop, count in counts.items()
@@ -135,5 +136,5 @@ def _cycles(work: Work, counts: Counts) -> Fraction:
         times = prod(time for time, _ in each)
         sizes = {loop: size for loop, (_, size) in zip(counts, each, strict=True)}
         if all(sizes.values()):
-            found += times * max(work.of(sizes), _ADDITION)
-    return Fraction(found, prod(len(trips(loop)) for loop in counts))
+            cycles += times * max(work.of(sizes), _ADDITION)
+    return Fraction(cycles, prod(len(trips(loop)) for loop in counts))

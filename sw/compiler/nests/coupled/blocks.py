@@ -30,9 +30,9 @@ _SHARED = (*PURE, vector.BroadcastOp, vector.CreateMaskOp)
 
 
 def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
-    """Of loops around one that adds up, whose iterations have nothing to do with each other,
-    several are done at a time, inside of that loop: a block of rows and columns of sums. The rest
-    of their iterations stands behind, as a block of its own.
+    """Does several iterations of loops at a time inside of a loop that adds up, where the
+    iterations are independent: a block of rows and columns of sums. The rest of the iterations
+    follows as a block of its own.
 
     ``budget``: instructions that may become of an iteration of the inner loop. ``for i: for j: for
     k: c[i, j] += …`` becomes ``for i by 4: for j by 4: for k: c[i, j] += …; … c[i + 3, j + 3] +=
@@ -79,14 +79,14 @@ def _adding(loop: scf.ForOp) -> scf.ForOp | None:
 
 
 def _loops_to(loop: scf.ForOp, inner: scf.ForOp) -> list[scf.ForOp]:
-    """From ``loop`` to the one around ``inner``, the outermost first; none if ``inner`` is in a
-    branch of the loop."""
-    found: list[scf.ForOp] = []
+    """Loops from ``loop`` to the one around ``inner``, the outermost first; none if ``inner`` is in
+    a branch of the loop."""
+    loops: list[scf.ForOp] = []
     around = inner.parent_op()
     while isinstance(around, scf.ForOp):
-        found.insert(0, around)
+        loops.insert(0, around)
         if around is loop:
-            return found
+            return loops
         around = around.parent_op()
     return []
 
@@ -115,9 +115,9 @@ def _jam(loop: scf.ForOp, count: int) -> None:
     for part, together in ((span[:whole], count), (span[whole:], len(span) - whole)):
         if len(part):
             body = _together(loop, span.step, together)
-            bounds, made = counted(range(part.start, part.stop, part.step * together), body)
-            made.attributes |= loop.attributes
-            block.insert_ops_before([*bounds, made], loop)
+            bounds, new_loop = counted(range(part.start, part.stop, part.step * together), body)
+            new_loop.attributes |= loop.attributes
+            block.insert_ops_before([*bounds, new_loop], loop)
     loop.detach()
     loop.erase()
 
@@ -138,7 +138,7 @@ def _together(loop: scf.ForOp, step: int, count: int) -> Block:
 
 
 class _Copying:
-    """``written``: arrays that iterations write."""
+    """Copies iterations of a loop. ``written``: arrays that iterations write."""
 
     def __init__(self, written: set[SSAValue]) -> None:
         self._written = written
@@ -173,9 +173,9 @@ class _Copying:
         self.operations(loop.body.block.ops, copies, inner)
         inner.add_op(scf.YieldOp())
         lower, upper, step = (copies[0].get(each, each) for each in (loop.lb, loop.ub, loop.step))
-        made = scf.ForOp(lower, upper, step, [], inner)
-        made.attributes |= loop.attributes
-        body.add_op(made)
+        new_loop = scf.ForOp(lower, upper, step, [], inner)
+        new_loop.attributes |= loop.attributes
+        body.add_op(new_loop)
 
     def _is_shared(
         self,

@@ -1,4 +1,4 @@
-"""From a function to a program of the execute unit alone."""
+"""Compiles a function to a program of the execute unit alone."""
 
 from __future__ import annotations
 

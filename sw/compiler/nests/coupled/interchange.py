@@ -15,11 +15,10 @@ from sw.compiler.nests.values import body_like, counted, is_defined_inside, iter
 
 
 def interchange(module: ModuleOp) -> ModuleOp:
-    """Of loops with constant bounds right inside of one another, those that go through the elements
-    of what is written come first, the one along neighbouring elements as the last of these; those
-    that add up come behind, in their order: so each element is done with at once, and its terms are
-    added in the source's order. ``for k: for i: for j: c[i, j] += …`` becomes ``for i: for j: for
-    k: …``.
+    """Moves loops that go through the elements of what is written to the outside of a perfect nest
+    of constant bounds, the one along neighbouring elements as the last of these; loops that add up
+    come inside, in their order. So each element is completed at once, and its terms are added in
+    the source's order. ``for k: for i: for j: c[i, j] += …`` becomes ``for i: for j: for k: …``.
 
     Only where all accesses of an array that is written are at one place, whose indices name each of
     the former loops: no iterations that touch one element change their order then. O(operations x
@@ -39,17 +38,17 @@ def interchange(module: ModuleOp) -> ModuleOp:
 
 def _band(loop: scf.ForOp) -> list[scf.ForOp]:
     """The loop, and those inside of it one of which is all that the one around does."""
-    found: list[scf.ForOp] = []
+    band: list[scf.ForOp] = []
     inner: scf.ForOp | None = loop
     while inner is not None and iterations_of(inner) is not None and not inner.results:
-        found.append(inner)
+        band.append(inner)
         loops = [each for each in inner.body.block.ops if each.regions]
         others = [each for each in inner.body.block.ops if not each.regions]
         is_alone = all(isinstance(each, (*ADDRESSES, scf.YieldOp)) for each in others)
         inner = loops[0] if len(loops) == 1 and isinstance(loops[0], scf.ForOp) else None
         if not is_alone:
             inner = None
-    return found
+    return band
 
 
 def _order(band: Sequence[scf.ForOp]) -> list[int]:
@@ -111,15 +110,15 @@ def _rebuild(band: Sequence[scf.ForOp], order: Sequence[int]) -> None:
             for each in loop.body.block.ops
             if not isinstance(each, scf.YieldOp) and each not in band
         )
-    made: scf.ForOp | None = None
+    new_loop: scf.ForOp | None = None
     for number, body in reversed(list(zip(order, bodies, strict=True))):
-        if made is not None:
-            body.add_op(made)
+        if new_loop is not None:
+            body.add_op(new_loop)
         body.add_op(scf.YieldOp())
-        bounds, made = counted(trips(band[number]), body)
-        made.attributes |= band[number].attributes
+        bounds, new_loop = counted(trips(band[number]), body)
+        new_loop.attributes |= band[number].attributes
         block.insert_ops_before(bounds, outermost)
-    assert made is not None
-    block.insert_op_before(made, outermost)
+    assert new_loop is not None
+    block.insert_op_before(new_loop, outermost)
     outermost.detach()
     outermost.erase()

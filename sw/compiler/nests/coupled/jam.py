@@ -18,8 +18,8 @@ TOGETHER = 2
 
 
 def jam(module: ModuleOp) -> ModuleOp:
-    """Of a loop around one that adds up in a variable, ``TOGETHER`` iterations become one: what
-    stands before the inner loop, for each; one inner loop for all; what stands behind, for each.
+    """Joins ``TOGETHER`` iterations of a loop around one that adds up in a variable: what precedes
+    the inner loop, for each; one inner loop for all; what follows it, for each.
 
     ``for i: a(i); for j: t += x(i, j); b(i)`` becomes ``for i by 2: a(i); a(i + 1); for j: t0 +=
     x(i, j); t1 += x(i + 1, j); b(i); b(i + 1)``, where a and x store nothing and read no word that

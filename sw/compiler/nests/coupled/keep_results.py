@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.places import Place, place_of
+from sw.compiler.nests.coupled.places import AccessedWords, accessed_words
 from sw.compiler.nests.dependences.accesses import access_of, may_meet
 from sw.compiler.nests.dependences.orders import touch_apart
 from sw.compiler.nests.dialects.slc import GetOp, SetOp
@@ -37,7 +37,7 @@ from sw.compiler.nests.values import (
 _KEPT = "kept_"
 
 MOST_VECTORS = 16
-"""That are kept; other registers are for what is computed from them."""
+"""Vectors that are kept; other registers are for what is computed from them."""
 
 
 def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
@@ -66,9 +66,9 @@ def _kept_before(module: ModuleOp) -> int:
     return sum(each.startswith(_KEPT) for each in names)
 
 
-def _kept(loop: scf.ForOp) -> list[Place]:
+def _kept(loop: scf.ForOp) -> list[AccessedWords]:
     """Places of arrays that the body writes, all of which can be kept."""
-    by_array: dict[SSAValue, list[Place] | None] = {}
+    by_array: dict[SSAValue, list[AccessedWords] | None] = {}
     written = []
     for operation in loop.body.walk():
         if not isinstance(operation, (*LOADS, *STORES)):
@@ -82,12 +82,12 @@ def _kept(loop: scf.ForOp) -> list[Place]:
         places = by_array.setdefault(array, [])
         if places is None:
             continue
-        place = place_of(operation)
-        found = next((each for each in places if each.is_same(place)), None)
-        if found is None:
-            places.append(found := place)
-        found.accesses.append(operation)
-    kept: list[Place] = []
+        place = accessed_words(operation)
+        known = next((each for each in places if each.is_same(place)), None)
+        if known is None:
+            places.append(known := place)
+        known.accesses.append(operation)
+    kept: list[AccessedWords] = []
     for array, places in by_array.items():
         if places is None or array not in written:
             continue
@@ -103,7 +103,9 @@ def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:
     return not any(is_defined_inside(source_of(value), loop) for value in affine_of(index).terms)
 
 
-def _keep(loop: scf.ForOp, kept: list[Place], start: int, at_zero: Collection[SSAValue]) -> None:
+def _keep(
+    loop: scf.ForOp, kept: list[AccessedWords], start: int, at_zero: Collection[SSAValue]
+) -> None:
     block = loop.parent_block()
     assert block is not None
     before: list[Operation] = []
@@ -114,16 +116,16 @@ def _keep(loop: scf.ForOp, kept: list[Place], start: int, at_zero: Collection[SS
         assert isinstance(access, (*LOADS, *STORES))
         indices, mask = list(access.indices), place.mask
         values: dict[SSAValue, SSAValue] = {}
-        made: list[Operation] = []
+        computed: list[Operation] = []
         for value in (*indices, *([mask] if mask is not None else [])):
-            _compute(value, loop, values, made)
+            _compute(value, loop, values, computed)
         indices = [values.get(each, each) for each in indices]
         mask = values.get(mask, mask) if mask is not None else None
         is_zero = place.access.array in at_zero and _is_first(loop, place)
         first: list[Operation] = (
             [arith.ConstantOp(_zero(_type(access)))] if is_zero else _load(access, indices, mask)
         )
-        before += [*made, *first, SetOp(name, first[-1].results[0])]
+        before += [*computed, *first, SetOp(name, first[-1].results[0])]
         if any(isinstance(each, STORES) for each in place.accesses):
             behind += _store(access, indices, mask, name)
         for each in place.accesses:
@@ -140,7 +142,7 @@ def _keep(loop: scf.ForOp, kept: list[Place], start: int, at_zero: Collection[SS
     inside.add_ops([*before, loop, *behind, scf.YieldOp()])
 
 
-def _is_first(loop: scf.ForOp, place: Place) -> bool:
+def _is_first(loop: scf.ForOp, place: AccessedWords) -> bool:
     """Whether nothing has written the place before: stores that may touch it are in the loop or
     stand behind it, and those of other iterations of the loops around touch others."""
     loops = []
@@ -191,7 +193,7 @@ def _compute(
 
 
 def _type(access: Operation) -> Attribute:
-    """Of what it loads or stores."""
+    """The type of what an access loads or stores."""
     return (access.results[0] if access.results else stored_value(access)).type
 
 
@@ -208,7 +210,7 @@ def _load(access: Operation, indices: Sequence[SSAValue], mask: SSAValue | None)
 def _store(
     access: Operation, indices: Sequence[SSAValue], mask: SSAValue | None, name: str
 ) -> list[Operation]:
-    """Of the variable."""
+    """Operations that store the variable."""
     array, get = array_of(access), GetOp(name, _type(access))
     if not isinstance(get.value.type, VectorType):
         return [get, memref.StoreOp.get(get.value, array, indices)]
@@ -229,10 +231,10 @@ def _replace(access: Operation, name: str) -> None:
     block = access.parent_block()
     assert block is not None
     if isinstance(access, LOADS):
-        made: Operation = GetOp(name, access.results[0].type)
-        access.results[0].replace_all_uses_with(made.results[0])
+        replacement: Operation = GetOp(name, access.results[0].type)
+        access.results[0].replace_all_uses_with(replacement.results[0])
     else:
-        made = SetOp(name, stored_value(access))
-    block.insert_op_before(made, access)
+        replacement = SetOp(name, stored_value(access))
+    block.insert_op_before(replacement, access)
     access.detach()
     access.erase()

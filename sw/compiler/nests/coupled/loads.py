@@ -1,4 +1,4 @@
-"""Where loads are, in which loops, and the same indices some iterations later."""
+"""Finds loads and their loops, and the same indices some iterations later."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def counted_around(load: Operation, loop: scf.ForOp) -> scf.ForOp | None:
     if lower is None or upper is None or off * (upper - lower) > LINE_WORDS:
         return None
     loops = [value.owner.parent_op() for value in terms if isinstance(value.owner, Block)]
-    found = [each for each in loops if isinstance(each, scf.ForOp) and each is not loop]
-    around = max(found, key=depth_of, default=None)
+    counted = [each for each in loops if isinstance(each, scf.ForOp) and each is not loop]
+    around = max(counted, key=depth_of, default=None)
     if around is None or not is_inside(loop, around):
         return None
     place = right_inside(loop, around)
@@ -67,12 +67,12 @@ def words_ahead(load: memref.LoadOp, loop: scf.ForOp, distance: int) -> int:
     assert isinstance(load.memref.type, MemRefType)
     step = constant_of(loop.step)
     assert step is not None
-    stride, found = 1, 0
+    stride, words = 1, 0
     shape = load.memref.type.get_shape()
     for index, size in reversed(list(zip(load.indices, shape, strict=True))):
-        found += affine_of(index).terms.get(loop.body.block.args[0], 0) * stride
+        words += affine_of(index).terms.get(loop.body.block.args[0], 0) * stride
         stride *= size
-    return found * step * distance
+    return words * step * distance
 
 
 def insert(operation: Operation, before: Operation) -> None:
@@ -109,6 +109,6 @@ def with_values(
             plus = arith.AddiOp(total, number.result)
             insert(plus, before)
             total = plus.result
-    made = arith.IndexCastOp(total, IndexType())
-    insert(made, before)
-    return made.result
+    new_index = arith.IndexCastOp(total, IndexType())
+    insert(new_index, before)
+    return new_index.result

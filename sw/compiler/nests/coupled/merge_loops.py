@@ -48,11 +48,11 @@ def _replace(loop: MergeOp, ahead: int) -> None:
     block = loop.parent_block()
     assert block is not None
     both = _both(loop, ahead)
-    made: list[Operation] = [both]
+    new_ops: list[Operation] = [both]
     if loop.is_union:
         for number in range(2):
-            made += _rest(loop, number, both.results)
-    for each in made:
+            new_ops += _rest(loop, number, both.results)
+    for each in new_ops:
         each.attributes[PLACE] = StringAttr(place_of(loop))
         block.insert_op_before(each, loop)
     loop.detach()
@@ -127,14 +127,14 @@ def _is_another(loop: MergeOp, number: int) -> bool:
 
 
 def _arrays(loop: MergeOp, number: int) -> list[SSAValue]:
-    """Those with an element for each of a fiber's positions: its coordinates, and others that the
+    """Arrays with an element for each of a fiber's positions: its coordinates, and others that the
     body loads there."""
-    found = [loop.coordinates[number]]
+    arrays = [loop.coordinates[number]]
     for each in loop.walk():
-        if isinstance(each, memref.LoadOp) and each.memref not in found:
+        if isinstance(each, memref.LoadOp) and each.memref not in arrays:
             if [source_of(index) for index in each.indices] == [loop.positions[number]]:
-                found.append(each.memref)
-    return found
+                arrays.append(each.memref)
+    return arrays
 
 
 def _fetch(block: Block, arrays: Sequence[SSAValue], position: SSAValue, ahead: int) -> None:

@@ -82,8 +82,8 @@ def _decide(answer: SSAValue, is_true: bool) -> None:
     if answer.uses.get_length():
         block = test.parent_block()
         assert block is not None
-        made = arith.ConstantOp(IntegerAttr(int(is_true), i1))
-        block.insert_op_before(made, test)
-        answer.replace_all_uses_with(made.result)
+        decided = arith.ConstantOp(IntegerAttr(int(is_true), i1))
+        block.insert_op_before(decided, test)
+        answer.replace_all_uses_with(decided.result)
     test.detach()
     test.erase()

@@ -109,13 +109,13 @@ def couple(
     left = list(STEPS)[list(STEPS).index(done) + 1 if done else 0 :]
     for share in shares:
         passes = coupled_passes(config, zeros, room, share, reassociate)
-        made, current = {}, module
+        by_step, current = {}, module
         for step in left:
             for name in STEPS[step]:
                 current = passes[name](current)
-            made[step] = current
+            by_step[step] = current
         try:
-            return made, share, coupled_code(current, config, bases)
+            return by_step, share, coupled_code(current, config, bases)
         except CapacityError:
             if share == shares[-1]:
                 raise

@@ -35,8 +35,9 @@ MOST_AHEAD = 32
 
 
 def prefetch(module: ModuleOp, config: Unit, room: Mapping[str, int]) -> ModuleOp:
-    """Before a load whose place follows from a loop's induction variable, or from a word that was
-    loaded by it, the line of that many iterations later is fetched as memory's latency takes.
+    """Fetches lines ahead: before a load whose place follows from a loop's induction variable, or
+    from a word that was loaded by it, the line of as many iterations later as memory's latency
+    takes.
 
     ``room``: words of memory behind the end of each array. Words that tell places are read ahead
     of the loop's end, which must stay inside memory; what they then are does not matter, since
@@ -68,8 +69,8 @@ class _Prefetching:
     def run(self) -> None:
         loads = [each for each in self._module.walk() if isinstance(each, LOADS)]
         for load in loads:
-            if (found := self._told(load)) is not None:
-                self._fetch_told(load, *found)
+            if (told := self._told(load)) is not None:
+                self._fetch_told(load, *told)
         for load in loads:
             loop = self._counted(load)
             if loop is None or self._told(load) is not None:
@@ -82,16 +83,16 @@ class _Prefetching:
 
     def _told(self, load: Operation) -> tuple[memref.LoadOp, scf.ForOp] | None:
         """The load of a word that tells the place, and the innermost loop that both change in."""
-        found: tuple[memref.LoadOp, scf.ForOp] | None = None
+        told: tuple[memref.LoadOp, scf.ForOp] | None = None
         for index in indices_of(load):
             for value in affine_of(index).terms:
                 owner = value.owner
                 if not isinstance(owner, memref.LoadOp) or owner.memref in self._written:
                     continue
                 loop = self._counted(owner)
-                if loop is not None and (found is None or depth_of(loop) > depth_of(found[1])):
-                    found = owner, loop
-        return found if found is not None and self._most(found[1]) > 0 else None
+                if loop is not None and (told is None or depth_of(loop) > depth_of(told[1])):
+                    told = owner, loop
+        return told if told is not None and self._most(told[1]) > 0 else None
 
     def _most(self, loop: scf.ForOp) -> int:
         """Iterations that load what half of the cache holds."""
@@ -123,9 +124,9 @@ class _Prefetching:
             if ahead > self._rooms[tells.memref]:
                 return
             values = self._moved(tells, loop, distance, tells)
-            made = memref.LoadOp.get(tells.memref, values)
-            insert(made, tells)
-            later = self._later[tells.res, loop] = made.res
+            later_load = memref.LoadOp.get(tells.memref, values)
+            insert(later_load, tells)
+            later = self._later[tells.res, loop] = later_load.res
             self._tells.add(tells)
         indices = [with_values(index, {tells.res: later}, load) for index in indices_of(load)]
         insert(FetchOp(array_of(load), indices), load)
@@ -175,7 +176,7 @@ class _Prefetching:
 
 
 def _cycles(block: Block) -> int:
-    """About how many an iteration takes where nothing waits for memory."""
+    """Estimates the cycles of an iteration where nothing waits for memory."""
     found = 0
     for operation in block.ops:
         for region in operation.regions:
@@ -185,7 +186,7 @@ def _cycles(block: Block) -> int:
 
 
 def _words(block: Block, lanes: int) -> int:
-    """That an iteration loads."""
+    """How many words an iteration loads."""
     found = 0
     for operation in block.ops:
         for region in operation.regions:
@@ -204,7 +205,7 @@ def _iterations(operation: Operation, unknown: int = UNKNOWN_ITERATIONS) -> int:
 
 
 def join_prefetches(module: ModuleOp) -> ModuleOp:
-    """Of fetches in a block from one address on, those remain that name a line more each; an
+    """Keeps, of a block's fetches from one address on, those that each name another line; an
     address that is not known to begin a line is taken as if it did. O(operations)."""
     module = module.clone()
     for block in [

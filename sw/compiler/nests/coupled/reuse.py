@@ -47,7 +47,7 @@ def _pairs(loop: scf.ForOp, written: Collection[str]) -> list[Pair]:
         if isinstance(each, LoadOp) and each.array.data not in written:
             if each.address is induction and each.mask is None:
                 loads[*each.place, each.value.type] = each
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     # A word that becomes a variable does so behind the one that is set to it.
     arrays = list(dict.fromkeys(array for array, _, _ in loads))
     ordered = sorted(loads.items(), key=lambda each: (arrays.index(each[0][0]), each[0][1]))
@@ -57,10 +57,10 @@ def _pairs(loop: scf.ForOp, written: Collection[str]) -> list[Pair]:
             continue
         one, other = _shifted(load), _shifted(ahead)
         if one is not None and other is not None and _shift(one) == _shift(other):
-            found.append((one, other))
+            pairs.append((one, other))
         else:
-            found.append((load, ahead))
-    return found
+            pairs.append((load, ahead))
+    return pairs
 
 
 def _shifted(load: LoadOp) -> arith.ShLIOp | None:
@@ -87,12 +87,12 @@ def _keep(loop: scf.ForOp, pairs: list[Pair], first: int) -> None:
         name = f"ahead_{number}"
         load = now if isinstance(now, LoadOp) else now.operands[0].owner
         assert isinstance(load, LoadOp)
-        made: Operation = load.clone({body.args[0]: loop.lb})
-        before.append(made)
+        first_load: Operation = load.clone({body.args[0]: loop.lb})
+        before.append(first_load)
         if now is not load:
-            made = now.clone({load.value: made.results[0]})
-            before.append(made)
-        before.append(SetOp(name, made.results[0]))
+            first_load = now.clone({load.value: first_load.results[0]})
+            before.append(first_load)
+        before.append(SetOp(name, first_load.results[0]))
         get = GetOp(name, now.results[0].type)
         body.insert_op_before(get, now)
         now.results[0].replace_all_uses_with(get.value)

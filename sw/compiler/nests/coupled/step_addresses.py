@@ -26,9 +26,9 @@ _SUMS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp)
 
 
 def step_addresses(module: ModuleOp) -> ModuleOp:
-    """Of an innermost loop of constant bounds that needs its induction variable for addresses
-    alone, each address that is not the variable itself becomes a variable of its own: computed
-    before the loop, and as much more in each iteration as the address is there. O(operations)."""
+    """Turns addresses in an innermost loop into variables of their own, where the loop has constant
+    bounds and needs its induction variable for addresses alone: each is computed before the loop,
+    and grows in each iteration by as much as the address did. O(operations)."""
     module = module.clone()
     count = 0
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
@@ -45,7 +45,7 @@ def _addresses(loop: scf.ForOp) -> dict[SSAValue, Affine]:
     if iterations_of(loop) is None or not is_innermost(loop):
         return {}
     counter = loop.body.block.args[0]
-    found: dict[SSAValue, Affine] = {}
+    addresses: dict[SSAValue, Affine] = {}
     values: list[SSAValue] = [counter]
     while values:
         value = values.pop()
@@ -54,16 +54,16 @@ def _addresses(loop: scf.ForOp) -> dict[SSAValue, Affine]:
                 is_stored = isinstance(use.operation, StoreOp) and use.operation.value is value
                 if value is counter or is_stored:
                     return {}
-                found[value] = affine_of(value)
+                addresses[value] = affine_of(value)
             elif isinstance(use.operation, _SUMS):
                 values += use.operation.results
             else:
                 return {}
-    for affine in found.values():
+    for affine in addresses.values():
         others = set(affine.terms) - {counter}
         if counter not in affine.terms or any(is_defined_inside(each, loop) for each in others):
             return {}
-    return found
+    return addresses
 
 
 def _step(loop: scf.ForOp, addresses: dict[SSAValue, Affine], first: int) -> None:

@@ -1,1 +1,1 @@
-"""Which accesses of an array may touch the same word, and how many iterations apart."""
+"""Finds accesses of an array that may touch the same word, and how many iterations apart."""

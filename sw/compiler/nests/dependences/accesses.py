@@ -40,7 +40,7 @@ class Access:
 
 
 def access_of(operation: Operation) -> Access:
-    """Of one of ``LOADS`` or ``STORES``, ``slc.mem_str`` or ``slc.store_str``."""
+    """The access of one of ``LOADS`` or ``STORES``, ``slc.mem_str`` or ``slc.store_str``."""
     array: SSAValue
     value: SSAValue
     match operation:
@@ -58,7 +58,7 @@ def access_of(operation: Operation) -> Access:
 
 
 def accesses_in(root: Operation) -> Iterator[Access]:
-    """Of an operation and all inside of it, in the program's order."""
+    """Accesses of an operation and all inside of it, in the program's order."""
     for each in root.walk():
         if isinstance(each, (*LOADS, *STORES, slc.MemStrOp, slc.StoreStrOp)):
             yield access_of(each)
@@ -67,9 +67,9 @@ def accesses_in(root: Operation) -> Iterator[Access]:
 def distances_in(
     loop: Operation, one: Access, other: Access, around: Operation | None = None
 ) -> Distances:
-    """Of iterations of ``loop``, that of ``other`` minus that of ``one``, in which both may touch
-    the same word: all in one iteration of the loops around ``loop``, or, with ``around``, of those
-    around that.
+    """Distances between iterations of ``loop``, that of ``other`` minus that of ``one``, in which
+    both may touch the same word: all in one iteration of the loops around ``loop``, or, with
+    ``around``, of those around that.
 
     Empty where they touch none; as far as a loop goes where it is not known, as of loaded indices
     and of loops over merged fibers. Of an array the same access is another one in each iteration.
@@ -81,8 +81,8 @@ def distances_in(
         assert isinstance(value, SSAValue)
         return is_defined_inside(value, outermost)
 
-    found = distances(one.words, other.words, counter, range_of, differs)
-    return found if counter is not None or not found else UNKNOWN
+    apart = distances(one.words, other.words, counter, range_of, differs)
+    return apart if counter is not None or not apart else UNKNOWN
 
 
 def may_meet(one: Access, other: Access, around: Operation | None = None) -> bool:
@@ -108,8 +108,8 @@ def counter_of(loop: Operation) -> Counter | None:
 
 
 def linear_of(value: SSAValue) -> Linear:
-    """Through sums, products with numbers and casts, and from what callbacks are given to streams.
-    O(depth of the value)."""
+    """The linear form of a value, through sums, products with numbers and casts, and from what
+    callbacks are given to streams. O(depth of the value)."""
     found = Linear()
     affine = affine_of(value)
     for term, factor in affine.terms.items():
@@ -144,8 +144,8 @@ def _of_stream(value: SSAValue) -> Linear:
 
 
 def range_of(value: Hashable) -> Range:
-    """Of a loop's counter, by the loop's bounds; where they and the step are numbers, up to the
-    last iteration. O(depth of loops)."""
+    """The range of a loop's counter, from the loop's bounds; where they and the step are numbers,
+    up to the last iteration. O(depth of loops)."""
     assert isinstance(value, SSAValue)
     loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
     if isinstance(loop, scf.ForOp) and value is loop.body.block.args[0]:
@@ -164,6 +164,6 @@ def range_of(value: Hashable) -> Range:
 
 
 def _width(value: SSAValue) -> int:
-    """In words, of what is loaded or stored."""
+    """The width of what is loaded or stored, in words."""
     type = value.type.element if isinstance(value.type, slc.StreamType) else value.type
     return int(type.get_shape()[0]) if isinstance(type, VectorType) else 1

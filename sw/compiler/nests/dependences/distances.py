@@ -75,17 +75,18 @@ def distances(
     ranges: Ranges,
     differs: Callable[[Hashable], bool],
 ) -> Distances:
-    """Of iterations of ``counter``, that of ``other`` minus that of ``one``, all in which both may
-    touch the same word of one array; without a counter ``UNKNOWN`` if there is one at all.
+    """All distances between iterations of ``counter``, that of ``other`` minus that of ``one``, in
+    which both may touch the same word of one array; without a counter ``UNKNOWN`` if there is one
+    at all.
 
     ``differs``: whether a variable may have another value for ``other`` than for ``one``, as all
     have that its loop's iterations change. Each index lies in its dimension; indices that may wrap
     around say nothing. O(dimensions x variables x depth).
     """
     pair = _Pair(ranges, differs)
-    found = UNKNOWN
+    allowed = UNKNOWN
     if counter is not None:
-        found = _steps(found.within(*span(pair.gone(counter.variable), pair.range)), counter)
+        allowed = _steps(allowed.within(*span(pair.gone(counter.variable), pair.range)), counter)
     last = len(one.indices) - 1
     for number, (left, right) in enumerate(zip(one.indices, other.indices, strict=True)):
         is_last = number == last
@@ -96,8 +97,8 @@ def distances(
             return NONE
         if counter is not None:
             met = _steps(met, counter)
-            found = found.within(met.least, met.most)
-    return found if found else NONE
+            allowed = allowed.within(met.least, met.most)
+    return allowed if allowed else NONE
 
 
 def _steps(met: Distances, counter: Counter) -> Distances:
@@ -117,7 +118,7 @@ class _Pair:
         self._known: dict[Hashable, Range] = {}
 
     def gone(self, counter: Hashable) -> Linear:
-        """From the first access's value of a counter to the other's."""
+        """The distance from the first access's value of a counter to the other's."""
         return Linear.of(_Own(1, counter)).plus(Linear.of(_Own(0, counter)), -1)
 
     def range(self, variable: Hashable) -> Range:
@@ -141,7 +142,7 @@ class _Pair:
     def distances(
         self, left: Linear, right: Linear, off: tuple[int, int], counter: Hashable | None
     ) -> Distances:
-        """Of values of the counter, that one index allows."""
+        """Distances between values of the counter that one index allows."""
         first, second = self._own(left, 0), self._own(right, 1)
         total = first.plus(second, -1)
         least, most = span(total, self.range)
@@ -151,7 +152,7 @@ class _Pair:
         if counter is None:
             return UNKNOWN
         factors = first.factor(_Own(0, counter)), second.factor(_Own(1, counter))
-        found = UNKNOWN
+        allowed = UNKNOWN
         rest = total.without(_Own(0, counter), _Own(1, counter))
         for access, factor in ((0, factors[1]), (1, factors[0])):
             # With one counter as the other one and a distance: total = both - factor x distance.
@@ -160,8 +161,8 @@ class _Pair:
             farthest = abs(factor) * FARTHEST + max(-least, most) - off[0] + off[1]
             if factor and (fits or (factors[0] == factors[1] and farthest < _WRAP)):
                 met = _quotients(least - off[1], most - off[0], factor)
-                found = found.within(met.least, met.most)
-        return found
+                allowed = allowed.within(met.least, met.most)
+        return allowed
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 LEAST, MOST = -(1 << 31), (1 << 31) - 1
-"""Of a variable of which nothing is known: an int32."""
+"""Bounds of a variable of which nothing is known: an int32."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Range:
 UNKNOWN_RANGE = Range()
 
 Ranges = Callable[[Hashable], Range]
-"""Of each variable."""
+"""The range of each variable."""
 
 
 def span(form: Linear, ranges: Ranges) -> tuple[int, int]:

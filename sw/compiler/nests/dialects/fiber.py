@@ -89,7 +89,7 @@ class MergeOp(Merging):
 
     @property
     def present(self) -> Sequence[SSAValue]:
-        """Of a union."""
+        """Whether each fiber of a union has the coordinate, in the body."""
         return self.body.block.args[1 + len(self.coordinates) :]
 
 

@@ -58,10 +58,10 @@ class StreamType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_op_definition
 class ForOp(IRDLOperation):
-    """``lower``, ``upper``: i32 constants, or streams of i32 of the loop around. The body's
-    argument is the stream of induction variables. ``vector``: iterations in a step.
-    ``accumulates``: both bounds count from where the loop has ended in the iteration before of the
-    loop around, or from 0."""
+    """A loop over streams. ``lower``, ``upper``: i32 constants, or streams of i32 of the loop
+    around. The body's argument is the stream of induction variables. ``vector``: iterations in a
+    step. ``accumulates``: both bounds count from where the loop has ended in the iteration before
+    of the loop around, or from 0."""
 
     name = "slc.for"
 
@@ -256,12 +256,12 @@ class ToggleOp(IRDLOperation):
 
     @property
     def streams(self) -> Sequence[SSAValue]:
-        """As callbacks have them."""
+        """The streams, as callbacks have them."""
         return (self.stream,)
 
     @property
     def value(self) -> SSAValue:
-        """Of the stream, in the body: i32, or a vector."""
+        """The value of the stream in the body: i32, or a vector."""
         return self.body.block.args[0]
 
     def verify_(self) -> None:

@@ -12,7 +12,8 @@ from sw.compiler.nests.values import constant_of, source_of
 
 @dataclass
 class Affine:
-    """``terms``: factors of values, in the order in which they were met; and ``constant``."""
+    """An affine sum. ``terms``: factors of values, in the order in which they were met; and
+    ``constant``."""
 
     constant: int = 0
     terms: dict[SSAValue, int] = field(default_factory=dict)
@@ -26,20 +27,21 @@ class Affine:
 
 
 def affine_of(value: SSAValue) -> Affine:
-    """Through sums, products with numbers, shifts to the left and casts. O(depth of the value)."""
+    """The affine form of a value, through sums, products with numbers, shifts to the left and
+    casts. O(depth of the value)."""
     value = source_of(value)
     if (number := constant_of(value)) is not None:
         return Affine(number)
-    found, owner = Affine(), value.owner
+    affine, owner = Affine(), value.owner
     if isinstance(owner, arith.AddiOp | arith.SubiOp):
-        found.add(affine_of(owner.lhs))
-        found.add(affine_of(owner.rhs), -1 if isinstance(owner, arith.SubiOp) else 1)
-        return found
+        affine.add(affine_of(owner.lhs))
+        affine.add(affine_of(owner.rhs), -1 if isinstance(owner, arith.SubiOp) else 1)
+        return affine
     if isinstance(owner, arith.MuliOp | arith.ShLIOp):
         factor = constant_of(owner.rhs)
         if factor is not None and not (isinstance(owner, arith.ShLIOp) and not 0 <= factor < 32):
-            found.add(
+            affine.add(
                 affine_of(owner.lhs), 1 << factor if isinstance(owner, arith.ShLIOp) else factor
             )
-            return found
+            return affine
     return Affine(0, {value: 1})

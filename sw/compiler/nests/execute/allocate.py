@@ -22,7 +22,8 @@ class RegistersError(CapacityError):
 
 
 def allocate(blocks: Sequence[Block]) -> Mapping[Register, int]:
-    """By linear scan; a register that is free again is taken again as late as possible.
+    """Allocates registers by linear scan; a register that is free again is reused as late as
+    possible.
 
     Raises ``RegistersError``. O(registers log registers). Source: Poletto and Sarkar, "Linear Scan
     Register Allocation" (1999).
@@ -30,23 +31,23 @@ def allocate(blocks: Sequence[Block]) -> Mapping[Register, int]:
     spans = _spans(blocks)
     free = {kind: list(numbers) for kind, numbers in _COUNTS.items()}
     active: list[tuple[int, Register]] = []
-    found: dict[Register, int] = {}
+    allocated: dict[Register, int] = {}
     for register, (begin, end) in sorted(spans.items(), key=lambda item: (item[1], item[0].number)):
         for last, other in [each for each in active if each[0] <= begin]:
             active.remove((last, other))
-            free[other.kind].append(found[other])
+            free[other.kind].append(allocated[other])
         if not free[register.kind]:
             raise RegistersError(
                 f"more {_NAMES[register.kind]} registers than there are are needed"
             )
-        found[register] = free[register.kind].pop(0)
+        allocated[register] = free[register.kind].pop(0)
         active.append((end, register))
-    return found
+    return allocated
 
 
 def _spans(blocks: Sequence[Block]) -> dict[Register, tuple[int, int]]:
-    """From the first place where a register has a value to the last where that is read. A step
-    reads at an even place and writes at the odd one behind it."""
+    """The span of each register, from the first place where a register has a value to the last
+    where that is read. A step reads at an even place and writes at the odd one behind it."""
     spans: dict[Register, tuple[int, int]] = {}
 
     def covers(register: Register, place: int) -> None:

@@ -1,4 +1,4 @@
-"""From instructions of virtual registers to a program of the execute unit."""
+"""Assembles instructions of virtual registers to a program of the execute unit."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def check_size(code: Sequence[Instruction], config: Unit) -> None:
 
 
 def _jump_at_once(blocks: Sequence[Block]) -> None:
-    """Instead of a jump to a jump by token, that."""
+    """Replaces a jump to a jump by token by the latter."""
     for block in blocks:
         last = block.steps[-1] if block.steps else None
         if last is None or last.opcode != Opcode.JUMP or last.target is None:

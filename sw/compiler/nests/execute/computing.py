@@ -57,7 +57,7 @@ _BRANCHES_UNLESS = {
     "sgt": Opcode.BRANCH_GE,
     "sle": Opcode.BRANCH_LT,
 }
-"""Of each order, the branch for its contrary."""
+"""Branches of each order, the branch for its contrary."""
 
 _SWAPPED = ("sgt", "sle", "ogt", "oge")
 """Orders whose operands change places, for comparisons and branches alike."""
@@ -165,16 +165,16 @@ class Computing(ABC):
         operands = self._one_number([self.values[each] for each in operation.operands])
         a, b = operands[::-1] if name in _SWAPPED else operands
         if name in _FLOAT_COMPARISONS or name == "une":
-            found = self._scalar(_FLOAT_COMPARISONS["oeq" if name == "une" else name], a, b)
-            return self._scalar(Opcode.XOR, found, 1) if name == "une" else found
+            truth = self._scalar(_FLOAT_COMPARISONS["oeq" if name == "une" else name], a, b)
+            return self._scalar(Opcode.XOR, truth, 1) if name == "une" else truth
         if name in ("eq", "ne"):
-            made = self.new("s")
+            chosen = self.new("s")
             equal, other = (1, 0) if name == "eq" else (0, 1)
             differs = self._scalar(Opcode.XOR, a, b)
-            self.emit(Step(Opcode.SELECT, dst=made, a=other, b=equal, c=differs))
-            return made
-        found = self._scalar(Opcode.LESS, a, b)
-        return self._scalar(Opcode.XOR, found, 1) if name in ("sle", "sge") else found
+            self.emit(Step(Opcode.SELECT, dst=chosen, a=other, b=equal, c=differs))
+            return chosen
+        truth = self._scalar(Opcode.LESS, a, b)
+        return self._scalar(Opcode.XOR, truth, 1) if name in ("sle", "sge") else truth
 
     def _scalar(self, opcode: Opcode, a: Value, b: Value) -> Register:
         made = self.new("s")
@@ -184,14 +184,14 @@ class Computing(ABC):
     def _select(self, operation: arith.SelectOp, is_vector: bool) -> Register:
         condition = self.values[operation.cond]
         a, b = self._one_number([self.values[operation.lhs], self.values[operation.rhs]])
-        made = self.new(kind_of(operation.result.type))
+        result = self.new(kind_of(operation.result.type))
         if not is_vector:
             chosen = self.register_of(condition, "s")
-            self.emit(Step(Opcode.SELECT, dst=made, a=a, b=b, c=chosen))
-            return made
+            self.emit(Step(Opcode.SELECT, dst=result, a=a, b=b, c=chosen))
+            return result
         mask = self._all_or_none(condition)
-        self.emit(Step(Opcode.SELECT, True, made, a, b, mask=mask))
-        return made
+        self.emit(Step(Opcode.SELECT, True, result, a, b, mask=mask))
+        return result
 
     def _all_or_none(self, condition: Value) -> Register:
         """A mask of all lanes or none; the same one until another block begins."""

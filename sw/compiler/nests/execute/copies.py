@@ -69,24 +69,24 @@ def compute_in_place(block: Block, live: set[Register]) -> None:
     place = 0
     while place < len(steps):
         step = steps[place]
-        made = step.a
-        if not _is_copy(step) or not isinstance(made, Register) or made == step.dst:
+        copied = step.a
+        if not _is_copy(step) or not isinstance(copied, Register) or copied == step.dst:
             place += 1
             continue
         assert step.dst is not None
-        first = _definition(steps, place, made)
-        if first is None or made in live or made.kind != step.dst.kind:
+        first = _definition(steps, place, copied)
+        if first is None or copied in live or copied.kind != step.dst.kind:
             place += 1
             continue
         between = steps[first + 1 : place]
         uses_target = any(each.dst == step.dst or step.dst in each.reads for each in between)
-        reads = [number for number, each in enumerate(steps) if made in each.reads]
-        writers = sum(each.dst == made for each in steps) > 1
+        reads = [number for number, each in enumerate(steps) if copied in each.reads]
+        writers = sum(each.dst == copied for each in steps) > 1
         if uses_target or writers or not all(first < number <= place for number in reads):
             place += 1
             continue
         for number in reads:
-            steps[number].renamed(made, step.dst)
+            steps[number].renamed(copied, step.dst)
         steps[first].dst = step.dst
         del steps[place]
 
@@ -96,10 +96,10 @@ def _fill_gaps(block: Block, live: set[Register]) -> None:
     and is in use around the block: two registers would be taken for it otherwise."""
     steps = block.steps
     for number, step in enumerate(steps):
-        made = step.dst
-        if made is None or made in live:
+        result = step.dst
+        if result is None or result in live:
             continue
-        for kept in [each for each in step.reads if each in live and each.kind == made.kind]:
+        for kept in [each for each in step.reads if each in live and each.kind == result.kind]:
             end = next(
                 (
                     place
@@ -110,11 +110,11 @@ def _fill_gaps(block: Block, live: set[Register]) -> None:
             )
             if end is None or kept in steps[end].reads:
                 continue
-            uses = [place for place, each in enumerate(steps) if made in each.reads]
-            writers = sum(each.dst == made for each in steps)
+            uses = [place for place, each in enumerate(steps) if result in each.reads]
+            writers = sum(each.dst == result for each in steps)
             if writers == 1 and all(number < place <= end for place in uses):
                 for place in uses:
-                    steps[place].renamed(made, kept)
+                    steps[place].renamed(result, kept)
                 step.dst = kept
                 break
 

@@ -1,4 +1,4 @@
-"""Which steps of a loop must come behind which, of the same iteration or of the one before."""
+"""Finds steps of a loop that must follow others, of the same iteration or of the one before."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Dependence:
 
 
 def loop_dependences(steps: Sequence[Step]) -> list[Dependence]:
-    """Of the steps of a loop's body, which control nothing. O(steps^2)."""
-    found = [each for register in _registers(steps) for each in _of_register(steps, register)]
+    """Dependences between the steps of a loop's body, which control nothing. O(steps^2)."""
+    dependences = [each for register in _registers(steps) for each in _of_register(steps, register)]
     takers = [number for number, step in enumerate(steps) if step.takes]
-    found += _in_order(takers)
+    dependences += _in_order(takers)
     arrays: dict[str, list[int]] = {}
     for number, step in enumerate(steps):
-        if step.place is not None and step.opcode != Opcode.PREFETCH:
-            arrays.setdefault(step.place.array, []).append(number)
+        if step.words is not None and step.opcode != Opcode.PREFETCH:
+            arrays.setdefault(step.words.array, []).append(number)
     for accesses in arrays.values():
         if any(steps[number].opcode == Opcode.STORE for number in accesses):
-            found += _in_order(accesses)
-    return found
+            dependences += _in_order(accesses)
+    return dependences
 
 
 def _registers(steps: Sequence[Step]) -> list[Register]:
-    """That steps write."""
+    """Registers that steps write."""
     return list(dict.fromkeys(step.dst for step in steps if step.dst is not None))
 
 
@@ -50,7 +50,7 @@ def _of_register(steps: Sequence[Step], register: Register) -> list[Dependence]:
         for number, step in enumerate(steps)
         if step.dst == register or register in step.reads
     ]
-    found: list[Dependence] = []
+    dependences: list[Dependence] = []
     writer: int | None = None
     readers: list[int] = []
     for at, number in uses:
@@ -59,7 +59,7 @@ def _of_register(steps: Sequence[Step], register: Register) -> list[Dependence]:
         def behind(other: int, cycles: int, at: int = at, number: int = number) -> None:
             distance = at // count - other // count
             if at >= count or distance == 0:
-                found.append(Dependence(other % count, number, cycles, distance))
+                dependences.append(Dependence(other % count, number, cycles, distance))
 
         if register in step.reads:
             if writer is not None:
@@ -72,7 +72,7 @@ def _of_register(steps: Sequence[Step], register: Register) -> list[Dependence]:
             if writer is not None:
                 behind(writer, 1)
             writer, readers = at, [at] if register in step.reads else []
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(dependences))
 
 
 def _in_order(numbers: Sequence[int]) -> list[Dependence]:

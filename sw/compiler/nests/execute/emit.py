@@ -1,4 +1,4 @@
-"""From blocks of virtual registers to instructions."""
+"""Emits instructions for blocks of virtual registers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _instruction(
         immediate = value
         return Operand(Source.IMMEDIATE)
 
-    a = operand(step.a, step.place is not None)
+    a = operand(step.a, step.words is not None)
     b, c = operand(step.b), operand(step.c)
     return Instruction(
         step.opcode,

@@ -18,7 +18,7 @@ _SHORT = (
     Opcode.SHIFT_LEFT,
     Opcode.SHIFT_RIGHT,
 )
-"""Of scalars: their results are there in the next cycle."""
+"""Opcodes of scalars whose results are there in the next cycle."""
 
 
 def late_takes(steps: Sequence[Step], live: Collection[Register]) -> list[Step]:
@@ -27,18 +27,18 @@ def late_takes(steps: Sequence[Step], live: Collection[Register]) -> list[Step]:
     in, as what reads that before stands before it. ``live``: registers that are needed behind the
     block. O(steps^2).
     """
-    found = [replace(step) for step in steps]
-    made: set[Register] = set()
+    late = [replace(step) for step in steps]
+    results: set[Register] = set()
     moves = []
-    for step in found:
+    for step in late:
         is_short = step.opcode in _SHORT and not step.vector
-        moves.append(step.takes or (is_short and not made.isdisjoint(step.reads)))
+        moves.append(step.takes or (is_short and not results.isdisjoint(step.reads)))
         if moves[-1] and step.dst is not None:
-            made.add(step.dst)
-    pairs = list(zip(found, moves, strict=True))
+            results.add(step.dst)
+    pairs = list(zip(late, moves, strict=True))
     for number in reversed(range(len(pairs))):
         step, is_moved = pairs[number]
-        if is_moved and step.dst is not None and step.place is None:
+        if is_moved and step.dst is not None and step.words is None:
             place = next(
                 (at for at in range(number + 1, len(pairs)) if _holds(step, pairs[at][0])),
                 len(pairs),

@@ -42,7 +42,7 @@ def latency(maker: Step, reader: Step) -> int:
 
 
 def cycles(steps: Sequence[Step]) -> int:
-    """Of steps that come again and again, with all words that they need in queues and caches."""
+    """Cycles of steps that are repeated, with all words that they need in queues and caches."""
     taken: set[int] = set()
     first = _issue(steps, {}, taken, 0)
     writers = {step.dst: (time, step) for step, time in first if step.dst is not None}
@@ -52,8 +52,8 @@ def cycles(steps: Sequence[Step]) -> int:
 
 
 def waits_behind(steps: Sequence[Step]) -> dict[Register, tuple[int, Step]]:
-    """Of each register that steps write, cycles from its last write's issue to the end of all, as a
-    number of at most 0, and that step."""
+    """For each register that steps write, cycles from its last write's issue to the end of all, as
+    a number of at most 0, and the step that writes it."""
     issued = _issue(steps, {}, set(), 0)
     end = 1 + max((time for _, time in issued), default=-1)
     return {step.dst: (time - end, step) for step, time in issued if step.dst is not None}
@@ -68,15 +68,15 @@ def _issue(
     """When each step issues, in order; ``taken``: cycles of the result bus, to which theirs are
     added."""
     writers = dict(writers)
-    divided, time, found = 0, start - 1, []
+    divided, time, issued = 0, start - 1, []
     for step in steps:
         if step.opcode in CONTROL:
             continue
         time += 1
         for register in step.reads:
             if register in writers:
-                made, maker = writers[register]
-                time = max(time, made + latency(maker, step))
+                issued_at, maker = writers[register]
+                time = max(time, issued_at + latency(maker, step))
         if step.opcode in _DIVISIONS:
             time = max(time, divided)
             divided = time + _DIVISION
@@ -84,8 +84,8 @@ def _issue(
         taken.update(time + each for each in bus_cycles(step))
         if step.dst is not None:
             writers[step.dst] = (time, step)
-        found.append((step, time))
-    return found
+        issued.append((step, time))
+    return issued
 
 
 def _reads_addend(reader: Step, register: Register | None) -> bool:
@@ -94,7 +94,7 @@ def _reads_addend(reader: Step, register: Register | None) -> bool:
 
 
 def _reads_only(reader: Step, register: Register | None, operand: str) -> bool:
-    """As this operand of a vector instruction."""
+    """Whether a step reads a register only as this operand of a vector instruction."""
     if register is None or register.kind != "v":
         return False
     names = [name for name in ("a", "b", "c") if getattr(reader, name) == register]

@@ -24,14 +24,14 @@ def linearize(module: ModuleOp) -> ModuleOp:
     module = module.clone()
     arrays = arrays_of(function_of(module))
     for operation in list(module.walk()):
-        if (made := flat_access(operation, arrays)) is None:
+        if (flat_op := flat_access(operation, arrays)) is None:
             continue
         block = operation.parent_block()
         assert block is not None
         if PLACE in operation.attributes:
-            made.attributes[PLACE] = operation.attributes[PLACE]
-        block.insert_op_before(made, operation)
-        for old, new in zip(operation.results, made.results, strict=True):
+            flat_op.attributes[PLACE] = operation.attributes[PLACE]
+        block.insert_op_before(flat_op, operation)
+        for old, new in zip(operation.results, flat_op.results, strict=True):
             new.name_hint = old.name_hint
             old.replace_all_uses_with(new)
         operation.detach()
@@ -77,16 +77,16 @@ def _address(
         stride *= size.data
     block = operation.parent_block()
     assert block is not None
-    found: SSAValue | None = None
+    variable: SSAValue | None = None
     for value, factor in sorted(total.terms.items(), key=lambda term: _depth(term[0])):
-        made = _scaled(value, factor, block, operation)
-        if found is None:
-            found = made
+        scaled = _scaled(value, factor, block, operation)
+        if variable is None:
+            variable = scaled
             continue
-        plus = arith.AddiOp(found, made)
+        plus = arith.AddiOp(variable, scaled)
         block.insert_op_before(plus, operation)
-        found = plus.result
-    return found, total.constant
+        variable = plus.result
+    return variable, total.constant
 
 
 def _scaled(value: SSAValue, factor: int, block: Block, before: Operation) -> SSAValue:

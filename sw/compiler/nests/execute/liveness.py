@@ -1,4 +1,4 @@
-"""Which registers are needed later."""
+"""Finds the registers that are needed later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def live_out(blocks: Sequence[Block]) -> list[set[Register]]:
         needs.append(needed)
         writes.append(written)
     live_in = [set(each) for each in needs]
-    found: list[set[Register]] = [set() for _ in blocks]
+    live: list[set[Register]] = [set() for _ in blocks]
     changes = True
     while changes:
         changes = False
@@ -32,8 +32,8 @@ def live_out(blocks: Sequence[Block]) -> list[set[Register]]:
             out: set[Register] = set()
             for following in blocks[number].following:
                 out |= live_in[following]
-            if out != found[number]:
-                found[number] = out
+            if out != live[number]:
+                live[number] = out
                 live_in[number] = needs[number] | (out - writes[number])
                 changes = True
-    return found
+    return live

@@ -30,7 +30,7 @@ Value = Register | Taken | int
 
 
 @dataclass(frozen=True)
-class Place:
+class WordRange:
     """The words that an access touches: ``width`` from ``base`` + ``offset`` on, of an array."""
 
     array: str
@@ -52,7 +52,7 @@ class Step:
     mask: Register | None = None
     immediate: int | None = None
     target: int | None = None
-    place: Place | None = None
+    words: WordRange | None = None
 
     @property
     def reads(self) -> Iterator[Register]:

@@ -19,7 +19,8 @@ _FINENESS = 48
 
 @dataclass(frozen=True)
 class ModuloSchedule:
-    """``times``: of the steps of an iteration; the next one begins ``interval`` cycles later."""
+    """A modulo schedule. ``times``: of the steps of an iteration; the next one begins ``interval``
+    cycles later."""
 
     interval: int
     times: tuple[int, ...]
@@ -103,9 +104,9 @@ class _Placing:
             left |= self._place(number)
         if left:
             return None
-        found = [time for time in self._times if time is not None]
-        first = min(found) // self._interval * self._interval
-        return tuple(time - first for time in found)
+        known = [time for time in self._times if time is not None]
+        first = min(known) // self._interval * self._interval
+        return tuple(time - first for time in known)
 
     def _wait(self, each: Dependence) -> int:
         return each.cycles - each.distance * self._interval
@@ -116,12 +117,12 @@ class _Placing:
         for _ in range(len(heights) + 1):
             changes = False
             for number in reversed(range(len(heights))):
-                found = max(
+                least = max(
                     (heights[each.reader] + self._wait(each) for each in self._after[number]),
                     default=0,
                 )
-                if found > heights[number]:
-                    heights[number], changes = found, True
+                if least > heights[number]:
+                    heights[number], changes = least, True
             if not changes:
                 return heights
         return None
@@ -156,9 +157,11 @@ class _Placing:
         return not self._conflicts(number, time)
 
     def _conflicts(self, number: int, time: int) -> set[int]:
-        found = {self._written.get((time + after) % self._interval) for after in self._bus[number]}
-        found.add(self._issues.get(time % self._interval))
-        return {each for each in found if each is not None}
+        conflicts = {
+            self._written.get((time + after) % self._interval) for after in self._bus[number]
+        }
+        conflicts.add(self._issues.get(time % self._interval))
+        return {each for each in conflicts if each is not None}
 
     def _remove(self, number: int) -> None:
         time = self._times[number]

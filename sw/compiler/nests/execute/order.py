@@ -20,8 +20,8 @@ allow for what the block itself has begun when it comes again."""
 
 
 def best_order(block: Block, live: Collection[Register], window: int) -> list[Step]:
-    """``live``: registers that are needed behind the block; ``window``: as ``schedule`` has it.
-    O(choices x steps x window)."""
+    """The best order of a block's steps. ``live``: registers that are needed behind the block;
+    ``window``: as ``schedule`` has it. O(choices x steps x window)."""
     tried = choices(block.steps, live)
     if len(block.steps) <= MOST_TRIED:
         late = choices(late_takes(block.steps, live), live)
@@ -38,10 +38,10 @@ def best_order(block: Block, live: Collection[Register], window: int) -> list[St
 def choices(steps: Sequence[Step], live: Collection[Register]) -> list[list[Step]]:
     """The steps with operands from the queue, in the ways that are worth a try."""
     kinds = takers(steps, live)[:MOST_TAKERS]
-    found: list[list[Step]] = []
+    ways: list[list[Step]] = []
     for count in reversed(range(len(kinds) + 1)):
         for eager in combinations(kinds, count):
             made = queue_operands(steps, live, eager)
-            if made not in found:
-                found.append(made)
-    return found
+            if made not in ways:
+                ways.append(made)
+    return ways

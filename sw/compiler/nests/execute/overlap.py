@@ -13,7 +13,7 @@ from sw.compiler.nests.execute.modulo_schedule import ModuloSchedule, modulo_sch
 from sw.compiler.nests.execute.order import best_order, choices
 
 MOST_STEPS = 128
-"""Of a body whose iterations overlap: others have enough to do while they wait."""
+"""Steps of a body whose iterations overlap: others have enough to do while they wait."""
 
 
 def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
@@ -25,7 +25,7 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
     Left alone: bodies of more than ``MOST_STEPS``, and loops of fewer iterations than overlap.
     O(steps^2) for each interval that is tried.
     """
-    found = set()
+    overlapped = set()
     lives = live_out(blocks)
     for number, block in enumerate(blocks):
         count = _count(blocks, number, lives[number - 1])
@@ -34,15 +34,15 @@ def overlap_iterations(blocks: Sequence[Block], window: int) -> set[int]:
         live = lives[number]
         most = cycles(best_order(block, live, window))
         tries = [
-            (made, steps)
+            (scheduled, steps)
             for steps in choices(block.steps, live)
-            if (made := modulo_schedule(steps, window, most)) is not None
-            and made.stages <= _iterations(count)
+            if (scheduled := modulo_schedule(steps, window, most)) is not None
+            and scheduled.stages <= _iterations(count)
         ]
         if tries:
             _replace(blocks, number, count, *min(tries, key=lambda each: each[0].interval))
-            found.add(number)
-    return found
+            overlapped.add(number)
+    return overlapped
 
 
 def _count(blocks: Sequence[Block], number: int, live: Collection[Register]) -> Step | None:

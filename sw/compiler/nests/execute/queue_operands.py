@@ -20,28 +20,28 @@ def queue_operands(
     ``live``: registers that are needed behind the steps. ``eager``: what such steps are that take
     it also where they have to wait, and with them all that take something later. O(steps^2).
     """
-    found = [replace(step) for step in steps]
-    for number in reversed(range(len(found))):
-        take = found[number]
+    queued = [replace(step) for step in steps]
+    for number in reversed(range(len(queued))):
+        take = queued[number]
         if take.opcode != Opcode.ADD or not isinstance(take.a, Taken) or take.b != 0:
             continue
         assert take.dst is not None
-        place = _user(found, number, take.dst)
+        place = _user(queued, number, take.dst)
         if place is None or take.dst in live:
             continue
-        user, between = found[place], found[number + 1 : place]
+        user, between = queued[place], queued[number + 1 : place]
         comes_first = any(each.takes for each in [*between, user])
         if comes_first and not _is_movable(user, between, take.dst):
             continue
-        before = found[: number if comes_first else place]
+        before = queued[: number if comes_first else place]
         if user.opcode in eager or not _waits(before, user, take.dst):
             user.renamed(take.dst, take.a)
             if comes_first:
-                del found[place]
-                found[number] = user
+                del queued[place]
+                queued[number] = user
             else:
-                del found[number]
-    return found
+                del queued[number]
+    return queued
 
 
 def _user(steps: Sequence[Step], number: int, register: Register) -> int | None:
@@ -59,7 +59,7 @@ def _user(steps: Sequence[Step], number: int, register: Register) -> int | None:
 
 def _is_movable(user: Step, between: Sequence[Step], taken: Register) -> bool:
     """Whether a step can be done before those ``between`` what it takes and itself."""
-    if user.takes or user.place is not None or user.opcode in CONTROL:
+    if user.takes or user.words is not None or user.opcode in CONTROL:
         return False
     reads, dst = set(user.reads) - {taken}, user.dst
     return not any(each.dst in reads or dst in (each.dst, *each.reads) for each in between)
@@ -76,8 +76,8 @@ def _waits(before: Sequence[Step], user: Step, taken: Register) -> bool:
 
 def takers(steps: Sequence[Step], live: Collection[Register]) -> list[Opcode]:
     """What steps are that could take something from the data queue themselves."""
-    found = queue_operands(steps, live, eager=tuple(Opcode))
+    queued = queue_operands(steps, live, eager=tuple(Opcode))
     before = [step.opcode for step in steps if step.takes]
-    counts = Counter(step.opcode for step in found if step.takes)
+    counts = Counter(step.opcode for step in queued if step.takes)
     counts.subtract(before)
     return [opcode for opcode, count in counts.items() if count > 0]

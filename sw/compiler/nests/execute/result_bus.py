@@ -11,7 +11,7 @@ from hw.lib.execute_isa import FLOAT_STAGES, INTEGERS, Opcode
 from sw.compiler.nests.execute.machine import Step
 
 LEVELS = 3
-"""Of a reduction's tree, of eight lanes."""
+"""Levels of a reduction's tree, of eight lanes."""
 
 _INTEGER = 3
 """Cycles from the issue of an instruction to the one in which integer units' result is written."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from hw.lib.execute_isa import CONTROL, Opcode
 from sw.compiler.nests.execute.latency import latency
-from sw.compiler.nests.execute.machine import Place, Register, Step
+from sw.compiler.nests.execute.machine import Register, Step, WordRange
 from sw.compiler.nests.execute.result_bus import bus_cycles, first_free
 
 
@@ -36,7 +36,7 @@ def schedule(
     missing = [len(needed) for needed in before]
     earliest = _found_waits(steps, earlier)
     is_done = [False] * len(steps)
-    found: list[Step] = []
+    ordered: list[Step] = []
     taken: set[int] = set()
     first, cycle = 0, 0
     while first < len(steps):
@@ -52,7 +52,7 @@ def schedule(
         cycle = issues[number]
         if not is_free:
             taken.update(cycle + each for each in bus_cycles(steps[number]))
-        found.append(steps[number])
+        ordered.append(steps[number])
         is_done[number] = True
         for other, wait in after[number]:
             missing[other] -= 1
@@ -60,18 +60,18 @@ def schedule(
         cycle += 1
         while first < len(steps) and is_done[first]:
             first += 1
-    return found
+    return ordered
 
 
 def _found_waits(steps: Sequence[Step], earlier: Mapping[Register, tuple[int, Step]]) -> list[int]:
     """For each step, the cycle in which what it finds in registers is there."""
     written: set[Register | None] = set()
-    found = []
+    ready = []
     for step in steps:
         makers = [earlier[each] for each in step.reads if each in earlier and each not in written]
-        found.append(max((time + latency(maker, step) for time, maker in makers), default=0))
+        ready.append(max((time + latency(maker, step) for time, maker in makers), default=0))
         written.add(step.dst)
-    return [max(0, each) for each in found]
+    return [max(0, each) for each in ready]
 
 
 def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
@@ -99,8 +99,8 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
             if last_take is not None:
                 ahead.add(last_take)
             last_take = number
-        if step.place is not None and step.opcode != Opcode.PREFETCH:
-            touched = accesses.setdefault(step.place.array, [])
+        if step.words is not None and step.opcode != Opcode.PREFETCH:
+            touched = accesses.setdefault(step.words.array, [])
             for other in touched:
                 both_read = step.opcode == steps[other].opcode == Opcode.LOAD
                 if not both_read and _may_meet(steps[other], step, last_change, other):
@@ -115,8 +115,8 @@ def _dependences(steps: Sequence[Step]) -> list[dict[int, int]]:
 
 def _may_meet(one: Step, other: Step, last_change: dict[Register, int], number: int) -> bool:
     """Whether an access and a later one may touch the same word."""
-    left, right = one.place, other.place
-    assert isinstance(left, Place) and isinstance(right, Place)
+    left, right = one.words, other.words
+    assert isinstance(left, WordRange) and isinstance(right, WordRange)
     if left.base != right.base:
         return True
     if left.base is not None and last_change.get(left.base, -1) >= number:

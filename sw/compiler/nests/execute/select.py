@@ -14,7 +14,7 @@ from sw.compiler.nests.dialects import flat
 from sw.compiler.nests.dialects.slc import GetOp, PopOp, SetOp
 from sw.compiler.nests.execute.computing import Computing
 from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.machine import Block, Place, Register, Step, Taken, Value
+from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value, WordRange
 from sw.compiler.nests.execute.words import kind_of, refuse, word_of
 from sw.compiler.nests.scf import place_of
 from sw.compiler.nests.values import constant_of
@@ -80,9 +80,9 @@ class Selection(Computing):
             case PopOp():
                 self._pop(operation)
             case GetOp():
-                made = self.new(kind_of(operation.value.type))
-                self.emit(copy(made, self._variable(operation)))
-                self.values[operation.value] = made
+                copied = self.new(kind_of(operation.value.type))
+                self.emit(copy(copied, self._variable(operation)))
+                self.values[operation.value] = copied
             case SetOp():
                 self.emit(copy(self._variable(operation), self.values[operation.value]))
             case flat.LoadOp():
@@ -90,9 +90,9 @@ class Selection(Computing):
             case flat.StoreOp():
                 self._store(operation)
             case flat.PrefetchOp():
-                address, place = self._where(operation, 1)
+                address, words = self._where(operation, 1)
                 self.emit(
-                    Step(Opcode.PREFETCH, a=address, immediate=self._word(operation), place=place)
+                    Step(Opcode.PREFETCH, a=address, immediate=self._word(operation), words=words)
                 )
             case scf.ForOp():
                 self._for(operation)
@@ -126,41 +126,41 @@ class Selection(Computing):
 
     def _where(
         self, access: flat.LoadOp | flat.StoreOp | flat.PrefetchOp, width: int
-    ) -> tuple[Value, Place]:
+    ) -> tuple[Value, WordRange]:
         array, offset = access.place
         address = self.values[access.address] if access.address is not None else 0
         if isinstance(address, int) and address:
             address = self.register_of(address, "s")
         base = address if isinstance(address, Register) else None
-        return address, Place(array, base, offset, width)
+        return address, WordRange(array, base, offset, width)
 
     def _mask(self, mask: SSAValue | None) -> Register | None:
         if mask is None:
             return None
-        found = self.values[mask]
-        assert isinstance(found, Register)
-        return found
+        register = self.values[mask]
+        assert isinstance(register, Register)
+        return register
 
     def _load(self, load: flat.LoadOp) -> None:
         is_vector = isinstance(load.value.type, VectorType)
-        address, place = self._where(load, self._lanes if is_vector else 1)
-        made = self.new("v" if is_vector else "s")
+        address, words = self._where(load, self._lanes if is_vector else 1)
+        result = self.new("v" if is_vector else "s")
         self.emit(
             Step(
                 Opcode.LOAD,
                 is_vector,
-                made,
+                result,
                 address,
                 mask=self._mask(load.mask),
                 immediate=self._word(load),
-                place=place,
+                words=words,
             )
         )
-        self.values[load.value] = made
+        self.values[load.value] = result
 
     def _store(self, store: flat.StoreOp) -> None:
         is_vector = isinstance(store.value.type, VectorType)
-        address, place = self._where(store, self._lanes if is_vector else 1)
+        address, words = self._where(store, self._lanes if is_vector else 1)
         value = self.values[store.value]
         if isinstance(value, int) and value:
             value = self.register_of(value, "s")
@@ -173,7 +173,7 @@ class Selection(Computing):
                 c=value,
                 mask=self._mask(store.mask),
                 immediate=self._word(store),
-                place=place,
+                words=words,
             )
         )
 
@@ -194,7 +194,7 @@ class Selection(Computing):
     def _count(
         self, loop: scf.ForOp, index: Register, lower: Value, upper: Value, step: int
     ) -> None:
-        """In hardware."""
+        """Emits a loop that hardware counts."""
         left = self._iterations(lower, upper, step)
         if left == 0:
             return
@@ -233,7 +233,7 @@ class Selection(Computing):
     def _compare(
         self, loop: scf.ForOp, index: Register, lower: Value, upper: Value, step: int
     ) -> None:
-        """By branches, for loops around those."""
+        """Emits the loop with branches, for loops around hardware loops."""
         if isinstance(upper, int) and upper:
             upper = self.register_of(upper, "s")
         before = len(self.blocks) - 1
@@ -277,20 +277,21 @@ class Selection(Computing):
     def _hand(self, end: Operation | None, registers: list[Register]) -> None:
         """Values of a yield, or of what is behind a condition, into registers, all at once."""
         assert end is not None
-        given = end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
-        values = [self.values[each] for each in given]
+        yielded = end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
+        values = [self.values[each] for each in yielded]
         if len(values) > 1:
             held = []
             for value, register in zip(values, registers, strict=True):
-                made = self.new(register.kind)
-                self.emit(copy(made, value))
-                held.append(made)
+                copied = self.new(register.kind)
+                self.emit(copy(copied, value))
+                held.append(copied)
             values = list(held)
         for value, register in zip(values, registers, strict=True):
             self.emit(copy(register, value))
 
     def _branch_unless(self, condition: SSAValue) -> int:
-        """Where the target of a branch is missing that is taken if the condition is false."""
+        """Emits a branch, taken if the condition is false, and returns its block, for the target to
+        be filled in."""
         opcode, a, b = self.opposite(condition)
         self.emit(Step(opcode, a=a, b=b))
         return len(self.blocks) - 1
@@ -311,13 +312,13 @@ class Selection(Computing):
         self.operations(before.ops)
         condition = before.last_op
         assert isinstance(condition, scf.ConditionOp)
-        given = [self.new(kind_of(each.type)) for each in behind.args]
+        registers = [self.new(kind_of(each.type)) for each in behind.args]
         if [self.values[each] for each in condition.operands[1:]] == carried:
-            given = carried
+            registers = carried
         else:
-            self._hand(condition, given)
-        self.values |= dict(zip(behind.args, given, strict=True))
-        self.values |= dict(zip(loop.results, given, strict=True))
+            self._hand(condition, registers)
+        self.values |= dict(zip(behind.args, registers, strict=True))
+        self.values |= dict(zip(loop.results, registers, strict=True))
         test = self._branch_unless(condition.condition)
         first = self.begin()
         self.operations(behind.ops)

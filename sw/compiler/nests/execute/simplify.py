@@ -52,9 +52,9 @@ def _fold(block: Block) -> None:
             arith.SubiOp: left - right,
             arith.MuliOp: left * right,
         }[type(operation)]
-        made = integer((number + (1 << 31)) % (1 << 32) - (1 << 31))
-        block.insert_op_before(made, operation)
-        operation.results[0].replace_all_uses_with(made.result)
+        folded = integer((number + (1 << 31)) % (1 << 32) - (1 << 31))
+        block.insert_op_before(folded, operation)
+        operation.results[0].replace_all_uses_with(folded.result)
         operation.detach()
         operation.erase()
 

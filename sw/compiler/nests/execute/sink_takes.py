@@ -10,9 +10,8 @@ from sw.compiler.nests.execute.machine import BRANCHES, Block, Register, Step
 
 
 def sink_takes(blocks: Sequence[Block]) -> None:
-    """Before a branch, what it does not need is not taken from the data queue, nor what needs that
-    computed, but behind it, in either way: into the instruction that uses it, which may be another
-    one in each.
+    """Sinks takes from the data queue, and what needs them, behind a branch that does not need
+    them: in either way, into the instruction that uses them, which may be another one in each.
 
     In place. Left alone: ways that are reached from elsewhere, too. O(steps^2).
     """
@@ -31,35 +30,35 @@ def sink_takes(blocks: Sequence[Block]) -> None:
 
 
 def _sunk(steps: Sequence[Step]) -> list[bool]:
-    """Which steps nothing that stays needs: takes behind the last one that stays, and what needs
-    them."""
-    found = _of_takes(steps)
+    """Marks the steps that no step that stays needs: takes behind the last one that stays, and what
+    needs them."""
+    sunk = _of_takes(steps)
     needed: set[Register] = set()
     written: set[Register] = set()
     has_taken = False
     for number in reversed(range(len(steps))):
         step = steps[number]
-        found[number] &= (
+        sunk[number] &= (
             step.dst is not None
-            and step.place is None
+            and step.words is None
             and step.dst not in needed | written
             and written.isdisjoint(step.reads)
             and not (step.takes and has_taken)
         )
-        if not found[number]:
+        if not sunk[number]:
             has_taken |= step.takes
             needed |= set(step.reads)
             if step.dst is not None:
                 written.add(step.dst)
-    return found
+    return sunk
 
 
 def _of_takes(steps: Sequence[Step]) -> list[bool]:
-    """Which steps take something, or need one that does."""
+    """Marks the steps that take something, or need one that does."""
     made: set[Register | None] = set()
-    found = []
+    takes = []
     for step in steps:
-        found.append(step.takes or not made.isdisjoint(step.reads))
-        if found[-1]:
+        takes.append(step.takes or not made.isdisjoint(step.reads))
+        if takes[-1]:
             made.add(step.dst)
-    return found
+    return takes

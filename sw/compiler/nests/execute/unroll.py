@@ -28,7 +28,7 @@ SHARES = (4, 8, 16, 32, 0)
 registers and that memory suffice for."""
 
 MOST_ITERATIONS = 8
-"""Of a loop whose bounds are not constants that become one."""
+"""Iterations of a loop whose bounds are not constants that become one."""
 
 BLOCK = "block"
 """The attribute of a loop of which an iteration has enough to do while it waits."""
@@ -37,14 +37,14 @@ _INTEGERS = (arith.AddiOp, arith.MuliOp, arith.ShLIOp, arith.SubiOp)
 
 
 def cost(operations: Iterable[Operation]) -> int:
-    """About how many instructions, loops written out once."""
-    found = 0
+    """Estimates how many instructions operations take, loops written out once."""
+    instructions = 0
     for operation in operations:
         for region in operation.regions:
             for block in region.blocks:
-                found += 2 + cost(block.ops)
-        found += not operation.regions and not _is_free(operation)
-    return found
+                instructions += 2 + cost(block.ops)
+        instructions += not operation.regions and not _is_free(operation)
+    return instructions
 
 
 def _is_free(operation: Operation) -> bool:
@@ -81,8 +81,8 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
 
 
 def unroll_open(module: ModuleOp, budget: int) -> ModuleOp:
-    """Of innermost loops whose bounds are not constants, up to ``MOST_ITERATIONS`` become one, of
-    at most ``budget`` instructions; a loop for the rest stands behind. O(operations of the
+    """Unrolls innermost loops whose bounds are not constants: up to ``MOST_ITERATIONS`` iterations
+    become one, of at most ``budget`` instructions; a loop for the rest follows. O(operations of the
     result)."""
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
@@ -123,11 +123,11 @@ def split(loop: scf.ForOp, count: int) -> scf.ForOp | None:
         block.insert_ops_before([span, zero, positive, mask, whole, middle], loop)
     stride = integer(count)
     body = body_like(loop)
-    made = scf.ForOp(loop.lb, middle.results[0], stride.result, [], body)
-    made.attributes |= loop.attributes
-    block.insert_ops_before([stride, made], loop)
+    new_loop = scf.ForOp(loop.lb, middle.results[0], stride.result, [], body)
+    new_loop.attributes |= loop.attributes
+    block.insert_ops_before([stride, new_loop], loop)
     loop.operands[0] = middle.results[0]
-    return made
+    return new_loop
 
 
 def _has_loops(loop: scf.ForOp) -> bool:
@@ -147,14 +147,14 @@ def write_iteration(loop: scf.ForOp, number: int, behind: bool = False) -> None:
     assert block is not None
     induction = integer(number)
     values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction.result}
-    made: list[Operation] = [induction]
+    new_ops: list[Operation] = [induction]
     for each in loop.body.block.ops:
         if not isinstance(each, scf.YieldOp):
-            made.append(each.clone(values))
+            new_ops.append(each.clone(values))
     if behind:
-        block.insert_ops_after(made, loop)
+        block.insert_ops_after(new_ops, loop)
     else:
-        block.insert_ops_before(made, loop)
+        block.insert_ops_before(new_ops, loop)
 
 
 def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
@@ -166,15 +166,15 @@ def _several(loop: scf.ForOp, step: int, count: int, upper: int) -> None:
     for number in range(count):
         _iteration(loop, body, step * number)
     body.add_op(scf.YieldOp())
-    made = scf.ForOp(loop.lb, last.result, stride.result, [], body)
-    made.attributes |= loop.attributes
-    block.insert_ops_before([last, stride, made], loop)
+    new_loop = scf.ForOp(loop.lb, last.result, stride.result, [], body)
+    new_loop.attributes |= loop.attributes
+    block.insert_ops_before([last, stride, new_loop], loop)
     loop.detach()
     loop.erase()
 
 
 def _iteration(loop: scf.ForOp, body: Block, number: int) -> None:
-    """At the end of ``body``, that of its induction variable + ``number``."""
+    """Adds at the end of ``body`` the iteration of its induction variable + ``number``."""
     offset = integer(number)
     induction = arith.AddiOp(body.args[0], offset.result)
     body.add_ops([offset, induction])

@@ -28,8 +28,8 @@ def kind_of(type: Attribute) -> str:
 def word_of(value: Attribute) -> int:
     """The word of a constant, in every lane."""
     if isinstance(value, FloatAttr):
-        found: int = struct.unpack("<I", struct.pack("<f", value.value.data))[0]
-        return found
+        word: int = struct.unpack("<I", struct.pack("<f", value.value.data))[0]
+        return word
     if isinstance(value, IntegerAttr):
         return value.value.data & (1 if value.type == i1 else 0xFFFF_FFFF)
     assert isinstance(value, DenseIntOrFPElementsAttr)

@@ -1,4 +1,4 @@
-"""Which place each of several statements runs in, at the least cost."""
+"""Chooses the engine that each of several statements runs on, at the least total cost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ where it cannot be."""
 
 @dataclass(frozen=True)
 class Run:
-    """Statements ``first`` to ``end``, without, in one place, as one part of a program."""
+    """Statements ``first`` to ``end``, without, on one engine, as one part of a program."""
 
-    place: str
+    engine: str
     first: int
     end: int
     cycles: int
@@ -26,18 +26,18 @@ def cheapest(
     """Runs that have all statements from 0 to ``count``, without, and take the fewest cycles in
     sum; ``None`` where there are none.
 
-    ``segments``: what may be a part, (first, end); ``costs``: by place, of several equal ones the
-    first. O(segments x places).
+    ``segments``: what may be a part, (first, end); ``costs``: by engine, of several equal ones the
+    first. O(segments x engines).
     """
     best: dict[int, tuple[int, tuple[Run, ...]]] = {0: (0, ())}
     for first, end in sorted(set(segments), key=lambda each: (each[1], each[0])):
         if first not in best:
             continue
-        for place, cost in costs.items():
+        for engine, cost in costs.items():
             cycles = cost(first, end)
             if cycles is None:
                 continue
             before, runs = best[first]
             if end not in best or before + cycles < best[end][0]:
-                best[end] = before + cycles, (*runs, Run(place, first, end, cycles))
+                best[end] = before + cycles, (*runs, Run(engine, first, end, cycles))
     return best[count][1] if count in best else None

@@ -30,9 +30,9 @@ besides those in which main memory fetches two lines, the second behind the firs
 def core_cycles(
     instructions: Sequence[Instruction], config: SramConfig, limit: int, memory: CoreMemory
 ) -> int:
-    """About how many cycles the core takes from its start, as soon as a line of commands has come,
-    until all is in memory; some number above ``limit`` where they are more. O(instructions that it
-    does in ``limit`` cycles)."""
+    """Estimates the cycles that the core takes from its start, as soon as a line of commands has
+    come, until all is in memory; some number above ``limit`` where they are more. O(instructions
+    that it does in ``limit`` cycles)."""
     fields, lanes = fields_of(instructions), config.core_lanes
     lines = empty_lines(
         cache_bytes=config.core_cache_bytes,

@@ -42,11 +42,12 @@ def nothing_known() -> CoreMemory:
 def core_memory(
     arrays: Mapping[str, np.ndarray], lines: Mapping[str, int], unknown: Collection[str]
 ) -> CoreMemory:
-    """Of ``arrays``, each row of which begins with a line, from the line of its name on. Elements
-    of ``unknown`` ones, and of types but int32 and float32, are not known. O(words)."""
+    """The core's memory with ``arrays``, each row of which begins with a line, from the line of its
+    name on. Elements of ``unknown`` ones, and of types but int32 and float32, are not known.
+    O(words)."""
     ends = {name: lines[name] * LINE_WORDS + _words(array) for name, array in arrays.items()}
     count = max(ends.values(), default=0)
-    found = CoreMemory(
+    memory = CoreMemory(
         np.zeros(count, np.uint32),
         np.full(count, UNKNOWN, np.uint8),
         np.array([*sorted(line * LINE_WORDS for line in lines.values()), count], np.int64),
@@ -56,13 +57,13 @@ def core_memory(
             continue
         place = slice(lines[name] * LINE_WORDS, ends[name])
         rows = array.reshape(-1, array.shape[-1] if array.ndim else 1).view(np.uint32)
-        found.words[place].reshape(len(rows), -1)[:, : rows.shape[1]] = rows
-        found.kinds[place] = DATA
-    return found
+        memory.words[place].reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+        memory.kinds[place] = DATA
+    return memory
 
 
 def _words(array: np.ndarray) -> int:
-    """Of an array of words in memory, or more of a narrower one."""
+    """Words of an array in memory; more for one of narrower elements."""
     if not array.size:
         return 0
     last = array.shape[-1] if array.ndim else 1

@@ -63,11 +63,13 @@ _LOAD, _STORE, _PREFETCH = Opcode.LOAD.value, Opcode.STORE.value, Opcode.PREFETC
 
 _DEPTH, _PC, _DECIDES, _CHANCE = range(4)
 _FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
-"""Of a linear congruential generator."""
+"""Parameters of a linear congruential generator."""
 
 
 class Scalars(NamedTuple):
-    """values
+    """What is known of the core's scalars.
+
+    values
         int64 [scalars].
     masks
         int64 [masks]: their lanes.
@@ -94,7 +96,7 @@ class Scalars(NamedTuple):
 
 
 def begin(lanes: int, memory: CoreMemory) -> Scalars:
-    """Before the first instruction. Stores change ``memory``."""
+    """The scalars before the first instruction. Stores change ``memory``."""
     return Scalars(
         np.zeros(SCALAR_REGISTERS, np.int64),
         np.full(SCALAR_REGISTERS, NUMBER, np.uint8),
@@ -197,7 +199,7 @@ def _kind(kinds: np.ndarray, row: np.ndarray, column: int) -> int:
 
 @inner
 def _draw(at: np.ndarray, count: int) -> int:
-    """By chance, from 0 up to ``count``, without."""
+    """A pseudo-random number from 0 to ``count`` - 1."""
     at[_CHANCE] = (at[_CHANCE] * _FACTOR + _ADDEND) % _PERIOD
     return (at[_CHANCE] >> 8) % count
 
@@ -267,11 +269,11 @@ def _compute(scalars: Scalars, row: np.ndarray, lanes: int) -> None:
     opcode, dst, all_lanes = row[_OPCODE], row[_DST], (1 << lanes) - 1
     mask = dst % MASK_REGISTERS
     if opcode == _FIRST_LANES or opcode == _LANES:
-        found = _value(scalars.values, row, _A)
+        value = _value(scalars.values, row, _A)
         if opcode == _FIRST_LANES:
-            found = (1 << max(0, min(lanes, found))) - 1
+            value = (1 << max(0, min(lanes, value))) - 1
         if mask:
-            scalars.masks[mask] = found & all_lanes
+            scalars.masks[mask] = value & all_lanes
     elif row[_IS_WIDE] and _FLESS <= opcode <= _FEQUAL:
         if mask:
             scalars.masks[mask] = all_lanes

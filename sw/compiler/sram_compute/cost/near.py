@@ -29,8 +29,8 @@ _SLOT, _NUMBER = column(Opcode.OPERATION, "slot"), column(Opcode.STREAM, "stream
 
 
 def near_cycles(commands: Iterable[Command], config: SramConfig, limit: int) -> int:
-    """About how many cycles a program of ``COPY``, ``STREAM``, ``OPERATION`` and ``NEAR`` takes,
-    up to its ``END``; some number above ``limit`` where they are more.
+    """Estimates the cycles that a program of ``COPY``, ``STREAM``, ``OPERATION`` and ``NEAR``
+    takes, up to its ``END``; some number above ``limit`` where they are more.
 
     Indices that are loaded are taken to be random. O(steps of the loops in ``limit`` cycles).
     """

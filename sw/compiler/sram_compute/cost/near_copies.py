@@ -82,7 +82,7 @@ def copied_until(
 ) -> int:
     """The cycle before which a ``NEAR`` of so many cycles does not end, since it waits for lines
     and then goes on with the rest of its loop."""
-    found = 0
+    cycle = 0
     groups = -(-near[_COUNTS] // (STRIP * banks))
     steps = (near[_COUNTS + 2] - near[_FIRST_Z]) * groups * near[_COUNTS + 1]
     for slot in range(near[_LAST] + 1):
@@ -101,8 +101,8 @@ def copied_until(
                 if copy.is_store or behind <= 0 or first >= copy.first + copy.lines:
                     continue
                 there = copy.end - (copy.lines - behind) * copy.line_cycles
-                found = max(found, there + int(cycles * (rest - before)))
-    return found
+                cycle = max(cycle, there + int(cycles * (rest - before)))
+    return cycle
 
 
 @compiled_inner

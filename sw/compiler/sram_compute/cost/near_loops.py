@@ -39,11 +39,11 @@ _WRITTEN = 3 + FLOAT_STAGES
 until it is through."""
 
 _FACTOR, _ADDEND, _PERIOD = 1103515245, 12345, 1 << 31
-"""Of a linear congruential generator."""
+"""Parameters of a linear congruential generator."""
 
 
 class Network(NamedTuple):
-    """``cycles``: in which a word goes from bank to bank."""
+    """The network between banks. ``cycles``: in which a word goes from bank to bank."""
 
     banks: int
     cycles: int
@@ -53,8 +53,8 @@ class Network(NamedTuple):
 def loop_cycles(
     near: np.ndarray, operations: np.ndarray, streams: np.ndarray, network: Network, limit: int
 ) -> int:
-    """Of a ``NEAR``; some number above ``limit`` where they are more. ``operations``, ``streams``:
-    rows of commands, by slot and number."""
+    """Cycles of a ``NEAR`` command, or any value above ``limit`` once the limit is exceeded.
+    ``operations``, ``streams``: rows of commands, by slot and number."""
     banks = network.banks
     width, height, depth = near[_COUNTS], near[_COUNTS + 1], near[_COUNTS + 2]
     groups = -(-width // (STRIP * banks))
@@ -82,13 +82,13 @@ def loop_cycles(
                         offered += _PLACED
                         stream = streams[operation[_READ]]
                         base = stream[_BASE] + y * stream[_STRIDES + 1] + z * stream[_STRIDES + 2]
-                        places = Places(
+                        elements = StripElements(
                             near[_FIRST], width, group * banks, turn, base, stream[_STRIDES]
                         )
                         if stream[_IS_INDIRECT]:
-                            _draw_steps(stream, places, stores, network, chance, wants, steps)
+                            _draw_steps(stream, elements, stores, network, chance, wants, steps)
                         else:
-                            _find_steps(places, stores, network, wants, steps)
+                            _find_steps(elements, stores, network, wants, steps)
                     else:
                         steps[:] = DIVIDE_CYCLES if operation[_OPERATION] == _DIVIDE else 1
                     begun = max(offered, ends[0])
@@ -101,8 +101,8 @@ def loop_cycles(
 
 @compiled_inner
 def _access(ends: np.ndarray, begun: int, steps: np.ndarray) -> None:
-    """``ends``: the cycles in which the last three accesses end, before the operation and then with
-    it; all but the last let others go on."""
+    """Times an access. ``ends``: the cycles in which the last three accesses end, before the
+    operation and then with it; all but the last let others go on."""
     end = begun
     for place in (1, 2):
         end = ends[place] if end < ends[place] else end + 1
@@ -111,7 +111,7 @@ def _access(ends: np.ndarray, begun: int, steps: np.ndarray) -> None:
         ends[0], ends[1], ends[2] = ends[1], ends[2], end
 
 
-class Places(NamedTuple):
+class StripElements(NamedTuple):
     """Elements of the strips of a group.
 
     first, width
@@ -131,43 +131,43 @@ class Places(NamedTuple):
 
 
 @compiled_inner
-def _strip_of(places: Places, bank: int, banks: int) -> tuple[int, int, int]:
+def _strip_of(elements: StripElements, bank: int, banks: int) -> tuple[int, int, int]:
     """x of a bank's first step; of those that are elements, the first, and behind the last."""
-    begin = (places.strip + (bank - places.turn) % banks) * STRIP
-    low, high = max(begin, places.first), min(begin + STRIP, places.width)
+    begin = (elements.strip + (bank - elements.turn) % banks) * STRIP
+    low, high = max(begin, elements.first), min(begin + STRIP, elements.width)
     return begin, low, max(low, high)
 
 
 @compiled_inner
 def _find_steps(
-    places: Places, stores: bool, network: Network, wants: np.ndarray, steps: np.ndarray
+    elements: StripElements, stores: bool, network: Network, wants: np.ndarray, steps: np.ndarray
 ) -> None:
     """Cycles of each step of an affine stream."""
     banks = network.banks
     steps[:] = 1
     is_near = True
     for bank in range(banks):
-        _, low, high = _strip_of(places, bank, banks)
+        _, low, high = _strip_of(elements, bank, banks)
         if low < high:
-            one = ((places.base + low * places.stride) & _WORDS) // STRIP
-            other = ((places.base + (high - 1) * places.stride) & _WORDS) // STRIP
+            one = ((elements.base + low * elements.stride) & _WORDS) // STRIP
+            other = ((elements.base + (high - 1) * elements.stride) & _WORDS) // STRIP
             is_near &= one == other and one % banks == bank
     if is_near:
         return
-    is_uniform = places.stride == 0 and not stores
+    is_uniform = elements.stride == 0 and not stores
     for step in range(1 if is_uniform else STRIP):
         for bank in range(banks):
-            begin, low, high = _strip_of(places, bank, banks)
+            begin, low, high = _strip_of(elements, bank, banks)
             x = begin + step
             is_wanted = low < high if is_uniform else low <= x < high
-            wants[0, bank] = (places.base + x * places.stride) & _WORDS if is_wanted else -1
+            wants[0, bank] = (elements.base + x * elements.stride) & _WORDS if is_wanted else -1
         steps[step] = _rounds(wants, stores, network)
 
 
 @compiled_inner
 def _draw_steps(
     stream: np.ndarray,
-    places: Places,
+    elements: StripElements,
     stores: bool,
     network: Network,
     chance: np.ndarray,
@@ -178,13 +178,13 @@ def _draw_steps(
     banks = network.banks
     for step in range(STRIP):
         for bank in range(banks):
-            begin, low, high = _strip_of(places, bank, banks)
+            begin, low, high = _strip_of(elements, bank, banks)
             x = begin + step
             wants[0, bank] = -1
             if low <= x < high:
                 chance[0] = (chance[0] * _FACTOR + _ADDEND) % _PERIOD
                 index = (chance[0] >> 8) % stream[_LENGTH]
-                word = places.base + x * places.stride + index * stream[_SCALE]
+                word = elements.base + x * elements.stride + index * stream[_SCALE]
                 wants[0, bank] = word & _WORDS
         steps[step] = _rounds(wants, stores, network)
 

@@ -1,4 +1,4 @@
-"""What each statement of a nest costs in each place, and where it runs therefore.
+"""What each statement of a nest costs on each engine, and where it runs therefore.
 
 Costs are of lowered programs: of the commands, which tell about when each is over, of the stream
 engines' steps, and of the core's instructions, one by one. Equation 2 of Infinity Stream (section
@@ -22,7 +22,7 @@ from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
 from sw.compiler.sram_compute.lower.lattice import padded, stored
-from sw.compiler.sram_compute.lower.lower import Lowered
+from sw.compiler.sram_compute.lower.lower import MemoryCode
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
 from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
@@ -45,7 +45,7 @@ _MOST_WHOLE = 32
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found out about statements ``first`` to ``end``, without, in a place."""
+    """What was found out about statements ``first`` to ``end``, without, on an engine."""
 
     first: int
     end: int
@@ -53,8 +53,10 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """parts
+class EngineChoice:
+    """The engines chosen for a nest's statements.
+
+    parts
         with their commands, which one on the core does not have.
     runs
         where they run, and about how many cycles each takes.
@@ -70,19 +72,19 @@ class Chosen:
     by_data: bool
 
     def listing(self, nest: Nest) -> Iterator[str]:
-        """A line for each part that was looked at, with cycles in each place, and one for each that
-        was chosen."""
+        """A line for each part that was looked at, with cycles on each engine, and one for each
+        that was chosen."""
         looked: dict[tuple[int, int], list[str]] = {}
         for seen in self.seen:
             looked.setdefault((seen.first, seen.end), []).append(seen.text)
         for (first, end), texts in sorted(looked.items()):
             yield f"{_named(nest, first, end)}: {', '.join(texts)}"
         for run in self.runs:
-            yield f"chosen: {_named(nest, run.first, run.end)}: {run.place}"
+            yield f"chosen: {_named(nest, run.first, run.end)}: {run.engine}"
 
 
 @dataclass(frozen=True)
-class PlacementJob:
+class EngineJob:
     """A nest on a configuration at some sizes; ``given``: the arrays that it writes and that do not
     begin as 0."""
 
@@ -92,14 +94,14 @@ class PlacementJob:
     given: Collection[str]
 
 
-def chosen_places(
-    job: PlacementJob,
+def choose_engines(
+    job: EngineJob,
     parts: Sequence[Part],
     placed: Callable[[int, int], tuple[Part, ...]],
-    in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
+    in_memory: Callable[[Part], tuple[Part, MemoryCode | Slabs | None]],
     codes: CoreCodes,
-) -> Chosen | None:
-    """The places of a nest's statements of the fewest cycles; ``None`` where there is no choice,
+) -> EngineChoice | None:
+    """The engines of a nest's statements of the fewest cycles; ``None`` where there is no choice,
     since memory takes no statement and there is but the core, or since some statement runs nowhere.
 
     ``placed``: parts of statements from one up to another, without; ``parts``: of all;
@@ -111,28 +113,28 @@ def chosen_places(
         return None
     segments = list(_segments(nest, parts))
     costs = _Costs(job, placed, in_memory, codes, is_divisible=(0, 1) in segments)
-    open_places: dict[str, Cost] = {"memory": costs.memory}
+    engines: dict[str, Cost] = {"memory": costs.memory}
     if config.near_lanes:
-        open_places["near"] = costs.near
+        engines["near"] = costs.near
     if config.core_lanes:
-        open_places["core"] = costs.core
-    runs = cheapest(len(nest.body), segments, open_places)
+        engines["core"] = costs.core
+    runs = cheapest(len(nest.body), segments, engines)
     if runs is None:
         return None
     runs = _joined(runs)
-    made = tuple(costs.part(run) for run in runs)
-    return Chosen(made, runs, tuple(costs.seen), costs.by_data)
+    made_parts = tuple(costs.part(run) for run in runs)
+    return EngineChoice(made_parts, runs, tuple(costs.seen), costs.by_data)
 
 
 def _joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """Neighbours on the core as one, which finds its cache filled."""
-    found: list[Run] = []
+    joined: list[Run] = []
     for run in runs:
-        if found and found[-1].place == run.place == "core":
-            last = found.pop()
+        if joined and joined[-1].engine == run.engine == "core":
+            last = joined.pop()
             run = Run("core", last.first, run.end, last.cycles + run.cycles)
-        found.append(run)
-    return tuple(found)
+        joined.append(run)
+    return tuple(joined)
 
 
 def _named(nest: Nest, first: int, end: int) -> str:
@@ -158,7 +160,9 @@ def _segments(nest: Nest, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
 
 
 class _Costs:
-    """is_divisible
+    """Costs of statements on each engine.
+
+    is_divisible
         each statement may be a part.
     seen
         what was found out.
@@ -168,9 +172,9 @@ class _Costs:
 
     def __init__(
         self,
-        job: PlacementJob,
+        job: EngineJob,
         placed: Callable[[int, int], tuple[Part, ...]],
-        in_memory: Callable[[Part], tuple[Part, Lowered | Slabs | None]],
+        in_memory: Callable[[Part], tuple[Part, MemoryCode | Slabs | None]],
         codes: CoreCodes,
         *,
         is_divisible: bool,
@@ -188,17 +192,17 @@ class _Costs:
         self.by_data = False
 
     def memory(self, first: int, end: int) -> int | None:
-        part, lowered = self._made(first, end)
-        if lowered is None:
+        part, code = self._made(first, end)
+        if code is None:
             self._refused[first, end] = str(part.refusal)
             self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
             return None
         nodes = sum(len(region.graph.nodes) for region in regions(part.steps))
         lowering = self._job.config.lowering_cycles * nodes
-        return self._found("memory", first, end, None, lowered.estimate + lowering)
+        return self._found("memory", first, end, None, code.estimate + lowering)
 
     def near(self, first: int, end: int) -> int | None:
-        """As far as the places before take no fewer cycles."""
+        """Cycles near memory, as far as the engines before take no fewer."""
         fat, config = self._job.fat, self._job.config
         nest, binding = self._nest(first, end), self._job.binding
         try:
@@ -220,7 +224,7 @@ class _Costs:
         return self._found("near", first, end, limit, cycles)
 
     def core(self, first: int, end: int) -> int | None:
-        """As far as the places before take no fewer cycles."""
+        """Cycles on the core, as far as the engines before take no fewer."""
         fat, config, binding = self._job.fat, self._job.config, self._job.binding
         nest, arrays = self._nest(first, end), binding.arrays
         types = [fat.nest.arrays[name].type for name in arrays]
@@ -230,13 +234,13 @@ class _Costs:
             for name, each in zip(arrays, stored(types, shapes, 1), strict=True)
         }
         try:
-            made = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)
+            code = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)
         except (WorkloadError, CapacityError) as refusal:
             self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
             return None
         limit = self._limit(first, end)
         memory = core_memory(arrays, lines, self._nest(0, first).results)
-        cycles = part_cycles(made.instructions, config, limit, memory)
+        cycles = part_cycles(code.instructions, config, limit, memory)
         self.by_data |= memory.decides
         return self._found("core", first, end, limit, cycles)
 
@@ -244,11 +248,11 @@ class _Costs:
         return min(MOST_CYCLES, self._least.get((first, end), MOST_CYCLES))
 
     def _found(
-        self, place: str, first: int, end: int, limit: int | None, cycles: int
+        self, engine: str, first: int, end: int, limit: int | None, cycles: int
     ) -> int | None:
         """``None`` for more than ``limit``, unless nothing else is known of a single statement."""
         is_more = limit is not None and cycles > limit
-        text = f"{place} over {limit} cycles" if is_more else f"{place} {cycles} cycles"
+        text = f"{engine} over {limit} cycles" if is_more else f"{engine} {cycles} cycles"
         self.seen.append(Seen(first, end, text))
         is_whole = self._is_divisible and end > first + 1
         if is_more and (is_whole or (first, end) in self._least):
@@ -257,10 +261,10 @@ class _Costs:
         return cycles
 
     def part(self, run: Run) -> Made:
-        """With its commands."""
-        if run.place == "memory":
+        """The part of a run, with its commands."""
+        if run.engine == "memory":
             return self._made(run.first, run.end)
-        code = self._near[run.first, run.end] if run.place == "near" else None
+        code = self._near[run.first, run.end] if run.engine == "near" else None
         return elsewhere(self._nest(run.first, run.end), self._refusal(run.first, run.end)), code
 
     def _refusal(self, first: int, end: int) -> str:
@@ -281,8 +285,9 @@ class _Costs:
         nest = self._job.fat.nest
         return frozenset({*nest.results} - {*self._job.given} - {*self._nest(0, first).results})
 
-    def _new_made(self, first: int, end: int) -> tuple[Part, Lowered | Slabs | None]:
-        """In memory; without commands, and with the reason, where it does not run there."""
+    def _new_made(self, first: int, end: int) -> tuple[Part, MemoryCode | Slabs | None]:
+        """The part in memory; without commands, and with the reason, where it does not run
+        there."""
         parts = self._placed(first, end)
         refusal = next((part.refusal for part in parts if part.refusal is not None), None)
         if refusal is not None:

@@ -137,7 +137,7 @@ def _reads(step: Record) -> tuple[int, int, int, int]:
 
 @compiled_inner
 def _needed(values: Records, steps: Records) -> np.ndarray:
-    """Of each step whether something reads its result."""
+    """For each step, whether something reads its result."""
     used = np.zeros(len(values), np.bool_)
     needed = np.zeros(len(steps), np.bool_)
     for number in range(len(steps) - 1, -1, -1):
@@ -286,11 +286,11 @@ def _emit(
     elif step.kind == FINISH:
         kind = finishes.kinds[step.detail]
         for number in range(kind.first, kind.end):
-            given = finishes.rows[number]
-            at = append(rows, state.tally, given[0], finishes.cycles[number])
+            command = finishes.rows[number]
+            at = append(rows, state.tally, command[0], finishes.cycles[number])
             for place in range(COLUMNS):
-                rows[at, place] = given[place]
-            if given[0] == _STREAM:
+                rows[at, place] = command[place]
+            if command[0] == _STREAM:
                 rows[at, _STREAM_ROW] = values[step.result].row
     else:
         assert step.kind == KEEP
@@ -303,7 +303,7 @@ def _emit(
 
 @compiled_inner
 def _row_of(state: State, value: int, result: int) -> int:
-    """Of an operand, whose rows the result may have taken over."""
+    """The row of an operand, whose rows the result may have taken over."""
     if value < 0:
         return 0
     return int(state.values[value].row) if state.values[value].row >= 0 else result

@@ -18,7 +18,9 @@ TERM = np.dtype([("name", np.int64), ("factor", np.int64)])
 
 
 class Bounds(NamedTuple):
-    """affines, terms
+    """Affine bounds as flat arrays.
+
+    affines, terms
         ``AFFINE`` [n], ``TERM`` [n].
     ends
         int64 [n]: numbers of affine numbers.
@@ -55,7 +57,7 @@ class BoundsBuilder:
         return self._affines.setdefault(affine, len(self._affines))
 
     def box(self, box: Box) -> int:
-        """With all dimensions that a command has."""
+        """Adds a box, with all dimensions that a command has."""
         whole = (*box, *(at(number(0)),) * (DIMENSIONS - len(box)))
         for interval in whole:
             assert interval.lower and interval.upper, "a box of no end"
@@ -88,12 +90,12 @@ class BoundsBuilder:
 
 @compiled_inner
 def value_of(bounds: Bounds, affine: int, names: np.ndarray) -> int:
-    """Of an affine number; ``names``: int64 [names], their values."""
+    """The value of an affine number. ``names``: int64 [names], the values of names."""
     number = bounds.affines[affine]
-    found: int = number.constant
+    value: int = number.constant
     for place in range(number.first, number.end):
-        found += names[bounds.terms[place].name] * bounds.terms[place].factor
-    return found
+        value += names[bounds.terms[place].name] * bounds.terms[place].factor
+    return value
 
 
 @compiled_inner

@@ -1,4 +1,4 @@
-"""Which lines of an array follow each other: those of different banks, as far as it has any.
+"""Orders lines of an array so that neighbouring ones go to different banks, as far as it has any.
 
 Banks transpose lines at the same time; where neighbouring lines go to one bank, the others wait.
 """
@@ -51,8 +51,8 @@ def boxed(lines: int, stored: Record, tiles: Record, joins: bool) -> Record:
 
 @compiled_inner
 def cut(box: Record, element: int, tiles: Record, arrays: int) -> None:
-    """Into as many chunks of whole tiles as there may be where each is the ``arrays`` of a bank at
-    least. ``element``: log2 of its bytes."""
+    """Cuts an array into as many chunks of whole tiles as there may be where each is the ``arrays``
+    of a bank at least. ``element``: log2 of its bytes."""
     elements = LINE_BYTES >> element
     for dimension in range(DIMENSIONS):
         if box.grid[dimension] == 1:

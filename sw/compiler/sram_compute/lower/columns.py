@@ -11,7 +11,7 @@ from hw.sram_compute.program import Command, numbers
 
 
 def column(opcode: Opcode, name: str) -> int:
-    """Of a command's field, or the first of its numbers, in a row."""
+    """The column of a command's field, or of the first of its numbers, in a row."""
     return [each.field for each in numbers(opcode)].index(name)
 
 

@@ -1,4 +1,4 @@
-"""About how many cycles commands take, as compiled functions know them.
+"""Estimates the cycles that commands take, in compiled functions.
 
 Source: docs/sram_compute.md, "The order of events". Skips save what they save at best;
 banks expand patterns while they do the command before.
@@ -69,13 +69,13 @@ one, and from when on memory is free for it. The rest says the configuration."""
 
 def clock(config: SramConfig) -> np.ndarray:
     """``CLOCK`` [1] before all commands."""
-    found = np.zeros(1, CLOCK)
-    found["latency"], found["line_cycles"] = config.latency, config.line_cycles
-    found["in_flight"] = config.latency // config.line_cycles + 1
-    found["arrays"], found["tiles"] = config.arrays, config.tiles
-    found["network_bits"] = config.network_bits
-    found["bitline_bits"] = (config.bitlines - 1).bit_length()
-    return found
+    times = np.zeros(1, CLOCK)
+    times["latency"], times["line_cycles"] = config.latency, config.line_cycles
+    times["in_flight"] = config.latency // config.line_cycles + 1
+    times["arrays"], times["tiles"] = config.arrays, config.tiles
+    times["network_bits"] = config.network_bits
+    times["bitline_bits"] = (config.bitlines - 1).bit_length()
+    return times
 
 
 @compiled_inner
@@ -130,7 +130,7 @@ def transfer_cycles(
     first_extent: int,
     chunks: int,
 ) -> int:
-    """Of a ``LOAD`` or a ``STORE`` of ``lines``, of which those of so many ``chunks`` are in
+    """Cycles of a ``LOAD`` or a ``STORE`` of ``lines``, of which ``chunks`` consecutive ones are in
     different banks. ``element``: log2 of its bytes; ``first_extent``: of a tile in dimension 0."""
     elements = _LINE_BITS - element
     run = 0
@@ -144,8 +144,8 @@ def transfer_cycles(
 
 @compiled_inner
 def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
-    """Of ``lines`` from memory, each of which takes so many ``cycles`` where it goes to, as many as
-    so many at the same time."""
+    """Cycles to load ``lines`` from memory. Each takes ``cycles`` at its destination, up to
+    ``at_once`` of them at the same time."""
     fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
     each = max(fetched, -(-(cycles + 1) // at_once))
     return clock.latency + (lines - 1) * each + cycles + 4
@@ -153,13 +153,13 @@ def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
 
 @compiled_inner
 def storing_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
-    """Of ``lines`` to memory, as ``loading_cycles``."""
+    """Cycles to store ``lines`` to memory, with arguments as in ``loading_cycles``."""
     return (lines - 1) * max(clock.line_cycles, -(-cycles // at_once)) + cycles + 1
 
 
 @compiled_inner
 def movement_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
-    """Of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows."""
+    """Cycles of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows."""
     if movement[0] == _SHIFT:
         return _shift_cycles(clock, movement, rows)
     return _broadcast_cycles(clock, movement, rows) if movement[0] == _BROADCAST else rows + 1
@@ -168,13 +168,13 @@ def movement_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
 @compiled_inner
 def _expanded(movement: np.ndarray, place: int) -> int:
     """Cycles in which a pattern is."""
-    found = 1
+    cycles = 1
     for level in range(DIMENSIONS):
         count = movement[place + 1 + DIMENSIONS + level]
         while count:
             count >>= 1
-            found += 1
-    return found
+            cycles += 1
+    return cycles
 
 
 @compiled_inner

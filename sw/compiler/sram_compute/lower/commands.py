@@ -28,7 +28,7 @@ _SENT = 5
 
 
 class Encoding(NamedTuple):
-    """Of commands, by opcode.
+    """The encoding of commands, by opcode.
 
     offsets, widths
         int64 [opcodes, columns]: first bit and bits of each number; 0 bits where there is none.
@@ -127,18 +127,18 @@ def append_movement(
 
 @compiled
 def unit_count(rows: np.ndarray, units: np.ndarray) -> int:
-    """Of rows of commands; ``units``: as ``Encoding`` has them."""
-    found = 0
+    """Units of all rows of commands. ``units``: as ``Encoding`` has them."""
+    count = 0
     for number in range(len(rows)):
-        found += units[rows[number, 0]]
-    return found
+        count += units[rows[number, 0]]
+    return count
 
 
 @compiled
 def encode(rows: np.ndarray, encoding: Encoding, units: int, first_line: int) -> np.ndarray:
     """uint32 [units, words of a unit] of rows of commands, with all arrays by ``first_line`` lines
     further on. ``ValueError`` for a number that does not fit."""
-    found = np.zeros(units * UNIT_WORDS, np.uint32)
+    encoded = np.zeros(units * UNIT_WORDS, np.uint32)
     place = 0
     for number in range(len(rows)):
         row = rows[number]
@@ -154,8 +154,8 @@ def encode(rows: np.ndarray, encoding: Encoding, units: int, first_line: int) ->
                 raise ValueError("a number of a command does not fit")
             word, shift = divmod(encoding.offsets[opcode, at], 32)
             wide = np.uint64(value) << np.uint64(shift)
-            found[place + word] |= np.uint32(wide & np.uint64(0xFFFFFFFF))
+            encoded[place + word] |= np.uint32(wide & np.uint64(0xFFFFFFFF))
             if shift + width > 32:
-                found[place + word + 1] |= np.uint32(wide >> np.uint64(32))
+                encoded[place + word + 1] |= np.uint32(wide >> np.uint64(32))
         place += encoding.units[opcode] * UNIT_WORDS
-    return found.reshape(-1, UNIT_WORDS)
+    return encoded.reshape(-1, UNIT_WORDS)

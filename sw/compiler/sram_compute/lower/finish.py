@@ -40,12 +40,14 @@ class Finish(NamedTuple):
 FINISH = np.dtype(
     [(name, np.int64) for name in ("first", "end", "tile", "kept", "extent", "is_in_one_bank")]
 )
-"""Of a ``Finish``: where its commands are, none where banks do all; cells of a line in a tile, and
-partial sums that are left of them; cells of all tiles that engines read."""
+"""Fields of a ``Finish``: where its commands are, none where banks do all; cells of a line in a
+tile, and partial sums that are left of them; cells of all tiles that engines read."""
 
 
 class Finishes(NamedTuple):
-    """kinds
+    """Commands that finish sums, of all kinds.
+
+    kinds
         ``FINISH`` [n].
     rows, cycles
         int64 [commands, columns], in which rows of streams are 0; int64 [commands], about how long
@@ -69,14 +71,14 @@ _BEGIN, _DRAIN = 12, 8
 def orders_of(
     dimensions: Sequence[int], tiling: Tiling, config: SramConfig, *, keeps: bool
 ) -> dict[int, TileOrder]:
-    """By dimension, where engines can finish sums. ``keeps``: whether arrays leave as many partial
-    sums as a strip can have, or one in each tile.
+    """Orders of tiles by dimension, where engines can finish sums. ``keeps``: whether arrays leave
+    as many partial sums as a strip can have, or one in each tile.
 
     One halving costs the same in all of a line, and so does one rotation of a strip; so no number
     between these two is better than both.
     """
-    found = {each: _order(each, tiling, config, keeps) for each in dimensions}
-    return {dimension: order for dimension, order in found.items() if order is not None}
+    orders = {each: _order(each, tiling, config, keeps) for each in dimensions}
+    return {dimension: order for dimension, order in orders.items() if order is not None}
 
 
 def _order(dimension: int, tiling: Tiling, config: SramConfig, keeps: bool) -> TileOrder | None:
@@ -102,18 +104,18 @@ def finishes(
     config: SramConfig,
 ) -> Finishes:
     """Commands of all kinds, each of which has none where its dimension is not in ``orders``."""
-    found = np.zeros(len(kinds), FINISH)
+    finished = np.zeros(len(kinds), FINISH)
     rows, cycles = [table([])], list[int]()
     for number, kind in enumerate(kinds):
         first, order = len(cycles), orders.get(kind.dimension)
         if order is not None:
-            for made, spent in _commands(kind, order, tiling, config):
-                rows.append(made)
-                cycles += [0] * (len(made) - 1) + [spent]
+            for commands, spent in _commands(kind, order, tiling, config):
+                rows.append(commands)
+                cycles += [0] * (len(commands) - 1) + [spent]
             extent = order.tile * order.tiles * order.banks
             is_in_one_bank = order.banks == 1
-            found[number] = first, len(cycles), order.tile, order.kept, extent, is_in_one_bank
-    return Finishes(found, np.concatenate(rows), np.array(cycles, np.int64))
+            finished[number] = first, len(cycles), order.tile, order.kept, extent, is_in_one_bank
+    return Finishes(finished, np.concatenate(rows), np.array(cycles, np.int64))
 
 
 def _commands(
@@ -143,7 +145,9 @@ def _commands(
 
 
 class _Program(NamedTuple):
-    """rows
+    """A program of stream engines.
+
+    rows
         of operations that are set before, int64 [operations, columns].
     last
         the last one that runs.
@@ -158,8 +162,8 @@ class _Program(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _programs(kind: Finish, kept: int, bits: int, is_in_one_bank: bool) -> list[_Program]:
-    """Of the tiles of a bank, and where there are several, of banks. ``bits``: bitlines from one
-    partial sum to the next."""
+    """Programs for the tiles of a bank, and where there are several, for banks. ``bits``: bitlines
+    from one partial sum to the next."""
     begin = [*_beginning(kind), *_summing(kind)]
     end = [*_rotations(kind, kept, bits), *_stores(len(_distances(kept, bits)))]
     if is_in_one_bank:
@@ -171,7 +175,8 @@ def _programs(kind: Finish, kept: int, bits: int, is_in_one_bank: bool) -> list[
 def _program(
     begin: Sequence[dict[str, Any]], end: Sequence[dict[str, Any]], first: int | None
 ) -> _Program:
-    """``first``: of the operations that have not been set, if there are some."""
+    """A program of operations. ``first``: of the operations that have not been set, if there are
+    some."""
     operations = [*begin, *end]
     slots = range(len(operations) if first is None else first, len(operations))
     rows = table(command(Opcode.OPERATION, slot=slot, **operations[slot]) for slot in slots)
@@ -216,7 +221,7 @@ def _beginning(kind: Finish) -> list[dict[str, Any]]:
     usual = {"is_whole": 1, "when": _FIRST}
     number = {**usual, "d": _BANK, "a": _BANK}
     total = {**usual, "d": _TOTAL, "a": _TOTAL, "b_source": Second.IMMEDIATE.value}
-    found = [
+    operations = [
         {**number, "operation": ExecuteOpcode.XOR.value, "b": _BANK},
         {**number, "operation": ExecuteOpcode.OR.value, "b_source": Second.X.value},
         {
@@ -229,8 +234,8 @@ def _beginning(kind: Finish) -> list[dict[str, Any]]:
     ]
     value = bits_of(identity(kind.function, kind.type), kind.type) % (1 << 32)
     if value:
-        found.append({**total, "operation": ExecuteOpcode.OR.value, "immediate": value})
-    return found
+        operations.append({**total, "operation": ExecuteOpcode.OR.value, "immediate": value})
+    return operations
 
 
 def _summing(kind: Finish) -> list[dict[str, Any]]:
@@ -245,7 +250,7 @@ def _opcode(kind: Finish) -> int:
 
 
 def _distances(kept: int, bits: int) -> list[int]:
-    """By which elements of a strip are apart that are combined."""
+    """Distances between elements of a strip that are combined."""
     return [bits * kept >> level for level in range(1, kept.bit_length())]
 
 
@@ -265,7 +270,7 @@ def _rotations(kind: Finish, kept: int, bits: int) -> list[dict[str, Any]]:
 
 
 def _stores(rotations: int) -> list[dict[str, Any]]:
-    """Of what is in the register behind so many rotations."""
+    """Operations that store the register's value behind so many rotations."""
     total = (_TOTAL, _ROTATED)[rotations % 2]
     turn = {"operation": ExecuteOpcode.OR.value, "d_is_turned": 1, "a": total, "when": _LAST}
     store = {"operation": ExecuteOpcode.STORE.value, "a_is_turned": 1, "a": _BANK, "when": _LAST}
@@ -273,7 +278,7 @@ def _stores(rotations: int) -> list[dict[str, Any]]:
 
 
 def _stream(loop: _Loop, last: int, apart: int, config: SramConfig) -> Command:
-    """Of strips from the ``last`` y down to the first; in each bank its own."""
+    """A stream of strips from the ``last`` y down to the first; in each bank its own."""
     return command(
         Opcode.STREAM,
         is_indirect=1,
@@ -286,7 +291,7 @@ def _stream(loop: _Loop, last: int, apart: int, config: SramConfig) -> Command:
 
 
 def _cycles(program: _Program, lines: int, steps: int, reading: int) -> int:
-    """About how long a loop takes; ``reading``: cycles in which a strip is read."""
+    """Estimates the cycles of a loop; ``reading``: cycles in which a strip is read."""
     once = program.rare * STRIP + _DRAIN
     every = STRIP * (program.last - program.rare) + reading
     return _BEGIN + lines * (once + steps * every)

@@ -1,4 +1,4 @@
-"""Where a lattice lies in tiles, and its arrays in memory. Source: Infinity Stream, section 4.1."""
+"""Maps a lattice to tiles, and its arrays to memory. Source: Infinity Stream, section 4.1."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class Stored:
 
 
 def padded(shape: Shape) -> Shape:
-    """With three dimensions."""
+    """The shape with three dimensions."""
     return (*shape, *(1,) * (DIMENSIONS - len(shape)))
 
 
 def stored(types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int) -> list[Stored]:
     """Arrays one behind the other."""
-    found: list[Stored] = []
+    arrays: list[Stored] = []
     for type, shape in zip(types, shapes, strict=True):
-        found.append(Stored(type, shape, first_line))
-        first_line += found[-1].lines
-    return found
+        arrays.append(Stored(type, shape, first_line))
+        first_line += arrays[-1].lines
+    return arrays
 
 
 NO_MOVES = np.zeros(DIMENSIONS, np.int64)
@@ -75,13 +75,13 @@ def tiling_of(
     tile: Tile | None = None,
     moves: np.ndarray = NO_MOVES,
 ) -> Tiling:
-    """Of the smallest box that has all arrays, whose rows are whole lines: ``tile``, or the valid
-    one that seems the best for so many ``moves`` in each dimension. Raises ``LatticeError`` where
-    there are not enough tiles, and ``CapacityError`` where no tile is valid."""
-    whole, found = _valid(types, shapes, config)
+    """Tiles the smallest box that has all arrays, whose rows are whole lines: with ``tile``, or the
+    valid one that seems the best for so many ``moves`` in each dimension. Raises ``LatticeError``
+    where there are not enough tiles, and ``CapacityError`` where no tile is valid."""
+    whole, tiles = _valid(types, shapes, config)
     if tile is None:
         chosen = best_tile(
-            found,
+            tiles,
             np.array(whole),
             moves,
             config.banks,
@@ -89,8 +89,8 @@ def tiling_of(
             config.line_cycles,
             config.network_bits,
         )
-        tile = tuple(found[chosen].tolist())
-    elif tile not in map(tuple, found.tolist()):
+        tile = tuple(tiles[chosen].tolist())
+    elif tile not in map(tuple, tiles.tolist()):
         raise CapacityError(
             f"a tile of {_size(tile)} with arrays = {config.arrays} has no rows of whole lines, "
             f"{min(line_elements(type) for type in types)} elements, in a bank"
@@ -110,8 +110,8 @@ def tilings_of(
 ) -> list[Tiling]:
     """All of the same box that there are enough tiles for. Raises ``CapacityError`` where there is
     none."""
-    whole, found = _valid(types, shapes, config)
-    tilings = [Tiling(whole, tuple(tile)) for tile in found.tolist()]
+    whole, tiles = _valid(types, shapes, config)
+    tilings = [Tiling(whole, tuple(tile)) for tile in tiles.tolist()]
     fit = [each for each in tilings if each.tiles <= config.tiles]
     return fit or [tiling_of(types, shapes, config)]
 
@@ -124,13 +124,13 @@ def _valid(
     rows = [-(-shape[0] // line) * line for line, shape in zip(lines, shapes, strict=True)]
     others = [max(shape[at] for shape in shapes) for at in range(1, DIMENSIONS)]
     whole = (-(-max(rows) // max(lines)) * max(lines), *others)
-    found = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
-    if not len(found):
+    tiles = valid_tiles(whole, config.bitlines, config.arrays, min(lines))
+    if not len(tiles):
         raise CapacityError(
             f"bitlines = {config.bitlines}, arrays = {config.arrays}: no tile has rows of whole "
             "lines in a bank"
         )
-    return whole, found
+    return whole, tiles
 
 
 def _size(shape: Shape) -> str:

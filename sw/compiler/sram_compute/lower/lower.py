@@ -14,7 +14,7 @@ from hw.lib.lines.line_size import LINE_BYTES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, LINE_UNITS
 from sw.compiler.sram_compute.lower import allocate as allocation
-from sw.compiler.sram_compute.lower import unroll as unrolling
+from sw.compiler.sram_compute.lower import unroll as ends
 from sw.compiler.sram_compute.lower.allocate import allocate
 from sw.compiler.sram_compute.lower.columns import COLUMNS
 from sw.compiler.sram_compute.lower.commands import (
@@ -39,7 +39,7 @@ from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
 from sw.compiler.sram_compute.lower.select import bits_of
 from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
 from sw.compiler.sram_compute.lower.template import Prepared, prepare
-from sw.compiler.sram_compute.lower.unroll import Ended, unroll
+from sw.compiler.sram_compute.lower.unroll import Ended, program_steps
 from sw.compiler.sram_compute.tdfg.graph import Broadcast, Move, Reduce
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
@@ -55,7 +55,7 @@ _ROOM = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
-class Lowered:
+class MemoryCode:
     """A program, which lies from line 0 of memory on.
 
     units
@@ -79,15 +79,15 @@ class Lowered:
     orders: Mapping[int, TileOrder]
 
 
-def lower(
+def generate(
     nest: Nest,
     plan: tuple[Step, ...],
     binding: Binding,
     config: SramConfig,
     tile: Tile | None = None,
-) -> Lowered:
-    """As ``Lowerer``, once."""
-    return Lowerer(nest, plan, config).lower(binding, tile)
+) -> MemoryCode:
+    """Generates code once, see ``CodeGenerator``."""
+    return CodeGenerator(nest, plan, config).generate(binding, tile)
 
 
 class _Sizes(NamedTuple):
@@ -126,7 +126,7 @@ class _Given(NamedTuple):
 
 class _Found(NamedTuple):
     """Commands, int64 [n, columns]; about how many cycles they take; lines of memory of all
-    arrays; how often a value is loaded that had been in rows before; as ``Lowered.orders``."""
+    arrays; how often a value is loaded that had been in rows before; as ``MemoryCode.orders``."""
 
     rows: np.ndarray
     cycles: int
@@ -136,7 +136,8 @@ class _Found(NamedTuple):
 
 
 def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
-    """Of ``MOVED`` and ``TILES``, one each: what only a graph that was read from a file may do."""
+    """The error of ``MOVED`` and ``TILES``, one each: something that only a graph read from a file
+    may contain."""
     cells, shape = moved["cells"].tolist(), tiles["shape"].tolist()
     what = f"copies cell {moved['by']} to" if moved["how"] == COPIED else "moves"
     boxes = " x ".join(f"{first}..{end - 1}" for first, end in cells)
@@ -148,19 +149,19 @@ def _beyond(moved: np.ndarray, tiles: np.ndarray) -> ProgramError:
 
 def _moves(plan: tuple[Step, ...]) -> np.ndarray:
     """Moves, copies and sums in each dimension: int64 [dimensions]."""
-    found = np.zeros(DIMENSIONS, np.int64)
+    moves = np.zeros(DIMENSIONS, np.int64)
     for region in regions(plan):
         for node in region.graph.nodes:
             if isinstance(node, Move | Broadcast | Reduce):
-                found[node.dimension] += 1
-    return found
+                moves[node.dimension] += 1
+    return moves
 
 
 class OutsideError(WorkloadError):
     """Iterations leave an array, wherever they run."""
 
 
-class Lowerer:
+class CodeGenerator:
     """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2.
 
     All arrays of ``nest`` lie in the same tiles; bindings may have others.
@@ -173,19 +174,19 @@ class Lowerer:
         self._types = [array.type for array in nest.arrays.values()]
         self._moves = _moves(plan)
         self._prepared = cache(self._prepare)
-        self._remembered = lru_cache(_REMEMBERED)(self._lower)
+        self._remembered = lru_cache(_REMEMBERED)(self._generate)
         self._tally = tally(config)
         self._steps = self._commands = _ROOM
 
-    def lower(
+    def generate(
         self, binding: Binding, tile: Tile | None = None, whole: Binding | None = None
-    ) -> Lowered:
-        """``tile``: as ``tiling_of`` has it; ``whole``: where ``binding`` has parts of arrays, all
-        of them, which accesses must keep to. Raises ``WorkloadError`` for what banks do not compute
-        and for iterations that leave an array, and ``CapacityError`` naming what is too small. Of
-        the ``SCHEDULES`` the first with which no value has to be loaded twice, else the one that
-        seems the fastest; of memory alone and stream engines for the ends of sums, what seems the
-        fastest. O(commands)."""
+    ) -> MemoryCode:
+        """The code for a binding's sizes and scalars. ``tile``: as ``tiling_of`` has it; ``whole``:
+        where ``binding`` has parts of arrays, all of them, which accesses must keep to. Raises
+        ``WorkloadError`` for what banks do not compute and for iterations that leave an array, and
+        ``CapacityError`` naming what is too small. Of the ``SCHEDULES`` the first with which no
+        value has to be loaded twice, else the one that seems the fastest; of memory alone and
+        stream engines for the ends of sums, what seems the fastest. O(commands)."""
         limits = binding if whole is None else whole
         return self._remembered(
             _Sizes(
@@ -203,8 +204,8 @@ class Lowerer:
         arrays = [binding.arrays[name] for name in self._nest.arrays]
         rank = max(array.ndim for array in arrays)
         shapes = [padded(array.shape[::-1]) for array in arrays]
-        found = tilings_of(self._types, shapes, self._config)
-        return [each for each in found if set(each.tile[rank:]) <= {1}]
+        fitting = tilings_of(self._types, shapes, self._config)
+        return [each for each in fitting if set(each.tile[rank:]) <= {1}]
 
     def forget(self) -> None:
         """What has been lowered is lowered again."""
@@ -213,7 +214,7 @@ class Lowerer:
     def _prepare(self, schedule: Schedule) -> Prepared:
         return prepare(self._nest, self._plan, self._config, schedule)
 
-    def _lower(self, sizes: _Sizes) -> Lowered:
+    def _generate(self, sizes: _Sizes) -> MemoryCode:
         shapes = [padded(shape[::-1]) for shape in sizes.shapes]
         for name, shape in zip(self._nest.arrays, shapes, strict=True):
             if min(shape) == 0:
@@ -223,7 +224,7 @@ class Lowerer:
         tile = sizes.tile or self._sampled_tile(sizes, shapes)
         tiling = tiling_of(self._types, shapes, self._config, tile, self._moves)
         arrays = stored(self._types, shapes, 0)
-        given = _Given(
+        arguments = _Given(
             sizes,
             {**dict(sizes.sizes), **self._scalars(sizes)},
             np.array(shapes, np.int64),
@@ -234,7 +235,7 @@ class Lowerer:
             tiles_of(tiling, self._config.tiles),
         )
         manners = self._orders(tiling)
-        best = min((self._found(given, each) for each in manners), key=lambda each: each.cycles)
+        best = min((self._found(arguments, each) for each in manners), key=lambda each: each.cycles)
         count = unit_count(best.rows, ENCODING.units)
         offset = -(-count // LINE_UNITS)
         if offset + best.lines > self._config.memory_lines:
@@ -245,7 +246,7 @@ class Lowerer:
                 "lines of arrays"
             )
         moved = stored(self._types, shapes, offset)
-        return Lowered(
+        return MemoryCode(
             encode(best.rows, ENCODING, count, offset),
             len(best.rows),
             dict(zip(self._nest.arrays, moved, strict=True)),
@@ -256,45 +257,45 @@ class Lowerer:
         )
 
     @cached_property
-    def _sample(self) -> tuple[Sample, Lowerer]:
+    def _sample(self) -> tuple[Sample, CodeGenerator]:
         found = sampled(self._plan)
-        return found, Lowerer(self._nest, found.steps, self._config)
+        return found, CodeGenerator(self._nest, found.steps, self._config)
 
     def _sampled_tile(self, sizes: _Sizes, shapes: list[Shape]) -> Tile | None:
-        """Where loops in order have many iterations."""
+        """The tile by a sample, where loops in order have many iterations."""
         if not any(isinstance(step, Repeat) for step in self._plan):
             return None
-        sample, lowerer = self._sample
+        sample, generator = self._sample
         rank = max(len(shape) for shape in sizes.shapes)
-        found = tilings_of(self._types, shapes, self._config)
-        tiles = [each.tile for each in found if set(each.tile[rank:]) <= {1}]
+        tilings = tilings_of(self._types, shapes, self._config)
+        tiles = [each.tile for each in tilings if set(each.tile[rank:]) <= {1}]
 
         def estimate(names: Mapping[str, int], tile: Tile) -> int:
-            return lowerer._lower(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
+            return generator._generate(sizes._replace(sizes=(*names.items(),), tile=tile)).estimate
 
         scalars = self._scalars(sizes).items()
         whole = {name: value for name, value in scalars if isinstance(value, int)}
         return sample.tile({**dict(sizes.sizes), **whole}, tiles, estimate)
 
     def _orders(self, tiling: Tiling) -> list[dict[int, TileOrder]]:
-        """In which sums may be added up, by dimension; at first, in memory alone."""
+        """Orders in which sums may be added up, by dimension; at first, in memory alone."""
         kinds = self._prepared(SCHEDULES[0]).finishes
-        found: list[dict[int, TileOrder]] = [{}]
+        choices: list[dict[int, TileOrder]] = [{}]
         if kinds and self._config.near_lanes:
             dimensions = [each.dimension for each in kinds]
             for keeps in (True, False):
                 orders = orders_of(dimensions, tiling, self._config, keeps=keeps)
-                if orders not in found:
-                    found.append(orders)
-        return found
+                if orders not in choices:
+                    choices.append(orders)
+        return choices
 
     def _found(self, given: _Given, orders: Mapping[int, TileOrder]) -> _Found:
         best: _Found | None = None
         for schedule in SCHEDULES:
-            found = self._allocated(self._prepared(schedule), given, orders)
-            if best is None or found.cycles < best.cycles:
-                best = found
-            if not found.returns:
+            allocated = self._allocated(self._prepared(schedule), given, orders)
+            if best is None or allocated.cycles < best.cycles:
+                best = allocated
+            if not allocated.returns:
                 break
         assert best is not None
         return best
@@ -309,17 +310,17 @@ class Lowerer:
         self, prepared: Prepared, given: _Given, orders: Mapping[int, TileOrder]
     ) -> _Found:
         config = self._config
-        made = finishes(prepared.finishes, orders, given.tiling, config)
-        steps = self._unrolled(prepared, given, made)
+        finished = finishes(prepared.finishes, orders, given.tiling, config)
+        steps = self._program_steps(prepared, given, finished)
         moved = self._moved(steps, given.tiles)
         while True:
             rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
-            found = allocate(
+            allocated = allocate(
                 prepared.template.calculations,
                 given.tiles,
                 steps,
                 moved,
-                made,
+                finished,
                 given.arrays,
                 given.lines,
                 config.wordlines,
@@ -327,15 +328,15 @@ class Lowerer:
                 counts,
                 np.zeros(1, BANK),
             )
-            if found.how == allocation.FEW:
+            if allocated.how == allocation.FEW:
                 raise CapacityError(
                     f"wordlines = {config.wordlines}: must be at least {2 * config.wordlines}, for "
-                    f"a step that needs {found.rows} rows beside its operands"
+                    f"a step that needs {allocated.rows} rows beside its operands"
                 )
-            if found.how == allocation.DONE:
+            if allocated.how == allocation.DONE:
                 count, cycles = int(counts["commands"][0]), int(counts["clock"]["cycle"][0])
-                lines = given.lines + found.lines
-                return _Found(rows[:count], cycles, lines, found.returns, orders)
+                lines = given.lines + allocated.lines
+                return _Found(rows[:count], cycles, lines, allocated.returns, orders)
             self._commands *= 2
 
     def _moved(self, steps: Steps, tiles: np.ndarray) -> np.ndarray:
@@ -348,7 +349,7 @@ class Lowerer:
                 raise _beyond(steps.moved[-2 - count], tiles[0])
             self._commands *= 2
 
-    def _unrolled(self, prepared: Prepared, given: _Given, made: Finishes) -> Steps:
+    def _program_steps(self, prepared: Prepared, given: _Given, made: Finishes) -> Steps:
         template, shapes = prepared.template, given.shapes
         bits = template.constants["bits"].copy()
         for number, name, type in prepared.scalars:
@@ -357,16 +358,16 @@ class Lowerer:
         names = np.array([int(given.names.get(name, 0)) for name in prepared.names], np.int64)
         while True:
             count = self._steps
-            found = room(count + len(shapes) + len(bits), count)
-            ended = unroll(template, made, names, shapes, given.limits, bits, found)
-            if ended.how == unrolling.DONE:
-                return found
-            if ended.how != unrolling.FULL:
+            steps = room(count + len(shapes) + len(bits), count)
+            ended = program_steps(template, made, names, shapes, given.limits, bits, steps)
+            if ended.how == ends.DONE:
+                return steps
+            if ended.how != ends.FULL:
                 raise self._problem(prepared, ended, given.sizes)
             self._steps *= 2
 
     def _problem(self, prepared: Prepared, ended: Ended, sizes: _Sizes) -> WorkloadError:
-        if ended.how == unrolling.SEVERAL:
+        if ended.how == ends.SEVERAL:
             return WorkloadError(f"copies of {ended.place} cells are not supported")
         array = prepared.template.accesses[ended.number]["array"]
         dimension = len(sizes.limits[array]) - 1 - ended.dimension

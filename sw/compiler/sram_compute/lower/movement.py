@@ -25,7 +25,7 @@ _FILL_BITLINES, _FILL_TILES = (
 )
 
 WITHIN = COLUMNS
-"""Of a row the column, behind those of a command, that says whether it reads what it writes."""
+"""The column of a row, behind those of a command, that says whether it reads what it writes."""
 
 _MOST = 2 * 3**DIMENSIONS
 """Rows of one move: two for each part."""
@@ -76,21 +76,21 @@ def _is_beyond(moved: Record, tiles: Record) -> bool:
 
 @compiled_inner
 def _move(moved: Record, tiles: Record, rows: np.ndarray, count: int) -> int:
-    """As algorithms 1 and 2 have it."""
+    """Adds the commands of a move, by algorithms 1 and 2."""
     dimension = moved.dimension
     first, last = np.empty(DIMENSIONS, np.int64), np.empty(DIMENSIONS, np.int64)
     for at in range(DIMENSIONS):
         first[at], last[at] = moved.cells[at, 0], moved.cells[at, 1]
-    made = shifts(first, last, tiles.shape, tiles.tile, dimension, moved.by)
-    for number in range(len(made.between)):
-        between, within = made.between[number], made.within[number]
+    pieces = shifts(first, last, tiles.shape, tiles.tile, dimension, moved.by)
+    for number in range(len(pieces.between)):
+        between, within = pieces.between[number], pieces.within[number]
         for end in range(2):
-            made.bits[number, dimension, end] += within
-            made.tiles[number, dimension, end] += between
+            pieces.bits[number, dimension, end] += within
+            pieces.tiles[number, dimension, end] += between
         row = _row(rows, count, _SHIFT if between else _MOVE)
         row[_DISTANCE] = within * tiles.bit_strides[dimension] % tiles.bitlines
-        _pattern(row, _BITLINES, made.bits[number], tiles.bit_strides)
-        _pattern(row, _TILES, made.tiles[number], tiles.strides)
+        _pattern(row, _BITLINES, pieces.bits[number], tiles.bit_strides)
+        _pattern(row, _TILES, pieces.tiles[number], tiles.strides)
         if between:
             row[_BETWEEN] = between * tiles.strides[dimension] % tiles.all
         count += 1
@@ -180,10 +180,10 @@ def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.nda
 @compiled_inner
 def _all(extents: Records) -> np.ndarray:
     """Intervals from 0 on."""
-    found = np.zeros((DIMENSIONS, 2), np.int64)
+    intervals = np.zeros((DIMENSIONS, 2), np.int64)
     for dimension in range(DIMENSIONS):
-        found[dimension, 1] = extents[dimension]
-    return found
+        intervals[dimension, 1] = extents[dimension]
+    return intervals
 
 
 @compiled_inner

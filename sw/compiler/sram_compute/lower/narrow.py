@@ -38,14 +38,14 @@ _MODULAR = ("+", "-", "*", "neg", "<<", "select")
 
 @dataclass(frozen=True)
 class Range:
-    """From ``least`` to ``most``."""
+    """The numbers from ``least`` to ``most``."""
 
     least: int
     most: int
 
     @property
     def bits(self) -> int:
-        """That its numbers need, with a sign if some are negative."""
+        """How many bits its numbers need, including a sign if some are negative."""
         if self.least >= 0:
             return max(1, self.most.bit_length())
         return max((-self.least - 1).bit_length(), self.most.bit_length()) + 1
@@ -125,7 +125,7 @@ class _Narrower:
         return False
 
     def _width(self, number: int) -> int:
-        """Of what is modular."""
+        """The width of a node that is modular."""
         node, demanded = self._graph.nodes[number], self._demands[number]
         if isinstance(node, Reduce):
             return min(node.type.bits, demanded)
@@ -135,12 +135,12 @@ class _Narrower:
         return bits
 
     def _make(self, number: int, node: Node) -> int:
-        given = [self._made[each] for each in operands(node)]
+        new_operands = [self._made[each] for each in operands(node)]
         add, graph = self._builder.add, self._graph
         match node:
             case Move() | Broadcast() | Shrink():
-                moved = with_operands(node, given)
-                return add(replace(moved, type=self._builder.nodes[given[0]].type))
+                moved = with_operands(node, new_operands)
+                return add(replace(moved, type=self._builder.nodes[new_operands[0]].type))
             case Const() if self._is_integer(number):
                 return add(replace(node, type=self._range(number).type(self._range(number).bits)))
             case Reduce() if self._is_integer(number):
@@ -167,7 +167,7 @@ class _Narrower:
                 return add(Compute("select", (self._made[condition], *chosen), type))
             case Compute(function, sides) if self._is_integer(sides[-1]):
                 return self._computed(number, function, sides)
-        return add(with_operands(node, given))
+        return add(with_operands(node, new_operands))
 
     def _computed(self, number: int, function: str, sides: Sequence[int]) -> int:
         whole = self._range(sides[0])
@@ -183,8 +183,8 @@ class _Narrower:
         else:
             whole |= result
             operating, type = whole.type(whole.bits), result.type(whole.bits)
-        given = tuple(fit(each, operating) for each in sides)
-        return self._builder.add(Compute(function, given, type))
+        new_operands = tuple(fit(each, operating) for each in sides)
+        return self._builder.add(Compute(function, new_operands, type))
 
     def _extended(self, number: int, type: ScalarType) -> int:
         """A node's value in at least as many rows as ``type`` has."""
@@ -194,7 +194,7 @@ class _Narrower:
         return self._exactly(number, type)
 
     def _exactly(self, number: int, type: ScalarType) -> int:
-        """In as many rows, and of that type."""
+        """The node in as many rows, and of that type."""
         made = self._made[number]
         node = self._builder.nodes[made]
         if isinstance(node, Const):
@@ -204,36 +204,36 @@ class _Narrower:
         return self._builder.add(Compute("cast", (made,), type))
 
     def _as_wide(self, number: int, type: ScalarType) -> int:
-        """In as many rows; what they are taken for does not matter."""
+        """The node in as many rows; what they are taken for does not matter."""
         made = self._made[number]
         is_as_wide = self._builder.nodes[made].type.bits == type.bits
         return made if is_as_wide else self._exactly(number, type)
 
 
 def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
-    """Of an integer node behind those that it reads."""
+    """The range of an integer node, given those of the nodes that it reads."""
     whole = Range(node.type.least, node.type.most)
-    given = [known[each] for each in operands(node)]
+    operand_ranges = [known[each] for each in operands(node)]
     match node:
         case Const(value) if not isinstance(value, str):
             return Range(int(value), int(value))
         case Move() | Broadcast() | Shrink():
-            found = given[0]
+            numbers = operand_ranges[0]
         case Reduce(function):
-            found = given[0] if function != "+" else None
+            numbers = operand_ranges[0] if function != "+" else None
         case Compute("select"):
-            _, chosen, other = given
-            found = chosen | other if chosen is not None and other is not None else None
-        case Compute(function) if all(given):
-            found = _computed(function, [each for each in given if each is not None])
+            _, chosen, other = operand_ranges
+            numbers = chosen | other if chosen is not None and other is not None else None
+        case Compute(function) if all(operand_ranges):
+            numbers = _computed(function, [each for each in operand_ranges if each is not None])
         case _:
-            found = None
-    is_held = found is not None and whole.least <= found.least and found.most <= whole.most
-    return found if found is not None and is_held else whole
+            numbers = None
+    is_held = numbers is not None and whole.least <= numbers.least and numbers.most <= whole.most
+    return numbers if numbers is not None and is_held else whole
 
 
 def _computed(function: str, given: Sequence[Range]) -> Range | None:
-    """Of exact results; ``None`` where nothing is known."""
+    """The range of exact results; ``None`` where nothing is known."""
     one, other = given[0], given[-1]
     ends = [(a, b) for a in (one.least, one.most) for b in (other.least, other.most)]
     match function:

@@ -116,7 +116,7 @@ def whole_of(stored: Record) -> np.ndarray:
 
 @compiled_inner
 def margins_of(cells: np.ndarray, dimension: int, stored: Record) -> tuple[int, int]:
-    """As ``isa.STORE`` has them."""
+    """The margins, as ``isa.STORE`` has them."""
     first, last, size = cells[dimension, 0], cells[dimension, 1], stored.shape[dimension]
     if dimension:
         return first, size - last

@@ -118,7 +118,7 @@ def release(state: State, number: int) -> None:
 
 @compiled_inner
 def give_rows(state: State, number: int) -> bool:
-    """To a value; gives whether there are some."""
+    """Gives rows to a value; returns whether there are some."""
     rows = state.values[number].rows
     row = take(state, rows, rows == 1)
     if row >= 0:
@@ -207,7 +207,7 @@ def forget_copy(state: State, value: Record) -> None:
 
 @compiled_inner
 def bring(state: State, value: Record) -> None:
-    """To the rows that it has been given."""
+    """Brings a value to the rows that it has been given."""
     if value.constant >= 0:
         fill(state, value, value.constant, False)
         return
@@ -218,7 +218,7 @@ def bring(state: State, value: Record) -> None:
 
 @compiled_inner
 def transfer(state: State, opcode: int, number: int, value: Record, cells: np.ndarray) -> None:
-    """Of a value, from or to what is stored under a number; to some cells of it."""
+    """Transfers a value from or to what is stored under a number, or only some of its cells."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
     joins = goes_on(stored, tiles)

@@ -11,7 +11,7 @@ from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
 from sw.compiler.sram_compute.tiles import Tile
 
 _PLACES = 4
-"""Of a loop in order, at which iterations are looked at: where tiles end, they take longer."""
+"""Places of a loop in order at which iterations are looked at: they take longer where tiles end."""
 
 _SHARE = 4
 """Iterations for one that is looked at, at least."""
@@ -61,7 +61,8 @@ class Sample:
         estimate: Estimate,
         tile: Tile,
     ) -> int:
-        """Of all iterations: of one of each loop, and the others as one more takes."""
+        """Cycles of all iterations: of one of each loop, and as many as one more takes for each
+        other."""
         begin = dict(names)
         for number, loop in enumerate(self.loops):
             begin[_first(number)], begin[_count(number)] = loop.lower.value(names), 1
@@ -70,8 +71,8 @@ class Sample:
             more = 0
             for place in range(_PLACES):
                 at = (2 * place + 1) * (count - 1) // (2 * _PLACES)
-                found = {**begin, _first(number): begin[_first(number)] + at * loop.step}
-                more += estimate({**found, _count(number): 2}, tile) - estimate(found, tile)
+                sampled = {**begin, _first(number): begin[_first(number)] + at * loop.step}
+                more += estimate({**sampled, _count(number): 2}, tile) - estimate(sampled, tile)
             total += (count - 1) * more // _PLACES
         return total
 

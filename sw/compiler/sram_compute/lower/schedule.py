@@ -36,7 +36,7 @@ def late(graph: Graph) -> Graph:
 
 
 def remade(graph: Graph) -> Graph:
-    """As ``late``, but moves and broadcasts are made for each use. O(uses)."""
+    """Schedules as ``late`` does, but makes moves and broadcasts for each use. O(uses)."""
     return _scheduled(graph, remakes=True)
 
 
@@ -46,7 +46,7 @@ SCHEDULES: tuple[Schedule, ...] = (late, as_given, remade)
 
 def _scheduled(graph: Graph, *, remakes: bool) -> Graph:
     needs = _needs(graph)
-    made: list[Node] = []
+    scheduled: list[Node] = []
     numbers: dict[int, int] = {}
 
     def make(number: int) -> int:
@@ -54,20 +54,20 @@ def _scheduled(graph: Graph, *, remakes: bool) -> Graph:
         if number in numbers and not (remakes and isinstance(node, Move | Broadcast)):
             return numbers[number]
         given = operands(node)
-        found = {each: make(each) for each in sorted(given, key=lambda each: -needs[each])}
-        made.append(with_operands(node, [found[each] for each in given]))
-        numbers[number] = len(made) - 1
+        operands_made = {each: make(each) for each in sorted(given, key=lambda each: -needs[each])}
+        scheduled.append(with_operands(node, [operands_made[each] for each in given]))
+        numbers[number] = len(scheduled) - 1
         return numbers[number]
 
     outputs = tuple(replace(each, node=make(each.node)) for each in graph.outputs)
-    return replace(graph, nodes=tuple(made), outputs=outputs)
+    return replace(graph, nodes=tuple(scheduled), outputs=outputs)
 
 
 def _needs(graph: Graph) -> list[int]:
     """Values in rows at once, to make each node from what is in memory."""
-    found: list[int] = []
+    needs: list[int] = []
     for node in graph.nodes:
-        needed = sorted((found[each] for each in operands(node)), reverse=True)
+        needed = sorted((needs[each] for each in operands(node)), reverse=True)
         own = 0 if isinstance(node, Tensor | Const) else 1
-        found.append(max([own, *(each + at for at, each in enumerate(needed))]))
-    return found
+        needs.append(max([own, *(each + at for at, each in enumerate(needed))]))
+    return needs

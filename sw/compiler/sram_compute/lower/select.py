@@ -1,4 +1,4 @@
-"""Which operations of a bank compute what ``cmp`` nodes compute."""
+"""Selects the operations of a bank that compute ``cmp`` nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPERATION_NAMES = {
     ">": "less",
     ">=": "less_equal",
 }
-"""Of functions of ``cmp`` nodes; others have their function's name, or are steps of several."""
+"""Names of ``cmp`` nodes' functions; others have their function's name, or are steps of several."""
 _SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
 _SEPARATE = (
     "multiply",
@@ -84,7 +84,7 @@ def calculate(
     that of the narrowest operand; of operands that are wider the low rows count. The product of
     operands of half as many bits has all of its bits.
     """
-    given = operands[-1]
+    operand = operands[-1]
     match function:
         case "select":
             return [Calculate(operations["select"], type.bits, 1, 2, 0)]
@@ -93,13 +93,13 @@ def calculate(
         case "not":
             return [Calculate(operations["invert"], 1, 0)]
         case "cast":
-            return _cast(given, type, operations)
+            return _cast(operand, type, operations)
     name = OPERATION_NAMES.get(function, function)
     width = type.bits if type.is_integer else min(each.bits for each in operands)
     bases = (0, 1) if len(operands) > 1 else (0, -1)
     if function in (">", ">="):
         bases = 1, 0
-    if given == FLOAT32:
+    if operand == FLOAT32:
         name, width = f"{FLOAT32}.{name}", 0
     else:
         is_unsigned = all(each.kind == "u" for each in operands)
@@ -109,8 +109,8 @@ def calculate(
             name = f"{name}_unsigned"
         if is_unsigned and function == "abs":
             name = "move"
-    if name not in operations or given == BOOL or (function == "/" and given != FLOAT32):
-        raise UnsupportedError(f"{function} of {given}")
+    if name not in operations or operand == BOOL or (function == "/" and operand != FLOAT32):
+        raise UnsupportedError(f"{function} of {operand}")
     may_replace = name.rpartition(".")[2].removesuffix("_unsigned") not in _SEPARATE
     return [Calculate(operations[name], width, *bases, may_replace=may_replace)]
 
@@ -168,7 +168,7 @@ def _extended(
 
 
 def bits_of(value: float, type: ScalarType) -> int:
-    """Of a constant, the lowest first."""
+    """The bits of a constant, the lowest first."""
     if type == FLOAT32:
         return int(struct.unpack("<I", struct.pack("<f", value))[0])
     return int(value) & (1 << type.bits) - 1

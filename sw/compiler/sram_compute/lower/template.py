@@ -48,7 +48,7 @@ from sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
 from sw.compiler.sram_compute.tdfg.plan import Step as Planned
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, ScalarType
 
 
@@ -64,7 +64,7 @@ CONTROL = _record("kind number lower upper step jump")
 and at the end of its body, which begins at ``jump``, the next iteration."""
 
 PARTS = _record("nodes outputs accesses extents")
-"""Of a region, and last of none: where its nodes, outputs, accesses and extents begin."""
+"""Parts of a region, and last of none: where its nodes, outputs, accesses and extents begin."""
 
 TENSOR, CONST, SHRINK, SHIFT, COPIES, COMPUTE, REDUCE = range(7)
 """Kinds of a ``NODE``."""
@@ -134,7 +134,7 @@ class Prepared:
 
     template: Template
     names: tuple[str, ...]
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
     scalars: tuple[tuple[int, str, ScalarType], ...]
     finishes: tuple[Finish, ...]
 
@@ -160,7 +160,7 @@ class _Builder:
         self._nodes: list[tuple[int, ...]] = []
         self._outputs: list[tuple[int, ...]] = []
         self._accesses: list[tuple[int, ...]] = []
-        self._places: list[Place] = []
+        self._places: list[Location] = []
         self._extents: list[tuple[int, ...]] = []
         self._sizes: list[int] = []
         self._calculations: list[tuple[int, ...]] = []
@@ -237,43 +237,43 @@ class _Builder:
             self._outputs.append((self._arrays[output.array], output.node, box))
 
     def _node(self, number: int, node: Node, graph: Graph) -> tuple[int, ...]:
-        found = dict.fromkeys(NODE.names or (), 0)
-        found |= dict(zip("abc", operands(node), strict=False))
+        columns = dict.fromkeys(NODE.names or (), 0)
+        columns |= dict(zip("abc", operands(node), strict=False))
         match node:
             case Tensor(array, box):
-                found |= {"kind": TENSOR, "number": self._arrays[array]}
-                found["box"] = self._bounds.box(box)
+                columns |= {"kind": TENSOR, "number": self._arrays[array]}
+                columns["box"] = self._bounds.box(box)
             case Const(value, type):
-                found |= {"kind": CONST, "number": self._constant(value, type)}
+                columns |= {"kind": CONST, "number": self._constant(value, type)}
             case Shrink():
-                found["kind"] = SHRINK
+                columns["kind"] = SHRINK
             case Move(operand, dimension, distance):
-                found |= {"kind": SHIFT, "dimension": dimension}
-                found["distance"] = self._bounds.affine(distance)
-                found["given"] = self._bounds.box(graph.domains[operand])
+                columns |= {"kind": SHIFT, "dimension": dimension}
+                columns["distance"] = self._bounds.affine(distance)
+                columns["given"] = self._bounds.box(graph.domains[operand])
             case Broadcast(operand, dimension):
-                found |= {"kind": COPIES, "dimension": dimension}
-                found["given"] = self._bounds.box(graph.domains[operand])
-                found["box"] = self._bounds.box(graph.domains[number])
+                columns |= {"kind": COPIES, "dimension": dimension}
+                columns["given"] = self._bounds.box(graph.domains[operand])
+                columns["box"] = self._bounds.box(graph.domains[number])
             case Compute("<<" | ">>" as function, (_, count), type):
                 places = _places(graph.nodes[count])
-                found["kind"] = COMPUTE
-                found |= self._group(shifted(function, type, places, self._operations), type)
+                columns["kind"] = COMPUTE
+                columns |= self._group(shifted(function, type, places, self._operations), type)
             case Compute(function, given, type):
                 types = [graph.nodes[each].type for each in given]
-                found |= {"kind": COMPUTE, **self._computed(function, types, type)}
+                columns |= {"kind": COMPUTE, **self._computed(function, types, type)}
             case Reduce(function, operand, dimension, type):
-                found |= {"kind": REDUCE, "dimension": dimension}
-                found |= self._computed(function, [type, type], type)
-                found["number"] = self._constant(identity(function, type), type)
-                found["given"] = self._bounds.box(graph.domains[operand])
-                found["finish"] = -1
+                columns |= {"kind": REDUCE, "dimension": dimension}
+                columns |= self._computed(function, [type, type], type)
+                columns["number"] = self._constant(identity(function, type), type)
+                columns["given"] = self._bounds.box(graph.domains[operand])
+                columns["finish"] = -1
                 if may_be_finished(node, graph.domains[operand]):
                     kind = Finish(dimension, function, type)
-                    found["finish"] = self._finishes.setdefault(kind, len(self._finishes))
+                    columns["finish"] = self._finishes.setdefault(kind, len(self._finishes))
             case Stream(array):
                 raise WorkloadError(f"{array}: is gathered: banks compute on boxes of cells alone")
-        return tuple(found.values())
+        return tuple(columns.values())
 
     def _computed(self, function: str, types: list[ScalarType], type: ScalarType) -> dict[str, int]:
         try:
@@ -322,6 +322,6 @@ def _costs(operation: Operation, n: int, skips: bool) -> tuple[int, int]:
 
 
 def _places(count: Node) -> int:
-    """By which a shift goes: a number, as ``unroll`` demands."""
+    """The number of places that a shift goes by: a constant, as ``program_steps`` demands."""
     assert isinstance(count, Const) and isinstance(count.value, int)
     return count.value

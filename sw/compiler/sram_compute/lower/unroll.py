@@ -48,7 +48,7 @@ DONE, FULL, OUTSIDE, SEVERAL = range(4)
 copied."""
 
 _MOST_STEPS = 4 * 32
-"""Of a node: four for each halving of the longest line; as many values, and moves."""
+"""Steps of a node: four for each halving of the longest line; as many values, and moves."""
 
 
 class Ended(NamedTuple):
@@ -80,7 +80,7 @@ class _Region(NamedTuple):
 
 
 @compiled
-def unroll(
+def program_steps(
     template: Template,
     finishes: Finishes,
     names: np.ndarray,
@@ -145,21 +145,21 @@ def unroll(
 @compiled_inner
 def _constants(template: Template, bits: np.ndarray, found: Steps) -> np.ndarray:
     """A value for each: those that are alike, one."""
-    made = np.empty(len(bits), np.int64)
+    numbers = np.empty(len(bits), np.int64)
     for number in range(len(bits)):
         rows = template.constants[number].rows
-        made[number] = -1
+        numbers[number] = -1
         for other in range(number):
             if bits[other] == bits[number] and template.constants[other].rows == rows:
-                made[number] = made[other]
-        if made[number] < 0:
-            made[number] = new_value(found, rows, bits[number], -1)
-    return made
+                numbers[number] = numbers[other]
+        if numbers[number] < 0:
+            numbers[number] = new_value(found, rows, bits[number], -1)
+    return numbers
 
 
 @compiled_inner
 def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray) -> Ended:
-    template, names, found = region.template, region.names, region.found
+    template, names, steps_so_far = region.template, region.names, region.found
     first, end = template.parts[number], template.parts[number + 1]
     for at in range(first.extents, end.extents):
         extent = template.extents[at]
@@ -178,14 +178,14 @@ def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray
     if not some:
         return ended
     for at in range(first.nodes, end.nodes):
-        if _is_full(found):
+        if _is_full(steps_so_far):
             return Ended(FULL, 0, 0, 0)
         ended = _node(region, first.nodes, at, cells)
         if ended.how != DONE:
             return ended
     for at in range(first.outputs, end.outputs):
         output = template.outputs[at]
-        if _is_full(found):
+        if _is_full(steps_so_far):
             return Ended(FULL, 0, 0, 0)
         if cells_of(template.bounds, output.box, names, cells):
             value = region.given[first.nodes + output.node]
@@ -224,16 +224,16 @@ def _checked(
 def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
     template, names, found = region.template, region.names, region.found
     node = template.nodes[number]
-    made = region.given[first + node.a]
+    value = region.given[first + node.a]
     if node.kind == TENSOR:
         cells_of(template.bounds, node.box, names, cells)
-        made = _tensor(region, node.number, cells)
+        value = _tensor(region, node.number, cells)
     elif node.kind == CONST:
-        made = region.constants[node.number]
+        value = region.constants[node.number]
     elif node.kind == SHIFT:
         cells_of(template.bounds, node.given, names, cells)
         distance = value_of(template.bounds, node.distance, names)
-        made = moved(found, made, SHIFTED, node.dimension, distance, cells)
+        value = moved(found, value, SHIFTED, node.dimension, distance, cells)
     elif node.kind == COPIES:
         cells_of(template.bounds, node.given, names, cells)
         place, end = cells[node.dimension, 0], cells[node.dimension, 1]
@@ -243,17 +243,17 @@ def _node(region: _Region, first: int, number: int, cells: np.ndarray) -> Ended:
         cells_of(template.bounds, node.box, names, line)
         cells[node.dimension, 0] = line[node.dimension, 0]
         cells[node.dimension, 1] = line[node.dimension, 1]
-        made = moved(found, made, COPIED, node.dimension, place, cells)
+        value = moved(found, value, COPIED, node.dimension, place, cells)
     elif node.kind == COMPUTE:
-        operands = (made, region.given[first + node.b], region.given[first + node.c])
-        made = computed(template, found, node.first, node.end, node.rows, operands)
+        operands = (value, region.given[first + node.b], region.given[first + node.c])
+        value = computed(template, found, node.first, node.end, node.rows, operands)
     elif node.kind == REDUCE:
         cells_of(template.bounds, node.given, names, cells)
         identity = region.constants[node.number]
-        made = reduced(template, region.finishes, found, node, made, identity, cells)
+        value = reduced(template, region.finishes, found, node, value, identity, cells)
     else:
         assert node.kind == SHRINK
-    region.given[number] = made
+    region.given[number] = value
     return Ended(DONE, 0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""When lines are copied between memory and banks, beside what stream engines compute.
+"""Schedules copies of lines between memory and banks, beside what stream engines compute.
 
 Copies go on while engines compute (docs/sram_compute.md, "Stream engines"), and what a program does
 is as if its commands were done one after the other. So lines are right where each is loaded before
@@ -16,13 +16,13 @@ from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.isa import WORD_BITS, Opcode
 from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.streams import Placed
+from sw.compiler.sram_compute.near.streams import BankArray
 
 _LEAST_LINES = 16
-"""Of a copy, where there are as many."""
+"""Lines of a copy, where there are as many."""
 
 _MOST_PARTS = 512
-"""Of all ``NEAR`` commands."""
+"""Parts of all ``NEAR`` commands."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _Part:
 
 def with_copies(
     computing: Sequence[Command],
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
     loads: Mapping[str, Sequence[range]],
     results: Sequence[str],
     lines: Mapping[str, int],
@@ -56,24 +56,24 @@ def with_copies(
     parts = [*_parts(computing, arrays, frozenset(results))]
     left = _lowest_behind(parts, arrays)
     copies = _Copies(arrays, loads, lines)
-    found: list[Command] = []
+    commands: list[Command] = []
     for number, part in enumerate(parts):
         for name, reach in sorted(part.reach.items(), key=lambda each: each[1]):
-            found += copies.load(name, reach)
+            commands += copies.load(name, reach)
         for name, reach in parts[number + 1].reach.items() if number + 1 < len(parts) else ():
-            found += copies.load(name, reach, least=_LEAST_LINES)
+            commands += copies.load(name, reach, least=_LEAST_LINES)
         if number:
             for name in results:
-                found += copies.store(name, left[number - 1].get(name), least=_LEAST_LINES)
-        found += part.commands
+                commands += copies.store(name, left[number - 1].get(name), least=_LEAST_LINES)
+        commands += part.commands
     for name in results:
-        found += copies.store(name, arrays[name].lines)
-    return found
+        commands += copies.store(name, arrays[name].lines)
+    return commands
 
 
-def unwritten_lines(placed: Placed, box: Sequence[range] | None) -> list[range]:
-    """Those of an array that have words besides a box of its elements, or besides what is between
-    its rows; a line alone between others is one of them."""
+def unwritten_lines(placed: BankArray, box: Sequence[range] | None) -> list[range]:
+    """Lines of an array that have words besides a box of its elements, or besides the gaps between
+    its rows; a line alone between two of these counts, too."""
     if box is None:
         return [range(placed.lines)]
     words = np.zeros((*placed.shape[:-1], placed.pitch), np.bool_)
@@ -90,7 +90,7 @@ class _Copies:
 
     def __init__(
         self,
-        arrays: Mapping[str, Placed],
+        arrays: Mapping[str, BankArray],
         loads: Mapping[str, Sequence[range]],
         lines: Mapping[str, int],
     ) -> None:
@@ -101,7 +101,8 @@ class _Copies:
         self._stored = dict.fromkeys(arrays, 0)
 
     def load(self, name: str, until: int, least: int = 0) -> list[Command]:
-        """Those up to ``until``, which are not there yet; at least so many lines, if any."""
+        """Loads the lines up to ``until`` that are not there yet; at least so many lines, if
+        any."""
         first = self._loaded[name]
         if until <= first:
             return []
@@ -131,7 +132,7 @@ class _Copies:
 
 
 def _parts(
-    computing: Sequence[Command], arrays: Mapping[str, Placed], results: frozenset[str]
+    computing: Sequence[Command], arrays: Mapping[str, BankArray], results: frozenset[str]
 ) -> Iterator[_Part]:
     """Each ``NEAR``, or several z of it, which write ``_LEAST_LINES`` of results or more."""
     most = _MOST_PARTS // max(1, sum(each.opcode == Opcode.NEAR for each in computing))
@@ -164,7 +165,7 @@ def _accessed(
     near: Command,
     operations: Sequence[Mapping[str, int]],
     streams: Mapping[int, Command],
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
 ) -> tuple[dict[str, int], dict[str, int]]:
     """``reach`` and ``lowest`` of a part."""
     reach: dict[str, int] = {}
@@ -199,12 +200,12 @@ def _lines(near: Command, stream: Command) -> tuple[int, int]:
     return (low + turn) // LINE_WORDS, (high + turn) // LINE_WORDS
 
 
-def _lowest_behind(parts: Sequence[_Part], arrays: Mapping[str, Placed]) -> list[dict[str, int]]:
-    """Of each part, the first lines of arrays that parts behind it write."""
-    found: list[dict[str, int]] = []
+def _lowest_behind(parts: Sequence[_Part], arrays: Mapping[str, BankArray]) -> list[dict[str, int]]:
+    """For each part, the first lines of arrays that parts behind it write."""
+    behind: list[dict[str, int]] = []
     lowest: dict[str, int] = {}
     for part in reversed(parts):
-        found.append(dict(lowest))
+        behind.append(dict(lowest))
         for name, line in part.lowest.items():
             lowest[name] = min(line, lowest.get(name, arrays[name].lines))
-    return found[::-1]
+    return behind[::-1]

@@ -17,7 +17,7 @@ from sw.compiler.sram_compute.tdfg.dependences import used_behind
 from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
 from sw.workloads.loops.nest import Expression, For
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 
 def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:
@@ -36,17 +36,20 @@ def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:
 
 @dataclass(frozen=True)
 class _Access:
-    """``behind``: of what is read, how many statements come before it in an iteration."""
+    """An access of an array. ``behind``: of what is read, how many statements come before it in an
+    iteration."""
 
     array: str
     words: Words
-    place: Place
+    place: Location
     behind: int = 0
 
 
 @dataclass(frozen=True)
 class _Statement:
-    """own, summed
+    """A statement of a loop on stream engines.
+
+    own, summed
         loops, each iteration of which writes an element of its own, or adds to one.
     partly_summed
         reads, between which part of a sum is stored.
@@ -119,14 +122,14 @@ class _Loops:
         there are no such two."""
         if one.array != other.array:
             return None
-        found = [
+        apart = [
             distances(one.words, other.words, each, self._range, lambda _: True)
             for each in (None, *counters)
         ]
-        return found[1:] if all(found) else None
+        return apart[1:] if all(apart) else None
 
     def counter(self, loop: For, scope: Mapping[str, For]) -> Counter:
-        """``scope``: loops around, and others beside, by variable."""
+        """The counter of a loop. ``scope``: loops around, and others beside, by variable."""
         name = loop.place, replace(loop, body=())
         if name not in self._ranges:
             lower, upper = (self._linear(each, scope) for each in (loop.lower, loop.upper))
@@ -141,7 +144,7 @@ class _Loops:
         affine = affine_of(expression)
         if affine is None:
             return Linear.of(object())
-        found = Linear(affine.constant)
+        linear = Linear(affine.constant)
         for name, factor in affine.terms:
             if name in self._numbers:
                 term = Linear(self._numbers[name])
@@ -149,8 +152,8 @@ class _Loops:
                 # What is no loop's variable may be anything each time.
                 known = name in scope
                 term = Linear.of(self.counter(scope[name], scope).variable if known else object())
-            found = found.plus(term, factor)
-        return found
+            linear = linear.plus(term, factor)
+        return linear
 
     def _range(self, variable: Hashable) -> Range:
         return self._ranges.get(variable, UNKNOWN_RANGE)

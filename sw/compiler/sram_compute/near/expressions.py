@@ -21,7 +21,7 @@ from sw.compiler.sram_compute.near.strips import (
 )
 from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
 from sw.workloads.loops.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 _FLOATS = {
@@ -58,7 +58,7 @@ _MAGNITUDE = Immediate((1 << 31) - 1)
 """Bits of a float32."""
 
 
-def require_word(type: ScalarType, place: Place) -> None:
+def require_word(type: ScalarType, place: Location) -> None:
     """Raises ``NotTensor``."""
     if type not in (FLOAT32, INT32, BOOL):
         reject(place, f"{type}: not supported by stream engines: must be float32 or int32")
@@ -151,23 +151,23 @@ class Expressions:
         if node.name != self._x.variable:
             reject(node.place, f"{node.name} is a value: must be the variable of an inner loop")
         first = self._x.first - self._first * self._x.step
-        found: Operand = X()
+        index: Operand = X()
         if self._x.step != 1:
-            found = self._program.compute(Opcode.MUL, found, _integer(self._x.step))
-        return self._program.compute(Opcode.ADD, found, _integer(first)) if first else found
+            index = self._program.compute(Opcode.MUL, index, _integer(self._x.step))
+        return self._program.compute(Opcode.ADD, index, _integer(first)) if first else index
 
     def _counter(self) -> Register:
         """The variable of y, which is counted from here on."""
         program, when = self._program, self._program.when
         program.when = 1 << When.FIRST_Y
-        found = program.keep_apart(_integer(self._y.first - self._y.step))
+        counter = program.keep_apart(_integer(self._y.first - self._y.step))
         program.when = 0
-        program.set(found, Opcode.ADD, found, _integer(self._y.step))
+        program.set(counter, Opcode.ADD, counter, _integer(self._y.step))
         program.when = when
-        self.locals[self._y.variable] = found
-        return found
+        self.locals[self._y.variable] = counter
+        return counter
 
-    def _unary(self, operator: str, operand: Any, place: Place) -> Operand:
+    def _unary(self, operator: str, operand: Any, place: Location) -> Operand:
         program, value = self._program, self.value(operand)
         is_float = operand.type == FLOAT32
         if operator == "-" and is_float:
@@ -200,7 +200,7 @@ class Expressions:
         return self._plain(operator, left, right, type, node.place)
 
     def _plain(
-        self, operator: str, left: Any, right: Any, type: ScalarType, place: Place
+        self, operator: str, left: Any, right: Any, type: ScalarType, place: Location
     ) -> Operand:
         program = self._program
         if operator == "==" and type != FLOAT32:
@@ -227,7 +227,7 @@ class Expressions:
         stream, _ = self._streams.find(node.array, node.indices, node.place)
         return stream in self._held_elements
 
-    def _cast(self, type: ScalarType, operand: Any, place: Place) -> Operand:
+    def _cast(self, type: ScalarType, operand: Any, place: Location) -> Operand:
         source = operand.type
         require_word(type, place)
         if type == FLOAT32 and source in (INT32, BOOL):

@@ -11,7 +11,7 @@ from hw.sram_compute.isa import DIMENSIONS, STREAMS, STRIP, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.expressions import Expressions
 from sw.compiler.sram_compute.near.recurrences import Recurrence
-from sw.compiler.sram_compute.near.streams import Loop, Placed, Stream, Streams
+from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams
 from sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
 from sw.compiler.sram_compute.near.sums import add, sum_operation
 from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
@@ -36,8 +36,7 @@ ONCE = Loop("", 0, 1, 1)
 
 @dataclass(frozen=True)
 class Room:
-    """Where strips of all ``banks`` can be put: words from ``word`` on, the first one the first
-    bank's."""
+    """Room for strips of all ``banks``: words from ``word`` on, the first one the first bank's."""
 
     banks: int
     word: int
@@ -59,7 +58,7 @@ def can_sum_by_lanes(stored: Stored, banks: int) -> bool:
 def sum_lanes(
     stored: Stored,
     loop: Loop,
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
     names: Mapping[str, int],
     numbers: Mapping[str, float],
     room: Room,
@@ -84,13 +83,13 @@ def sum_lanes(
     while len(parts) > 1:
         pairs = zip(parts[: len(parts) // 2], parts[len(parts) // 2 :], strict=True)
         parts = [halves.compute(operation, *pair) for pair in pairs]
-    found = halves.register(parts[0])
+    halved = halves.register(parts[0])
     for distance in (STRIP >> level for level in range(1, STRIP.bit_length())):
-        found = halves.with_rotated(operation, found, distance)
+        halved = halves.with_rotated(operation, halved, distance)
 
     end = StripProgram(place)
     end.element(room.strips())
-    end.reserve(found)
+    end.reserve(halved)
     streams = Streams(arrays, (ONCE,) * DIMENSIONS, names)
     target, index = streams.find(stored.array, stored.indices, place)
     if index is not None:
@@ -98,7 +97,7 @@ def sum_lanes(
 
     def whole(sum: Reduction | Recurrence) -> Operand:
         assert isinstance(sum, Reduction)
-        return end.compute(operation, expressions.value(sum.initial), found)
+        return end.compute(operation, expressions.value(sum.initial), halved)
 
     expressions = Expressions(end, streams, ONCE, ONCE, 0, numbers, whole)
     end.store(end.element(target), expressions.value(stored.value))
@@ -117,19 +116,19 @@ def order_by_lanes(nest: Nest, sizes: Mapping[str, int], lanes: int, loops: Sequ
     """The nest with float32 additions of ``loops``, of its body, in the order of ``sum_lanes``."""
     places = [each.place for each in loops]
     body: list[Statement] = []
-    found: list[For] = []
+    changed: list[For] = []
     for statement in nest.body:
         if not isinstance(statement, For) or statement.place not in places:
             body.append(statement)
             continue
-        begin, loop, end = _with_local(nest, statement, f"lane_sum{len(found)}")
+        begin, loop, end = _with_local(nest, statement, f"lane_sum{len(changed)}")
         body += [*begin, loop, *end]
-        found.append(loop)
+        changed.append(loop)
     whole = replace(nest, body=tuple(body))
     numbers = [
         number
         for number, each in enumerate(statements(whole.body))
-        if any(each is loop for loop in found)
+        if any(each is loop for loop in changed)
     ]
     return sum_by_lanes(whole, sizes, numbers, lanes)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.expressions import Expressions
-from sw.compiler.sram_compute.near.streams import Loop, Placed, Stream, Streams, alignment
+from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams, alignment
 from sw.compiler.sram_compute.near.strips import Register, StripProgram
 from sw.compiler.sram_compute.near.sums import SumAlongY
 from sw.compiler.sram_compute.tdfg.statements import Stored
@@ -18,7 +18,7 @@ def loop_commands(
     stored: Stored,
     loops: tuple[Loop, Loop, Sequence[Loop]],
     shared: Sequence[Load],
-    arrays: Mapping[str, Placed],
+    arrays: Mapping[str, BankArray],
     names: Mapping[str, int],
     numbers: Mapping[str, float],
 ) -> list[Command]:

@@ -14,7 +14,7 @@ from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_co
 from sw.compiler.sram_compute.near.expressions import require_word
 from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
-from sw.compiler.sram_compute.near.streams import Placed
+from sw.compiler.sram_compute.near.streams import BankArray
 from sw.compiler.sram_compute.tdfg.statements import NotTensor
 from sw.workloads.loops.binding import Binding
 from sw.workloads.loops.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
@@ -26,7 +26,9 @@ MOST_LOOPS = 4096
 
 @dataclass(frozen=True)
 class NearCode:
-    """arrays
+    """Commands of stream engines.
+
+    arrays
         where they are in banks.
     computing
         commands without those that copy.
@@ -38,7 +40,7 @@ class NearCode:
         the nest with the additions in the program's order.
     """
 
-    arrays: Mapping[str, Placed]
+    arrays: Mapping[str, BankArray]
     computing: Sequence[Command]
     results: Sequence[str]
     loads: Mapping[str, Sequence[range]]
@@ -46,7 +48,7 @@ class NearCode:
 
     @property
     def units(self) -> int:
-        """Of all commands."""
+        """Units of all commands."""
         return sum(UNITS[each.opcode] for each in self.commands(dict.fromkeys(self.arrays, 0)))
 
     def commands(self, lines: Mapping[str, int]) -> list[Command]:
@@ -74,17 +76,17 @@ def near_code(
     arrays, room = _placed(nest, binding, config)
     numbers: dict[str, float] = dict(binding.sizes)
     numbers |= {name: value.item() for name, value in binding.scalars.items()}
-    lowering = Statements(
+    statements = Statements(
         arrays, numbers, room if reassociate else None, config.banks, most_loops, zeros
     )
     try:
         for name in arrays:
             require_word(nest.arrays[name].type, nest.arrays[name].place)
-        computing = [each for group in _groups(nest) for each in lowering.commands(group)]
+        computing = [each for group in _groups(nest) for each in statements.commands(group)]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
-    order = order_by_lanes(nest, binding.sizes, room.lanes, lowering.by_lanes)
-    written = lowering.written_first
+    order = order_by_lanes(nest, binding.sizes, room.lanes, statements.by_lanes)
+    written = statements.written_first
     loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
     return NearCode(arrays, computing, nest.results, loads, order)
 
@@ -96,7 +98,7 @@ def _groups(nest: Nest) -> list[tuple[Statement, ...]]:
     return [(each,) for each in nest.body]
 
 
-def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, Placed], Room]:
+def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str, BankArray], Room]:
     """Each array of the body begins with the first bank, and so does room for a strip of each bank
     behind them. Raises ``CapacityError``."""
     accesses = (
@@ -104,12 +106,12 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
     )
     used = {each.array for each in accesses}
     step = config.banks * STRIP // LINE_WORDS
-    line, found = 0, {}
+    line, arrays = 0, {}
     for name in nest.arrays:
         if name not in used:
             continue
-        found[name] = Placed(binding.arrays[name].shape, line)
-        line += -(-found[name].lines // step) * step
+        arrays[name] = BankArray(binding.arrays[name].shape, line)
+        line += -(-arrays[name].lines // step) * step
     room = Room(config.banks, line * LINE_WORDS)
     words = room.word + room.lanes
     if words > config.banks * config.bank_words:
@@ -118,4 +120,4 @@ def _placed(nest: Nest, binding: Binding, config: SramConfig) -> tuple[dict[str,
             f"{config.arrays} x {config.wordlines} x {config.bitlines}: must be at least "
             f"{8 * WORD_BYTES * words}, for {words} words of arrays and sums"
         )
-    return found, room
+    return arrays, room

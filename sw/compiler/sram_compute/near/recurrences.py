@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sw.workloads.loops.nest import For, Variable
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import ScalarType
 
 
@@ -40,7 +40,7 @@ class Recurrence:
         return self.carried.markers[self.number].type
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Location:
         return self.carried.loop.place
 
 

@@ -10,7 +10,7 @@ from sw.compiler.sram_compute.near.dependences import require_apart
 from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
 from sw.compiler.sram_compute.near.loops import loop_commands
 from sw.compiler.sram_compute.near.recurrences import carry
-from sw.compiler.sram_compute.near.streams import Loop, Placed, Streams
+from sw.compiler.sram_compute.near.streams import BankArray, Loop, Streams
 from sw.compiler.sram_compute.near.sums import (
     continued,
     from_zero,
@@ -43,7 +43,9 @@ _State = tuple[int, list[For], set[str], dict[str, Box]]
 
 
 class Statements:
-    """room
+    """Compiles statements to commands of stream engines.
+
+    room
         for sums by lanes, if there may be any.
     most_loops
         ``NEAR`` commands that there may be.
@@ -57,7 +59,7 @@ class Statements:
 
     def __init__(
         self,
-        arrays: Mapping[str, Placed],
+        arrays: Mapping[str, BankArray],
         numbers: Mapping[str, float],
         room: Room | None,
         banks: int,
@@ -91,7 +93,8 @@ class Statements:
     def _group(
         self, group: tuple[Statement, ...], around: Mapping[str, int], *, may_be_sequential: bool
     ) -> list[Command]:
-        """``around``: variables of loops that run in order."""
+        """Commands of statements that share loops. ``around``: variables of loops that run in
+        order."""
         known = frozenset(self._numbers) | frozenset(around)
         before = self._state()
         try:
@@ -102,7 +105,7 @@ class Statements:
                 if not may_be_sequential or len(stored) > 1:
                     raise
                 return self._sequential(stored[0], around)
-            made = [self._stored(each, around) for each in stored]
+            grouped = [self._stored(each, around) for each in stored]
         except NotTensor as refusal:
             self._return_to(before)
             loop = group[0]
@@ -123,7 +126,7 @@ class Statements:
                 ]
             except NotTensor:
                 raise refusal from None
-        return [each for commands in made for each in commands]
+        return [each for commands in grouped for each in commands]
 
     def _state(self) -> _State:
         return self._loops, [*self.by_lanes], {*self._touched}, {**self.written_first}
@@ -250,11 +253,11 @@ class Statements:
             try:
                 if not whole or not self._is_aligned(stored, [x, y, z], around):
                     continue
-                made = self._program(stored, x, y, several, around, shared)
+                commands = self._program(stored, x, y, several, around, shared)
                 if rest:
                     last = Loop(z.variable, z.first + whole * copies * z.step, rest, z.step)
-                    made += self._jammed(stored, [x, y, last], around)
-                return made
+                    commands += self._jammed(stored, [x, y, last], around)
+                return commands
             except NotTensor:
                 continue  # too many registers, operations or streams
         return self._program(stored, x, y, [z], around, ())
@@ -305,7 +308,7 @@ class Statements:
     def _box(self, stored: Stored, loops: Sequence[Loop]) -> Box | None:
         """The elements that a loop writes, if it writes all of a box."""
         by_name = {loop.variable: loop for loop in loops if loop.step == 1}
-        found: list[range] = []
+        ranges: list[range] = []
         for index in stored.indices:
             affine = affine_of(index)
             names = [] if affine is None else [name for name in affine.names if name in by_name]
@@ -315,5 +318,5 @@ class Statements:
             if rest.names - self._names.keys():
                 return None
             first = loop.first + rest.value(self._names)
-            found.append(range(first, first + loop.count))
-        return tuple(found)
+            ranges.append(range(first, first + loop.count))
+        return tuple(ranges)

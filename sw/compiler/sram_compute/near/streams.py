@@ -12,13 +12,13 @@ from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.statements import reject
 from sw.workloads.loops.nest import Expression
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 _MOST_SCALE = (1 << STREAM["scale"].width) - 1
 
 
 @dataclass(frozen=True)
-class Placed:
+class BankArray:
     """An array in banks, each row of which begins with a line.
 
     line, lines
@@ -67,7 +67,7 @@ class Stream:
     scale: int = 0
 
     def command(self, number: int, first: int) -> Command:
-        """``first``: x of the first iteration."""
+        """The command that sets the stream. ``first``: x of the first iteration."""
         return command(
             Opcode.STREAM,
             stream=number,
@@ -89,40 +89,41 @@ class Streams:
     """
 
     def __init__(
-        self, arrays: Mapping[str, Placed], loops: Sequence[Loop], names: Mapping[str, int]
+        self, arrays: Mapping[str, BankArray], loops: Sequence[Loop], names: Mapping[str, int]
     ) -> None:
         self._arrays = arrays
         self._loops = loops
         self._names = names
 
     def find(
-        self, array: str, indices: Sequence[Expression], place: Place
+        self, array: str, indices: Sequence[Expression], place: Location
     ) -> tuple[Stream, Expression | None]:
         """The stream of ``array[indices]``, and the index that is no affine number, if there is
         one. Raises ``NotTensor``."""
         placed = self._arrays[array]
-        base, strides, found = placed.line * LINE_WORDS, [0] * DIMENSIONS, list[Expression]()
+        base, strides, loaded = placed.line * LINE_WORDS, [0] * DIMENSIONS, list[Expression]()
         length = scale = 0
         for dimension, (index, words) in enumerate(zip(indices, placed.strides, strict=True)):
             affine = affine_of(index)
             if affine is None:
-                found.append(index)
+                loaded.append(index)
                 length, scale = placed.shape[dimension], words
                 continue
             first, steps = self._numbers(affine, place)
             self._check(array, dimension, first, steps, place)
             base += first * words
             strides = [one + step * words for one, step in zip(strides, steps, strict=True)]
-        if len(found) > 1:
+        if len(loaded) > 1:
             reject(place, f"{array}: two indices are not affine: must be at most one")
         if scale > _MOST_SCALE:
             reject(
                 place, f"{array}: {scale} words to the next index: must be at most {_MOST_SCALE}"
             )
-        return Stream(base, tuple(strides), length, scale), found[0] if found else None
+        return Stream(base, tuple(strides), length, scale), loaded[0] if loaded else None
 
-    def _numbers(self, affine: Affine, place: Place) -> tuple[int, list[int]]:
-        """At the first iteration, and from one to the next, of each loop."""
+    def _numbers(self, affine: Affine, place: Location) -> tuple[int, list[int]]:
+        """The number at the first iteration, and its steps from one iteration to the next, of each
+        loop."""
         first, steps = affine.constant, []
         for loop in self._loops:
             first += affine.factor(loop.variable) * loop.first
@@ -136,7 +137,7 @@ class Streams:
         return first, steps
 
     def _check(
-        self, array: str, dimension: int, first: int, steps: Sequence[int], place: Place
+        self, array: str, dimension: int, first: int, steps: Sequence[int], place: Location
     ) -> None:
         ends = [step * (loop.count - 1) for step, loop in zip(steps, self._loops, strict=True)]
         low, high = first + sum(min(end, 0) for end in ends), first + sum(max(e, 0) for e in ends)

@@ -13,7 +13,7 @@ from hw.sram_compute.isa import REGISTERS, SLOTS, STREAMS, Second, When
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.streams import Stream
 from sw.compiler.sram_compute.tdfg.statements import reject
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 _COMMUTES = frozenset(
     {
@@ -35,7 +35,7 @@ _COMMUTES = frozenset(
 
 @dataclass(frozen=True)
 class Register:
-    """``is_kept``: it has its value after this."""
+    """A register of a stream engine. ``is_kept``: it has its value after this."""
 
     number: int
     is_kept: bool = False
@@ -43,7 +43,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Immediate:
-    """``word``: its bits."""
+    """A number in an operation. ``word``: its bits."""
 
     word: int
 
@@ -55,7 +55,7 @@ class X:
 
 @dataclass(frozen=True)
 class Element:
-    """Of a stream; ``index``: the register with its index."""
+    """An element of a stream. ``index``: the register with its index."""
 
     stream: int
     index: Register | None = None
@@ -71,7 +71,7 @@ def immediate(value: Any, dtype: np.dtype) -> Immediate:
 class StripProgram:
     """Makes operations one behind the other. ``place``: of the statement."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         self._place = place
         self._free = list(range(REGISTERS))
         self._used: set[int] = set()
@@ -122,9 +122,9 @@ class StripProgram:
         takes_elements = operation != Opcode.FDIV
         first = a if isinstance(a, Element) and takes_elements else self.register(a)
         self._release(first, second, third)
-        found = self._new()
-        self._emit(operation, found, first, second, third)
-        return found
+        result = self._new()
+        self._emit(operation, result, first, second, third)
+        return result
 
     def set(self, register: Register, operation: Opcode, a: Operand, b: Operand) -> None:
         """``register`` becomes the result."""
@@ -141,14 +141,14 @@ class StripProgram:
 
     def with_rotated(self, operation: Opcode, register: Register, distance: int) -> Register:
         """A new register: of each element and the one ``distance`` further on."""
-        found = self._new()
-        self._emit(operation, found, register, register)
+        rotated = self._new()
+        self._emit(operation, rotated, register, register)
         self._rest[-1]["offset"] = distance
         self._release(register)
-        return found
+        return rotated
 
     def reserve(self, register: Register) -> None:
-        """Which has a value from before."""
+        """Takes a register that already has a value out of the free ones."""
         self._free.remove(register.number)
 
     def store(self, element: Element, value: Operand) -> None:
@@ -168,12 +168,12 @@ class StripProgram:
 
     def keep_apart(self, operand: Operand) -> Register:
         """A register with the value, which nothing else of the program writes."""
-        found = self._unused()
+        kept = self._unused()
         if operand == Immediate(0):
-            self.set(found, Opcode.AND, found, operand)
+            self.set(kept, Opcode.AND, kept, operand)
         else:
-            self.set(found, Opcode.OR, operand, Immediate(0))
-        return found
+            self.set(kept, Opcode.OR, operand, Immediate(0))
+        return kept
 
     def release(self, register: Register) -> None:
         self._free.insert(0, register.number)
@@ -191,9 +191,9 @@ class StripProgram:
 
     def _constant(self, word: int) -> Register:
         if word not in self._constants:
-            found = self._unused()
-            self._fill(found, word)
-            self._constants[word] = found
+            constant = self._unused()
+            self._fill(constant, word)
+            self._constants[word] = constant
         return self._constants[word]
 
     def _fill(self, register: Register, word: int) -> None:
@@ -236,11 +236,11 @@ class StripProgram:
 
     def _unused(self) -> Register:
         """One that nothing writes in another iteration."""
-        found = [number for number in self._free if number not in self._used]
-        if not found:
+        unused = [number for number in self._free if number not in self._used]
+        if not unused:
             reject(self._place, f"needs more than {REGISTERS} registers: must be at most that")
-        self._free.remove(found[-1])
-        return Register(found[-1], is_kept=True)
+        self._free.remove(unused[-1])
+        return Register(unused[-1], is_kept=True)
 
     def _release(self, *operands: Operand | None) -> None:
         for each in operands:

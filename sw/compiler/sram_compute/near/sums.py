@@ -32,7 +32,7 @@ class SumAlongY:
         self._totals: list[Register] = []
 
     def value(self, node: Reduction | Recurrence) -> Operand:
-        """In the source's order. All behind it is done for the last y alone."""
+        """Sums up in the source's order. All behind it is done for the last y alone."""
         if isinstance(node, Recurrence):
             if not self._totals:
                 self._carry(node.carried)
@@ -69,21 +69,21 @@ def add(program: StripProgram, node: Reduction, total: Register, term: Operand) 
 
 def sum_operation(node: Reduction) -> Opcode:
     """Raises ``NotTensor``."""
-    found = operation_of(node.operator, node.type)
-    if found is None:
+    operation = operation_of(node.operator, node.type)
+    if operation is None:
         reject(node.place, f"{node.operator} of {node.type}: not supported by stream engines")
-    return found
+    return operation
 
 
 def summed_loops(stored: Stored) -> tuple[For, ...]:
-    """Of the reduction or recurrence in a value, of which there is one at most."""
-    found = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
-    found += {
+    """Loops of the reduction or recurrence in a value, which has one at most."""
+    summed = [each.loops for each in nodes(stored.value) if isinstance(each, Reduction)]
+    summed += {
         id(each): (each.loop,) for each in nodes(stored.value) if isinstance(each, Carried)
     }.values()
-    if len(found) > 1:
+    if len(summed) > 1:
         reject(stored.place, "several sums in one value: must be one")
-    return found[0] if found else ()
+    return summed[0] if summed else ()
 
 
 def shared_loads(stored: Stored, z: Loop) -> list[Load]:
@@ -113,7 +113,7 @@ def from_zero(stored: Stored) -> Stored:
 
 
 def continued(stored: Stored) -> Stored:
-    """Which goes on with what has been stored."""
+    """A sum that continues from the stored value."""
     if not isinstance(stored.value, Reduction):
         reject(stored.place, "a sum over several loops within a value: must be the value")
     element = Load(stored.array, stored.indices, stored.value.type, stored.place)
@@ -121,8 +121,8 @@ def continued(stored: Stored) -> Stored:
 
 
 def without_sum(stored: Stored) -> Stored:
-    """Where there is nothing to add up."""
-    found = stored.value
-    if not isinstance(found, Reduction):
+    """The statement where there is nothing to add up."""
+    value = stored.value
+    if not isinstance(value, Reduction):
         reject(stored.place, "a sum of nothing within a value: must be the value")
-    return replace(stored, value=found.initial)
+    return replace(stored, value=value.initial)

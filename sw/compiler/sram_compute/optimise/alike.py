@@ -17,7 +17,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
 
 
 def array_names(graph: Graph) -> tuple[str, ...]:
-    """Of all arrays, in the order in which the graph uses them."""
+    """Names of all arrays, in the order in which the graph uses them."""
     written = (output.array for output in graph.outputs)
     return tuple(dict.fromkeys((*arrays_of(graph), *written, *dict(graph.shapes))))
 
@@ -50,9 +50,9 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node:
         case Tensor(array):
             return replace(node, array=names[array])
         case Stream(array, indices):
-            found = tuple(
+            renamed = tuple(
                 replace(each, array=names[each.array]) if isinstance(each, Indirect) else each
                 for each in indices
             )
-            return replace(node, array=names[array], indices=found)
+            return replace(node, array=names[array], indices=renamed)
     return node

@@ -29,7 +29,7 @@ _REDUCTION_ROUNDS = 8
 
 
 def operation_cycles(function: str, type: ScalarType) -> int:
-    """Of a function on operands of a type, without what no bitline needs."""
+    """Cycles of a function on operands of a type, without the part that no bitline needs."""
     name = OPERATION_NAMES.get(function)
     if name is None:
         return type.bits
@@ -60,11 +60,11 @@ def node_cost(kind: type[Node], function: str, type: ScalarType) -> int:
 
 def graph_cost(graph: Graph) -> int:
     """Cycles of all nodes, each one once."""
-    found = 0
+    cycles = 0
     for node in graph.nodes:
         of = node
         if isinstance(node, Compute):
             of = graph.nodes[node.operands[-1]]
         function = node.function if isinstance(node, Compute | Reduce) else ""
-        found += node_cost(type(node), function, of.type)
-    return found
+        cycles += node_cost(type(node), function, of.type)
+    return cycles

@@ -41,7 +41,7 @@ class Encoding:
         return "\n".join([*lines, *(f"(Root {at} ${at})" for at in roots)])
 
     def functions(self) -> set[tuple[str, ScalarType]]:
-        """Of computations: names and types of results."""
+        """Functions of the graph's computations, with the types of their results."""
         return {
             (node.function, node.type) for node in self.graph.nodes if isinstance(node, Compute)
         }
@@ -69,8 +69,8 @@ class Encoding:
                 bounds = f"{self._bound((distance,))} {self._bound((count,))}"
                 return f"(Bc ${operand} {dimension} {bounds})"
             case Compute(function, operands, type):
-                given = " ".join(f"${each}" for each in operands)
-                return f'(C{len(operands)} "{function}|{type}" {given})'
+                arguments = " ".join(f"${each}" for each in operands)
+                return f'(C{len(operands)} "{function}|{type}" {arguments})'
             case Reduce(function, operand, dimension, type):
                 return f'(Reduce "{function}|{type}" ${operand} {dimension})'
             case Shrink(operand, dimension, kept):
@@ -102,8 +102,8 @@ class Encoding:
         self, chosen: Chosen, name: str, numbers: Mapping[str, int], builder: Builder
     ) -> Node:
         term = chosen.terms[name]
-        given = [numbers[each] for each in term.operands]
-        types = [builder.nodes[each].type for each in given]
+        arguments = [numbers[each] for each in term.operands]
+        types = [builder.nodes[each].type for each in arguments]
         literals = term.literals
         match term.kind:
             case "Tensor":
@@ -117,22 +117,22 @@ class Encoding:
                 return self.graph.nodes[int(literals[0])]
             case "Mv":
                 (distance,) = self._read(literals[1])
-                return Move(given[0], int(literals[0]), distance, types[0])
+                return Move(arguments[0], int(literals[0]), distance, types[0])
             case "Bc":
                 (distance,), (count,) = self._read(literals[1]), self._read(literals[2])
-                return Broadcast(given[0], int(literals[0]), distance, count, types[0])
+                return Broadcast(arguments[0], int(literals[0]), distance, count, types[0])
             case "S":
                 kept = Interval(self._read(literals[1]), self._read(literals[2]))
-                return self._shrunken(given[0], int(literals[0]), kept, builder)
+                return self._shrunken(arguments[0], int(literals[0]), kept, builder)
             case "Reduce":
                 function = literals[0].rpartition("|")[0]
-                return Reduce(function, given[0], int(literals[1]), types[0])
+                return Reduce(function, arguments[0], int(literals[1]), types[0])
             case _:
                 function, _, type = literals[0].rpartition("|")
-                return Compute(function, tuple(given), BY_NAME[type])
+                return Compute(function, tuple(arguments), BY_NAME[type])
 
     def _read(self, bound: str) -> tuple[Affine, ...]:
-        """Of ``name offset``."""
+        """Reads a bound, ``name offset``."""
         name, _, offset = bound.rpartition(" ")
         return tuple(each + int(offset) for each in self._ends[name])
 

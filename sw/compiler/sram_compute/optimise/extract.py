@@ -38,22 +38,22 @@ class Chosen:
 
     def in_order(self, roots: Iterable[str]) -> list[str]:
         """Classes that the roots need, operands first."""
-        found: dict[str, None] = {}
+        ordered: dict[str, None] = {}
         stack = [(root, False) for root in reversed(list(roots))]
         while stack:
             name, is_done = stack.pop()
-            if name in found:
+            if name in ordered:
                 continue
             if is_done:
-                found[name] = None
+                ordered[name] = None
                 continue
             stack.append((name, True))
             stack += [(each, False) for each in reversed(self.terms[name].operands)]
-        return list(found)
+        return list(ordered)
 
 
 def read_egraph(text: str) -> EGraph:
-    """From egglog's JSON."""
+    """Reads an e-graph from egglog's JSON."""
     nodes = json.loads(text)["nodes"]
 
     def literal(node: Any) -> str | None:
@@ -62,8 +62,8 @@ def read_egraph(text: str) -> EGraph:
             base, offset = (nodes[child] for child in node["children"])
             return f"{literal(base)} {literal(offset)}"
         if node["eclass"].startswith(("String-", "i64-")):
-            found: str = node["op"]
-            return json.loads(found) if found.startswith('"') else found
+            text_of_node: str = node["op"]
+            return json.loads(text_of_node) if text_of_node.startswith('"') else text_of_node
         return None
 
     classes: dict[str, list[Term]] = {}

@@ -78,7 +78,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """For egglog."""
+        """The rule as egglog reads it."""
         word = "birewrite" if self.both else "rewrite"
         when = f" :when ({self.when})" if self.when else ""
         return f"({word} {self.left} {self.right}{when} :ruleset {self.ruleset})"
@@ -87,20 +87,20 @@ class Rule:
 def _computed(equation: str, wrapped: str, kept: str, when: str) -> list[Rule]:
     """``f(W(a), W(b), …)`` is ``W(f(a, b, …))``, where constants among the operands have no W.
     ``wrapped`` and ``kept``: W on the left and around the result, of ``{}``."""
-    found = []
+    equations = []
     for count in (1, 2, 3):
         names = "abc"[:count]
         for is_flat in product((False, True), repeat=count):
             if all(is_flat):
                 continue
             pairs = list(zip(names, is_flat, strict=True))
-            given = " ".join(name if flat else wrapped.format(name) for name, flat in pairs)
-            left = f"(C{count} f {given})"
+            arguments = " ".join(name if flat else wrapped.format(name) for name, flat in pairs)
+            left = f"(C{count} f {arguments})"
             right = kept.format(f"(C{count} f {' '.join(names)})")
             conditions = [f"({'flat' if flat else 'boxed'} {name})" for name, flat in pairs]
             whole = " ".join([*conditions, when]).strip()
-            found.append(Rule(equation, left, right, whole, both=True))
-    return found
+            equations.append(Rule(equation, left, right, whole, both=True))
+    return equations
 
 
 _ONE_CELL = "(S {} i (At e o) (At e (+ o 1)))"
@@ -108,14 +108,14 @@ _ONE_CELL = "(S {} i (At e o) (At e (+ o 1)))"
 
 def _shrunken() -> list[Rule]:
     """9, for each operand."""
-    found = []
+    rules = []
     for count in (1, 2, 3):
         names = "abc"[:count]
         for name in names:
             given = " ".join(f"(S {each} i p q)" if each == name else each for each in names)
             right = f"(S (C{count} f {' '.join(names)}) i p q)"
-            found.append(Rule("9", f"(C{count} f {given})", right))
-    return found
+            rules.append(Rule("9", f"(C{count} f {given})", right))
+    return rules
 
 
 RULES: tuple[Rule, ...] = (

@@ -42,7 +42,7 @@ _CHANGE_TYPES = COMPARISONS | {"cast"}
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one graph.
+    """Limits for one graph.
 
     seconds
         no iteration begins behind them: far more than terms and matches leave to do, so that
@@ -61,7 +61,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Optimised:
-    """``is_reordered``: whether floats may be computed in another order than before."""
+    """An optimised graph. ``is_reordered``: whether floats may be computed in another order than
+    before."""
 
     graph: Graph
     is_reordered: bool
@@ -74,16 +75,16 @@ def optimise(graph: Graph, *, reassociate: bool, limits: Limits = Limits()) -> O
     change how float32 rounds only where ``reassociate`` is set. Raises ``WorkloadError`` where
     egglog is not installed.
     """
-    best, found = Optimised(graph, False), graph_cost(graph)
+    best, least = Optimised(graph, False), graph_cost(graph)
     saturation = Saturation(Encoding(graph), reassociate)
     start = time.monotonic()
     for ruleset in ("exact", "reorder"):
         saturation.run(ruleset, limits, start)
         candidate = saturation.cheapest()
         cost = graph_cost(candidate)
-        if cost < found:
+        if cost < least:
             best = Optimised(candidate, reassociate and ruleset == "reorder")
-            found = cost
+            least = cost
     return best
 
 
@@ -103,16 +104,16 @@ def optimise_plan(
         return Region(as_optimised(graph, other, better.graph), is_reordered)
 
     def all_of(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        found: list[Step] = []
+        optimised_steps: list[Step] = []
         for step in steps:
             match step:
                 case Region():
-                    found.append(optimised(step))
+                    optimised_steps.append(optimised(step))
                 case Repeat(body=body):
-                    found.append(replace(step, body=all_of(body)))
+                    optimised_steps.append(replace(step, body=all_of(body)))
                 case _:
-                    found.append(step)
-        return tuple(found)
+                    optimised_steps.append(step)
+        return tuple(optimised_steps)
 
     return all_of(steps)
 
@@ -169,7 +170,7 @@ class Saturation:
         return sum(count for _, count in found.sizes)
 
     def egraph_text(self) -> str:
-        """As JSON."""
+        """The e-graph as JSON."""
         found: str = self._egraph.serialize([]).to_json()
         return found
 
@@ -179,7 +180,8 @@ class Saturation:
         return self._encoding.graph_of(chosen, egraph.roots)
 
     def _cost(self, graph: Graph) -> Callable[[Term], int]:
-        """Of a term; operands of comparisons and conversions are taken to be of the widest type."""
+        """A function that gives the cost of a term; operands of comparisons and conversions are
+        taken to be of the widest type."""
         types: list[ScalarType] = [node.type for node in graph.nodes if isinstance(node, Tensor)]
         widest = max(types, key=lambda type: (type.bits, type == FLOAT32), default=FLOAT32)
 
@@ -198,7 +200,7 @@ class Saturation:
 
 
 def _facts(functions: Iterable[tuple[str, ScalarType]], reassociate: bool) -> str:
-    """Which functions the rules of order are about."""
+    """Facts that say which functions may be reordered."""
     lines = []
     known = {(function, type) for function, type in functions}
     for function, type in sorted(known, key=str):

@@ -23,10 +23,10 @@ class Affine:
     def __add__(self, other: Affine | int) -> Affine:
         if isinstance(other, int):
             return Affine(self.constant + other, self.terms)
-        found = dict(self.terms)
+        terms = dict(self.terms)
         for name, factor in other.terms:
-            found[name] = found.get(name, 0) + factor
-        return _affine(self.constant + other.constant, found)
+            terms[name] = terms.get(name, 0) + factor
+        return _affine(self.constant + other.constant, terms)
 
     def __neg__(self) -> Affine:
         return self * -1
@@ -111,8 +111,8 @@ def affine_of(expression: Expression) -> Affine | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """From the largest of ``lower`` up to, without, the least of ``upper``; where there are none,
-    it has no end. Ends that others imply are left out."""
+    """The numbers from the largest of ``lower`` up to, without, the least of ``upper``; where there
+    are none, it has no end. Ends that others imply are left out."""
 
     lower: tuple[Affine, ...]
     upper: tuple[Affine, ...]
@@ -173,12 +173,12 @@ def meet(one: Box, other: Box) -> Box:
 
 
 def _needed(ends: tuple[Affine, ...], *, is_lower: bool) -> tuple[Affine, ...]:
-    found: list[Affine] = []
+    needed: list[Affine] = []
     for end in dict.fromkeys(ends):
-        if any(_implies(each, end, is_lower) for each in found):
+        if any(_implies(each, end, is_lower) for each in needed):
             continue
-        found = [each for each in found if not _implies(end, each, is_lower)] + [end]
-    return tuple(sorted(found, key=str))
+        needed = [each for each in needed if not _implies(end, each, is_lower)] + [end]
+    return tuple(sorted(needed, key=str))
 
 
 def _implies(one: Affine, other: Affine, is_lower: bool) -> bool:

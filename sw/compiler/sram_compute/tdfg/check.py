@@ -27,7 +27,7 @@ from sw.workloads.loops.nest import COMPARISONS, BinaryOperator, Nest
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
 
 _LARGEST = 1 << 31
-"""Of affine numbers, below which any of them times a size is in 64 bits."""
+"""The bound of affine numbers, below which any of them times a size is in 64 bits."""
 
 _REDUCTIONS = ("+", "min", "max")
 
@@ -75,7 +75,7 @@ def _check_graph(nest: Nest, graph: Graph, names: frozenset[str]) -> None:
 def _check_node(nest: Nest, graph: Graph, number: int) -> None:
     node, rank = graph.nodes[number], len(graph.lattice)
     known = all(0 <= each < number for each in operands(node))
-    given = [graph.nodes[each].type for each in operands(node)] if known else []
+    operand_types = [graph.nodes[each].type for each in operands(node)] if known else []
     match node:
         case Tensor(array, box, type):
             known = _is_array(nest, array, type) and _is_box(box, rank)
@@ -88,11 +88,11 @@ def _check_node(nest: Nest, graph: Graph, number: int) -> None:
         case Const(value, type) if not isinstance(value, str):
             known = _is_held(value, type)
         case Compute(function, type=type):
-            known = known and _has_types(function, given, type)
+            known = known and _has_types(function, operand_types, type)
         case Move() | Broadcast() | Shrink():
-            known = known and 0 <= node.dimension < rank and given == [node.type]
+            known = known and 0 <= node.dimension < rank and operand_types == [node.type]
         case Reduce():
-            known = known and 0 <= node.dimension < rank and given == [node.type]
+            known = known and 0 <= node.dimension < rank and operand_types == [node.type]
             known = known and node.function in _REDUCTIONS
     _require(known, f"node {number}")
 

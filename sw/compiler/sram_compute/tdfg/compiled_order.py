@@ -87,26 +87,26 @@ class _Writer:
         self.arrays: list[Array] = []
 
     def steps(self, steps: tuple[Step, ...]) -> tuple[Statement, ...]:
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for step in steps:
             match step:
                 case Region(graph):
-                    found += _RegionWriter(self, graph).statements()
+                    statements += _RegionWriter(self, graph).statements()
                 case Repeat(name, lower, upper, stride, body):
                     bounds = self.number(lower), self.number(upper)
-                    found.append(For(name, *bounds, stride, self.steps(body), self._place))
+                    statements.append(For(name, *bounds, stride, self.steps(body), self._place))
                 case Elsewhere(reason):
                     raise WorkloadError(reason)
-        return tuple(found)
+        return tuple(statements)
 
     def number(self, affine: Affine) -> Expression:
-        found: Expression = integer(affine.constant, self._place)
+        total: Expression = integer(affine.constant, self._place)
         for name, factor in affine.terms:
             term: Expression = variable(name, self._place)
             if factor != 1:
                 term = multiply(term, integer(factor, self._place), self._place)
-            found = add(term, found, self._place)
-        return found
+            total = add(term, total, self._place)
+        return total
 
     def array(self, type: ScalarType, graph: Graph) -> str:
         """A new one that has all cells of the lattice."""
@@ -132,23 +132,23 @@ class _RegionWriter:
         self._kept: dict[int, str] = {}
 
     def statements(self) -> list[Statement]:
-        graph, found = self._graph, []
+        graph, before = self._graph, []
         uses = Counter(each for node in graph.nodes for each in operands(node))
         for number, node in enumerate(graph.nodes):
             if isinstance(node, Reduce):
-                found += self._sum(number, node)
+                before += self._sum(number, node)
             elif isinstance(node, Compute) and uses[number] > 1 and node.type != BOOL:
                 name = self._writer.array(node.type, graph)
                 value = self._value(number, self._cells)
-                found.append(self._store(name, graph.domains[number], value))
+                before.append(self._store(name, graph.domains[number], value))
                 self._kept[number] = name
         stored = []
         for output in graph.outputs:
             name = self._writer.array(self._type(output), graph)
-            found.append(self._store(name, output.box, self._value(output.node, self._cells)))
+            before.append(self._store(name, output.box, self._value(output.node, self._cells)))
             value = Load(name, self._cells[::-1], self._type(output), self._place)
             stored.append(self._store(output.array, output.box, value))
-        return [*found, *stored]
+        return [*before, *stored]
 
     @property
     def _cells(self) -> Cells:
@@ -173,19 +173,19 @@ class _RegionWriter:
     def _extreme(self, operator: BinaryOperator, ends: Sequence[Affine]) -> Expression:
         # Where the lattice is the largest of several sizes, no end but an array's own is less.
         known = [end for end in ends if not any(name.startswith("lattice") for name in end.names)]
-        found = self._writer.number(known[0])
+        extreme = self._writer.number(known[0])
         for end in known[1:]:
-            found = Binary(operator, found, self._writer.number(end), self._place)
-        return found
+            extreme = Binary(operator, extreme, self._writer.number(end), self._place)
+        return extreme
 
     def _indices(self, array: str, cells: Cells) -> Cells:
-        """Those that an array has, the outermost dimension first."""
+        """The indices of a cell that an array has, the outermost dimension first."""
         known = self._writer._nest.arrays.get(array)
         rank = len(known.shape) if known else len(cells)
         return cells[:rank][::-1]
 
     def _value(self, number: int, cells: Cells) -> Expression:
-        """Of a node in a cell."""
+        """The value of a node in a cell."""
         node = self._graph.nodes[number]
         if number in self._kept:
             return Load(self._kept[number], cells[::-1], node.type, self._place)
@@ -222,13 +222,13 @@ class _RegionWriter:
 
     def _gathered(self, node: Stream, cells: Cells) -> Expression:
         def index(affine: Affine) -> Expression:
-            found: Expression = integer(affine.constant, self._place)
+            total: Expression = integer(affine.constant, self._place)
             for name, factor in affine.terms:
                 places = {f"x{at}": cell for at, cell in enumerate(cells)}
                 term = places.get(name, variable(name, self._place))
                 term = multiply(term, integer(factor, self._place), self._place)
-                found = add(found, term, self._place)
-            return found
+                total = add(total, term, self._place)
+            return total
 
         indices: list[Expression] = []
         for each in node.indices:
@@ -244,7 +244,7 @@ class _RegionWriter:
         return Load(node.array, tuple(indices), node.type, self._place)
 
     def _sum(self, number: int, node: Reduce) -> list[Statement]:
-        """In an array whose first cell of each line then has the sum."""
+        """Sums up in an array whose first cell of each line then has the sum."""
         name = self._kept[number] = self._writer.array(node.type, self._graph)
         domain, dimension = self._graph.domains[node.operand], node.dimension
         interval = domain[dimension]

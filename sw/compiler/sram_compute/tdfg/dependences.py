@@ -11,9 +11,9 @@ from itertools import product
 from typing import NoReturn
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.statements import LoopPlace, reject
+from sw.compiler.sram_compute.tdfg.statements import LoopLocation, reject
 from sw.workloads.loops.nest import BinaryOperator
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Element:
     array: str
     indices: tuple[Affine | None, ...]
     box: Box | None
-    loops: tuple[LoopPlace, ...]
+    loops: tuple[LoopLocation, ...]
     statement: int
-    place: Place
+    place: Location
     behind: int = 0
     sums: BinaryOperator | None = None
 
@@ -69,7 +69,7 @@ def _check_read(write: Element, read: Element) -> None:
         _reject_carried(read, "read", write)
 
 
-def used_behind(array: str, written: Place) -> str:
+def used_behind(array: str, written: Location) -> str:
     """Why what was read may not be used."""
     return (
         f"what {array} is here is used behind {written}, where it is written: must be used before"
@@ -103,7 +103,7 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
             return
     shared = [loop[0] for loop in write.loops if loop in other.loops]
     own = {loop[0] for each in (write, other) for loop in each.loops} - set(shared)
-    found = dict.fromkeys(shared, 0)
+    known = dict.fromkeys(shared, 0)
     seen: set[str] = set()
     for one, two in zip(write.indices, other.indices, strict=True):
         if one is None or two is None:
@@ -120,12 +120,12 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
             continue
         if len(variables) > 1 or one.factor(variables[0]) != 1:
             _reject_unknown(write, other)
-        found[variables[0]] = difference.constant
+        known[variables[0]] = difference.constant
         seen.add(variables[0])
     unseen = set(shared) - seen
     if unseen and not (write.sums or other.sums):
         _reject_unknown(write, other)
-    yield from product(*((-1, 0, 1) if name in unseen else (found[name],) for name in shared))
+    yield from product(*((-1, 0, 1) if name in unseen else (known[name],) for name in shared))
 
 
 def _reject_unknown(write: Element, other: Element) -> NoReturn:

@@ -35,8 +35,8 @@ def _apply(function: str, operands: Sequence[np.ndarray], type: ScalarType) -> n
             sign = np.uint32(1 << 31)
             bits = value.view(np.uint32)
             return (bits ^ sign if function == "neg" else bits & ~sign).view(np.float32)
-    found: np.ndarray = _FUNCTIONS[function](*operands)
-    return _canonical(found) if found.dtype == np.float32 else found
+    result: np.ndarray = _FUNCTIONS[function](*operands)
+    return _canonical(result) if result.dtype == np.float32 else result
 
 
 def identity(function: str, type: ScalarType) -> float:
@@ -72,13 +72,13 @@ _FUNCTIONS = {
 def _extreme(function: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """IEEE 754-2019, clause 9.6: a NaN is the result; -0 is below +0."""
     is_least = function == "min"
-    found = np.minimum(left, right) if is_least else np.maximum(left, right)
+    extreme = np.minimum(left, right) if is_least else np.maximum(left, right)
     zeros = (left == 0) & (right == 0)
     signed = np.signbit(left) | np.signbit(right)
     if not is_least:
         signed = np.signbit(left) & np.signbit(right)
     zero = np.where(signed, np.float32(-0.0), np.float32(0.0))
-    return np.where(zeros, zero, found)
+    return np.where(zeros, zero, extreme)
 
 
 def _canonical(values: np.ndarray) -> np.ndarray:

@@ -31,17 +31,17 @@ class Gather:
 
     def indices(self) -> tuple[list[Affine | Indirect], list[Read]]:
         """Indices, and the loads that some of them are. Raises ``NotTensor``."""
-        found: list[Affine | Indirect] = []
+        gathered: list[Affine | Indirect] = []
         loads: list[Read] = []
         for index in self.load.indices:
             affine = affine_of(index)
             if affine is not None:
-                found.append(self._in_cells(affine))
+                gathered.append(self._in_cells(affine))
             else:
                 indirect, loaded = self._indirect(index)
-                found.append(indirect)
+                gathered.append(indirect)
                 loads.append(loaded)
-        return found, loads
+        return gathered, loads
 
     def _indirect(self, index: Any) -> tuple[Indirect, Read]:
         name, place = self.load.array, self.load.place
@@ -62,7 +62,7 @@ class Gather:
         return Indirect(index.array, places, self._in_cells(offset)), index
 
     def _in_cells(self, index: Affine) -> Affine:
-        found = Affine(index.constant)
+        shifted = Affine(index.constant)
         for name, factor in index.terms:
             if name in self.loops and name not in self.cells:
                 reject(
@@ -71,5 +71,5 @@ class Gather:
                 )
             if name not in self.cells and name not in self.outer:
                 reject(self.load.place, f"an index of {self.load.array} has {name}")
-            found = found + self.cells.get(name, named(name)) * factor
-        return found
+            shifted = shifted + self.cells.get(name, named(name)) * factor
+        return shifted

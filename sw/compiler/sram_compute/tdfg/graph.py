@@ -22,7 +22,7 @@ from sw.compiler.sram_compute.tdfg.affine import (
     meet,
     named,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import ScalarType
 
 
@@ -151,7 +151,7 @@ class Output:
     array: str
     node: int
     box: Box
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Access:
     array: str
     box: Box
     cells: Box
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -197,11 +197,11 @@ class Graph:
 
     @cached_property
     def domains(self) -> tuple[Box, ...]:
-        """Of each node."""
-        found: list[Box] = []
+        """The domain of each node."""
+        boxes: list[Box] = []
         for node in self.nodes:
-            found.append(_domain(node, found, self))
-        return tuple(found)
+            boxes.append(_domain(node, boxes, self))
+        return tuple(boxes)
 
     def clipped(self, box: Box, dimension: int) -> Box:
         """What is left in the lattice of a box that was moved along a dimension."""
@@ -241,7 +241,7 @@ class Builder:
 
 
 def only_used(graph: Graph) -> Graph:
-    """Without nodes that no output needs. O(nodes)."""
+    """Removes nodes that no output needs. O(nodes)."""
     used = {output.node for output in graph.outputs}
     for number in reversed(range(len(graph.nodes))):
         if number in used:
@@ -264,13 +264,13 @@ def has_float_sums(graph: Graph) -> bool:
 
 def arrays_of(graph: Graph) -> Iterator[str]:
     """Arrays that are read, each once."""
-    found: dict[str, None] = {}
+    arrays: dict[str, None] = {}
     for node in graph.nodes:
         if isinstance(node, Tensor | Stream):
-            found[node.array] = None
+            arrays[node.array] = None
         if isinstance(node, Stream):
-            found.update((each.array, None) for each in node.indices if isinstance(each, Indirect))
-    yield from found
+            arrays.update((each.array, None) for each in node.indices if isinstance(each, Indirect))
+    yield from arrays
 
 
 def mentioned_arrays(graph: Graph) -> frozenset[str]:
@@ -305,7 +305,7 @@ def _domain(node: Node, found: Sequence[Box], graph: Graph) -> Box:
 
 
 def spread_of(copied: Interval, distance: Affine, count: Affine) -> Interval:
-    """Where ``count`` copies are. ``ValueError`` where a length is not affine."""
+    """The interval of ``count`` copies. ``ValueError`` where a length is not affine."""
     lower, upper = ends_of(copied)
     extent = upper - lower
     if extent.terms and count.terms:

@@ -31,11 +31,11 @@ def interchanged(statement: Statement) -> For | None:
     ordered = sorted(loops, key=lambda loop: loop.variable in written)
     if ordered == loops:
         return None
-    found: Statement = statement
+    nested: Statement = statement
     for loop in reversed(ordered):
-        found = replace(loop, body=(found,))
-    assert isinstance(found, For)
-    return found
+        nested = replace(loop, body=(nested,))
+    assert isinstance(nested, For)
+    return nested
 
 
 def _names(node: object) -> set[str]:

@@ -30,13 +30,13 @@ Cells = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Of the cells of a box, dimension 0 last; a constant has no box, and one value."""
+    """Values of the cells of a box, dimension 0 last; a constant has no box, and one value."""
 
     cells: Cells | None
     values: np.ndarray
 
     def within(self, cells: Cells) -> np.ndarray:
-        """Those of a part of the box."""
+        """The values of a part of the box."""
         if self.cells is None:
             return self.values
         pairs = zip(cells, self.cells, strict=True)
@@ -151,15 +151,15 @@ def _evaluate(
             whole = Values(spread_cells, spread)
             return _moved(whole, dimension, distance.value(names), graph, names)
         case Compute(function, operands, type):
-            given = [values[each] for each in operands]
-            cells_of = [each.cells for each in given if each.cells is not None]
+            arguments = [values[each] for each in operands]
+            cells_of = [each.cells for each in arguments if each.cells is not None]
             if not cells_of:
-                return Values(None, apply(function, [each.values for each in given], type))
+                return Values(None, apply(function, [each.values for each in arguments], type))
             cells = cells_of[0]
             for each_cells in cells_of[1:]:
                 cells = _meet(cells, each_cells)
             shape = tuple(high - low for low, high in reversed(cells))
-            parts = [np.broadcast_to(each.within(cells), shape) for each in given]
+            parts = [np.broadcast_to(each.within(cells), shape) for each in arguments]
             return Values(cells, apply(function, parts, type))
         case Reduce(function, operand, dimension, type):
             return _reduced(values[operand], function, dimension, node)

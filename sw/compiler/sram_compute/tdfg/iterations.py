@@ -24,7 +24,7 @@ from sw.workloads.loops.parts import nodes
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the iterations of a statement are.
+    """The cells of a statement's iterations.
 
     variables
         of each dimension of the lattice that has a loop: its variable, and by how much its cell
@@ -38,8 +38,8 @@ class Frame:
 
 
 class Iterations:
-    """Of a region's loops, on a lattice of ``rank`` dimensions; ``around``: loops that run one
-    iteration after the other, outside of the region.
+    """The iterations of a region's loops, on a lattice of ``rank`` dimensions. ``around``: loops
+    that run one iteration after the other, outside of the region.
 
     outer
         sizes of the nest and variables of loops around that are never negative.
@@ -83,7 +83,7 @@ class Iterations:
         self.ranges[loop.variable] = lower, upper
 
     def indices(self, indices: Sequence[Expression]) -> list[Affine | None]:
-        """Of each dimension of the lattice, dimension 0 first."""
+        """The index in each dimension of the lattice, dimension 0 first."""
         found: list[Affine | None] = [affine_of(each) for each in reversed(indices)]
         return found + [number(0)] * (self._rank - len(indices))
 

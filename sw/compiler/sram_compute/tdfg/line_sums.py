@@ -27,7 +27,7 @@ from sw.workloads.loops.nest import (
     Statement,
     Store,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 _ROUNDS = 31
@@ -77,10 +77,11 @@ class Line:
     variable: str
     lower: Expression
     upper: Expression
-    place: Place
+    place: Location
 
     def by_halves(self) -> tuple[Statement, ...]:
-        """In any order of bounds; ``line_count`` and ``line_half`` are locals."""
+        """Sums up by halves, in any order of bounds; ``line_count`` and ``line_half`` are
+        locals."""
         count, half = (variable(each, self.place) for each in ("line_count", "line_half"))
         doubled = self._integers("*", half, self._number(2))
         larger = Assign("line_half", doubled, self.place)
@@ -101,7 +102,7 @@ class Line:
         )
 
     def by_tiles(self, order: TileOrder) -> tuple[Statement, ...]:
-        """As ``order`` has it; ``lower`` is 0, ``line_half`` a local."""
+        """Sums up by tiles, in ``order``; ``lower`` is 0, ``line_half`` a local."""
         zero, upper, place = self._number(0), self.upper, self.place
         tile, bank = variable("line_tile", place), variable("line_bank", place)
         half = variable("line_half", place)
@@ -138,7 +139,7 @@ class Line:
         return (For("line_step", self._number(0), self._number(count - 1), 1, (part,), self.place),)
 
     def _part(self, first: Expression, cells: Expression, distance: Expression) -> Statement:
-        """So many cells, with those at a distance, as far as the line has these."""
+        """Combines so many cells with those at a distance, as far as the line has these."""
         last = add(first, cells, self.place)
         end = self._integers("-", self.upper, distance)
         least = Binary(BinaryOperator.MINIMUM, last, end, self.place)

@@ -1,4 +1,4 @@
-"""Which parts of a nest become tensors: regions, and what runs around them in order."""
+"""Decides which parts of a nest become tensors: regions, and what runs around them in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, affines_in
 from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
 from sw.compiler.sram_compute.tdfg.interchange import interchanged
 from sw.compiler.sram_compute.tdfg.statements import NotTensor, reject
-from sw.compiler.sram_compute.tdfg.unroll import Options, unroll
+from sw.compiler.sram_compute.tdfg.unroll import Options, tensor_graphs
 from sw.workloads.loops.nest import (
     AugmentedStore,
     For,
@@ -86,7 +86,7 @@ def _planned(
         if inside:
             return inside
     try:
-        graphs = unroll(nest, (statement,), around, options)
+        graphs = tensor_graphs(nest, (statement,), around, options)
         for affine in affines_in(graphs):
             if affine.largest > _FARTHEST:
                 reject(statement.place, f"{affine}: a place or a bound beyond {_FARTHEST}")
@@ -147,10 +147,10 @@ def regions(steps: tuple[Step, ...]) -> tuple[Region, ...]:
 
 def refusals(steps: tuple[Step, ...]) -> tuple[Elsewhere, ...]:
     """What is no tensor computation."""
-    found: list[Elsewhere] = []
+    elsewhere: list[Elsewhere] = []
     for step in steps:
         if isinstance(step, Elsewhere):
-            found.append(step)
+            elsewhere.append(step)
         elif isinstance(step, Repeat):
-            found += refusals(step.body)
-    return tuple(found)
+            elsewhere += refusals(step.body)
+    return tuple(elsewhere)

@@ -43,7 +43,9 @@ class SlabError(WorkloadError):
 
 @dataclass(frozen=True)
 class SlabPlan:
-    """steps
+    """The plan of a slab.
+
+    steps
         of one slab.
     dimension
         of the lattice that counts rows.
@@ -58,8 +60,8 @@ class SlabPlan:
 
 
 def slab_plan(plan: tuple[Step, ...], ranks: Mapping[str, int]) -> SlabPlan:
-    """``ranks``: dimensions of the arrays of ``plan``. Raises ``SlabError`` saying why there are
-    no slabs. O(nodes)."""
+    """Plans slabs. ``ranks``: dimensions of the arrays of ``plan``. Raises ``SlabError`` saying why
+    there are no slabs. O(nodes)."""
     dimension = max(ranks.values()) - 1
     graphs = [region.graph for region in regions(plan)]
     groups = _Groups()
@@ -77,12 +79,12 @@ def slab_plan(plan: tuple[Step, ...], ranks: Mapping[str, int]) -> SlabPlan:
     for name in sorted(arrays):
         if ranks[name] <= dimension:
             raise SlabError(f"{name}: has no dimension {dimension} of the lattice")
-    found = []
+    slabs = []
     for number, graph in enumerate(graphs):
         moves = [groups.root((number, at)) in moving for at in range(len(graph.nodes))]
         used = tuple((name, shape) for name, shape in graph.shapes if name in ranks)
-        found.append(_slab(replace(graph, shapes=used), dimension, arrays, moves))
-    return SlabPlan(tuple(_with_graphs(plan, iter(found))), dimension, arrays, written)
+        slabs.append(_slab(replace(graph, shapes=used), dimension, arrays, moves))
+    return SlabPlan(tuple(_with_graphs(plan, iter(slabs))), dimension, arrays, written)
 
 
 class _Groups:
@@ -200,13 +202,13 @@ def halo(plan: tuple[Step, ...], of_slab: SlabPlan, sizes: Mapping[str, int]) ->
 def _offsets(
     graph: Graph, dimension: int, ranges: Mapping[str, _Range]
 ) -> Iterator[tuple[Node, _Range]]:
-    """Which rows of each node are read for row 0 of what is written."""
-    found: dict[int, _Range] = dict.fromkeys((each.node for each in graph.outputs), (0, 0))
+    """The rows of each node that are read for row 0 of what is written."""
+    ranges_of: dict[int, _Range] = dict.fromkeys((each.node for each in graph.outputs), (0, 0))
     for number in reversed(range(len(graph.nodes))):
         node = graph.nodes[number]
-        if number not in found:
+        if number not in ranges_of:
             continue
-        low, high = found[number]
+        low, high = ranges_of[number]
         yield node, (low, high)
         if isinstance(node, Broadcast) and node.dimension == dimension:
             continue
@@ -214,14 +216,14 @@ def _offsets(
             least, most = _range(node.distance, ranges)
             low, high = low - most, high - least
         for operand in operands(node):
-            first, last = found.get(operand, (low, high))
-            found[operand] = min(first, low), max(last, high)
+            first, last = ranges_of.get(operand, (low, high))
+            ranges_of[operand] = min(first, low), max(last, high)
 
 
 def _graphs(
     plan: tuple[Step, ...], ranges: Mapping[str, _Range]
 ) -> Iterator[tuple[Graph, Mapping[str, _Range]]]:
-    """With the values that names have there."""
+    """Graphs of a plan, with the values that names have there."""
     for step in plan:
         if isinstance(step, Region):
             yield step.graph, ranges

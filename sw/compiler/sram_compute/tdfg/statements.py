@@ -29,7 +29,7 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import INT32, ScalarType
 
 MOST_UNROLLED = 64
@@ -42,7 +42,7 @@ class NotTensor(Exception):
     """Why a statement is no tensor computation: "file:line:column: …"."""
 
 
-def reject(place: Place, text: str) -> NoReturn:
+def reject(place: Location, text: str) -> NoReturn:
     raise NotTensor(f"{place}: {text}")
 
 
@@ -54,7 +54,7 @@ class Reduction:
     initial: Value
     term: Value
     loops: tuple[For, ...]
-    place: Place
+    place: Location
 
     @property
     def type(self) -> ScalarType:
@@ -64,7 +64,7 @@ class Reduction:
 Value: TypeAlias = Expression | Reduction
 """Expressions whose operands may be reductions."""
 
-LoopPlace: TypeAlias = tuple[str, Place]
+LoopLocation: TypeAlias = tuple[str, Location]
 """A loop's variable, and where it is: loops one after the other may share a variable."""
 
 
@@ -79,7 +79,7 @@ class Read(Load):
     """
 
     behind: int = field(compare=False)
-    around: tuple[LoopPlace, ...] = field(compare=False)
+    around: tuple[LoopLocation, ...] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Stored:
     indices: tuple[Expression, ...]
     value: Any
     loops: tuple[For, ...]
-    place: Place
-    around: tuple[LoopPlace, ...]
+    place: Location
+    around: tuple[LoopLocation, ...]
 
     @property
     def sums(self) -> BinaryOperator | None:
@@ -132,10 +132,10 @@ class _Reader:
         self, body: tuple[Statement, ...], loops: tuple[For, ...], locals: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Gives the locals behind it."""
-        found = dict(locals)
+        known = dict(locals)
         for statement in body:
-            found = self._statement(statement, loops, found)
-        return found
+            known = self._statement(statement, loops, known)
+        return known
 
     def _statement(
         self, statement: Statement, loops: tuple[For, ...], locals: dict[str, Any]
@@ -156,10 +156,10 @@ class _Reader:
                     place,
                 )
             case AugmentedStore(operator, array, indices, value, place):
-                found = tuple(self._value(each, loops, locals) for each in indices)
+                places = tuple(self._value(each, loops, locals) for each in indices)
                 right = self._value(value, loops, locals)
-                element = self._read(Load(array, found, right.type, place), loops)
-                self._store(array, found, Binary(operator, element, right, place), loops, place)
+                element = self._read(Load(array, places, right.type, place), loops)
+                self._store(array, places, Binary(operator, element, right, place), loops, place)
             case If():
                 return self._if(statement, loops, locals)
         return locals
@@ -170,7 +170,7 @@ class _Reader:
         indices: tuple[Any, ...],
         value: Any,
         loops: tuple[For, ...],
-        place: Place,
+        place: Location,
     ) -> None:
         used = {each.name for index in indices for each in nodes(index) if _is_variable(each)}
         around = _places(loops)
@@ -214,14 +214,14 @@ class _Reader:
             for name, marker in markers.items()
             if inside[name] != marker
         }
-        found = dict(locals)
+        after = dict(locals)
         try:
             for name, (marker, initial, value) in changed.items():
-                found[name] = _reduction(value, marker, initial, loop)
+                after[name] = _reduction(value, marker, initial, loop)
         except NotTensor:
             if self._carry is None:
                 raise
-            found |= self._carry(loop, changed)
+            after |= self._carry(loop, changed)
         for each in self.stored:
             for marker in markers.values():
                 if marker in list(nodes((each.value, each.indices))):
@@ -230,16 +230,16 @@ class _Reader:
                         f"{marker.name.partition('@')[0]} comes from an earlier iteration of "
                         f"{loop.variable}",
                     )
-        return found
+        return after
 
     def _if(self, statement: If, loops: tuple[For, ...], locals: dict[str, Any]) -> dict[str, Any]:
         """Both ways, and what the condition chooses."""
         condition = self._value(statement.condition, loops, locals)
         negated = Unary(UnaryOperator.NOT, condition, statement.place)
-        found = []
+        ways = []
         for chooses, body in ((condition, statement.then), (negated, statement.otherwise)):
             first = len(self.stored)
-            found.append(self.block(body, loops, locals))
+            ways.append(self.block(body, loops, locals))
             for at in range(first, len(self.stored)):
                 each = self.stored[at]
                 if isinstance(each.value, Reduction):
@@ -247,11 +247,11 @@ class _Reader:
                 old = Read(each.array, each.indices, each.value.type, each.place, at, each.around)
                 chosen = Select(chooses, each.value, old, each.place)
                 self.stored[at] = replace(each, value=chosen)
-        names = [name for name in found[0] if name in found[1]]
+        names = [name for name in ways[0] if name in ways[1]]
         return {
-            name: found[0][name]
-            if found[0][name] == found[1][name]
-            else Select(condition, found[0][name], found[1][name], statement.place)
+            name: ways[0][name]
+            if ways[0][name] == ways[1][name]
+            else Select(condition, ways[0][name], ways[1][name], statement.place)
             for name in names
         }
 
@@ -260,7 +260,7 @@ class _Reader:
         return Read(load.array, load.indices, load.type, load.place, behind, _places(loops))
 
     def _value(self, expression: Expression, loops: tuple[For, ...], locals: Any) -> Any:
-        """Without locals."""
+        """The expression without locals."""
         variables = {loop.variable for loop in loops}
 
         def replaced(node: Any) -> Any:
@@ -276,7 +276,7 @@ class _Reader:
         return _mapped(expression, replaced)
 
 
-def _places(loops: tuple[For, ...]) -> tuple[LoopPlace, ...]:
+def _places(loops: tuple[For, ...]) -> tuple[LoopLocation, ...]:
     return tuple((loop.variable, loop.place) for loop in loops)
 
 
@@ -327,7 +327,7 @@ def _is_variable(node: Any) -> bool:
 
 
 def _mapped(node: Any, function: Any) -> Any:
-    """With the function's result for each part, innermost first."""
+    """Replaces each part by the function's result, innermost first."""
     match node:
         case Load(indices=indices):
             node = replace(node, indices=tuple(_mapped(each, function) for each in indices))

@@ -72,9 +72,9 @@ def dot(steps: Sequence[Step]) -> Iterator[str]:
     """Lines of a DOT graph: a cluster for each region, an edge from each operand."""
     yield "digraph {"
     yield '  node [shape=box, style=filled, fontname="monospace"];'
-    found: list[Graph] = []
-    _collect(steps, found)
-    for region, graph in enumerate(found):
+    graphs: list[Graph] = []
+    _collect(steps, graphs)
+    for region, graph in enumerate(graphs):
         yield f"  subgraph cluster_{region} {{"
         yield f'    label="lattice {" x ".join(map(str, graph.lattice))}";'
         for number, (node, domain) in enumerate(zip(graph.nodes, graph.domains, strict=True)):

@@ -1,4 +1,4 @@
-"""From streams to tensors: the tDFG of a region. Source: Infinity Stream, section 3.2."""
+"""Builds the tDFG of a region: streams become tensors. Source: Infinity Stream, section 3.2."""
 
 from __future__ import annotations
 
@@ -56,18 +56,20 @@ from sw.workloads.loops.nest import (
     Variable,
 )
 from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32
 
 MOST_DIMENSIONS = 3
-"""Of arrays. Source: Infinity Stream, table 1."""
+"""Dimensions of arrays. Source: Infinity Stream, table 1."""
 
 _UNARY = {"-": "neg", "abs": "abs", "sqrt": "sqrt", "not": "not"}
 
 
 @dataclass(frozen=True)
 class Options:
-    """reassociate
+    """Options of the tensor graphs.
+
+    reassociate
         whether float32 may be summed up in another order.
     streams
         whether what is no box of an array may be gathered.
@@ -77,7 +79,7 @@ class Options:
     streams: bool = True
 
 
-def unroll(
+def tensor_graphs(
     nest: Nest, body: tuple[Statement, ...], around: Sequence[For], options: Options
 ) -> list[Graph]:
     """The tDFGs of some of a nest's statements, to run one after the other.
@@ -92,10 +94,10 @@ def unroll(
             *(loop.variable for loop in around),
         )
     )
-    return _Unroller(nest, flatten(body, known), around, options).graphs()
+    return _GraphBuilder(nest, flatten(body, known), around, options).graphs()
 
 
-class _Unroller:
+class _GraphBuilder:
     def __init__(
         self, nest: Nest, stored: list[Stored], around: Sequence[For], options: Options
     ) -> None:
@@ -122,7 +124,7 @@ class _Unroller:
         self._depends = False
 
     def graphs(self) -> list[Graph]:
-        found: list[Graph] = []
+        built: list[Graph] = []
         outputs: list[Output] = []
         for place, stored in enumerate(self._stored):
             self._statement = place
@@ -134,12 +136,12 @@ class _Unroller:
                 if hasattr(each, "array")
             }
             if read & {output.array for output in outputs}:
-                found.append(self._graph(outputs))
+                built.append(self._graph(outputs))
                 outputs = []
             outputs.append(self._output(stored))
-        found.append(self._graph(outputs))
+        built.append(self._graph(outputs))
         require_independent(self._reads, self._writes)
-        return found
+        return built
 
     def _graph(self, outputs: list[Output]) -> Graph:
         graph = Graph(
@@ -157,13 +159,13 @@ class _Unroller:
             reject(
                 array.place, f"{array.name} has {len(array.shape)} dimensions: must have at most 3"
             )
-        found = []
+        extents = []
         for size in reversed(array.shape):
             affine = affine_of(size)
             if affine is None:
                 reject(size.place, f"a size of {array.name} is not affine in sizes")
-            found.append(affine)
-        return (*found, *(number(1) for _ in range(self._rank - len(found))))
+            extents.append(affine)
+        return (*extents, *(number(1) for _ in range(self._rank - len(extents))))
 
     def _output(self, stored: Stored) -> Output:
         for loop in stored.loops:
@@ -244,7 +246,7 @@ class _Unroller:
                 return add(Compute("select", parts, value.type))
         raise TypeError(value)
 
-    def _require_total(self, operator: str, right: Any, place: Place) -> None:
+    def _require_total(self, operator: str, right: Any, place: Location) -> None:
         """Operations that may be errors have operands for which they are none."""
         if operator in ("//", "%") and not (isinstance(right, Constant) and right.value != 0):
             reject(
@@ -270,16 +272,14 @@ class _Unroller:
                 )
             self._accesses.append(Access(load.array, box, frame.cells, load.place))
         self._read(load, indices, box)
-        found = self._builder.add(Tensor(load.array, box, load.type))
+        node = self._builder.add(Tensor(load.array, box, load.type))
         for dimension, move in enumerate(moves):
             match move:
                 case Affine() if move != number(0):
-                    found = self._builder.add(Move(found, dimension, move, load.type))
+                    node = self._builder.add(Move(node, dimension, move, load.type))
                 case (distance, count):
-                    found = self._builder.add(
-                        Broadcast(found, dimension, distance, count, load.type)
-                    )
-        return found
+                    node = self._builder.add(Broadcast(node, dimension, distance, count, load.type))
+        return node
 
     def _stream(self, load: Read, frame: Frame, guarded: bool) -> int:
         """A gather."""
@@ -314,14 +314,14 @@ class _Unroller:
             lower, upper = self._iterations.ranges[loop.variable]
             cells[dimension] = interval(lower, upper) + offset
             dimensions.append((dimension, first, cells[dimension]))
-        found = self._value(value.term, Frame(variables, tuple(cells)), guarded=False)
+        node = self._value(value.term, Frame(variables, tuple(cells)), guarded=False)
         for dimension, first, line in dimensions:
-            found = self._builder.add(Reduce(value.operator, found, dimension, value.type))
+            node = self._builder.add(Reduce(value.operator, node, dimension, value.type))
             distance = first.lower[0] - line.lower[0]
             if distance != number(0):
-                found = self._builder.add(Move(found, dimension, distance, value.type))
+                node = self._builder.add(Move(node, dimension, distance, value.type))
         initial = self._value(value.initial, frame, guarded=False)
-        return self._builder.add(Compute(value.operator, (initial, found), value.type))
+        return self._builder.add(Compute(value.operator, (initial, node), value.type))
 
 
-__all__ = ["NotTensor", "Options", "unroll"]
+__all__ = ["NotTensor", "Options", "tensor_graphs"]

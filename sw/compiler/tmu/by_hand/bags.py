@@ -132,8 +132,8 @@ def _rows(
 
 
 def _program(site: Site, row: Vectors, take: str, *, at_begin: str = "", at_end: str = "") -> str:
-    """``take``: what is done with a row; ``at_begin``: a case of its own; ``at_end``: with a bag's
-    sums, before they are stored."""
+    """A program for bags. ``take``: what is done with a row; ``at_begin``: a case of its own;
+    ``at_end``: with a bag's sums, before they are stored."""
     clear = row.each("    add.v v{i}, zero, zero")
     return f"""
     add s0, {site.arrays["out"].base}, zero
@@ -156,7 +156,7 @@ end:
 
 
 def _divide(row: Vectors) -> str:
-    """By s1, at least 1, which begins anew."""
+    """Divides a row by s1, at least 1, and resets s1."""
     return f"""
     max s1, s1, 1
     to_float s1, s1

@@ -9,11 +9,12 @@ from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
 from sw.compiler.tmu.by_hand.site import Site, row_of
 
 ROWS_AHEAD = 2
-"""Of the result, which are fetched: a row may have so few entries that its time does not do."""
+"""Rows of the result, which are fetched: a row may have so few entries that its time does not
+do."""
 
 
 def spmm_csr(site: Site, layers: Layers) -> str:
-    """As bags of weighted rows."""
+    """A product as bags of weighted rows."""
     return weighted(site, layers, "rows", "indices", "values", "dense")
 
 

@@ -53,7 +53,7 @@ def word(value: Value) -> EventStep:
 
 
 def mask(merged: WrittenLayer) -> EventStep:
-    """Which fibers have the coordinate."""
+    """A step that queues which fibers have the coordinate."""
     return EventStep(EventKind.MASK, layer=merged.induction.depth)
 
 
@@ -104,7 +104,7 @@ class WrittenLayer:
     def address(
         self, array: Array, index: Value, plus: Value | None = None, *, scale: int = 1
     ) -> Value:
-        """Where ``memory`` would read."""
+        """The address that ``memory`` would read."""
         kind = StreamKind.ADDRESS
         stream = self._indexed(kind, array.base, array.words, index, plus, scale)
         return self._add(stream, self._unit_of(index, plus))
@@ -184,7 +184,7 @@ class WrittenLayer:
         return value
 
     def finished(self, slots: int, row: int, tokens: Mapping[str, int]) -> Layer:
-        """With queues of ``slots`` from ``row`` on; ``tokens``: by label."""
+        """The layer with queues of ``slots`` from ``row`` on; ``tokens``: by label."""
         config = self._layers.config
         most = max(map(len, self._streams))
         if most > config.streams:
@@ -236,7 +236,7 @@ class Layers:
         return self.all[-1]
 
     def program(self, tokens: Mapping[str, int]) -> AccessProgram:
-        """``tokens``: addresses of labels. Raises ``CapacityError``."""
+        """The access unit's program. ``tokens``: addresses of labels. Raises ``CapacityError``."""
         queued = [len(layer.queued) for layer in self.all]
         trips = [layer.trips for layer in self.all]
         shares = slots_of_layers(self.config.stream_words, queued, trips) if queued else []

@@ -22,14 +22,14 @@ _TAKE = """
 _WHICH = """
     add s2, deq, zero
     or s2, s2, deq"""
-"""Of a word of both fibers, that of either which has the coordinate."""
+"""Code that takes the word of the fiber that has the coordinate, of words of both fibers."""
 
 _ALL = 3
 """The mask of both fibers, in s4."""
 
 
 def products(site: Site, layers: Layers) -> str:
-    """Into a dense result."""
+    """Products into a dense result."""
     if not site.arrays["out"].words:
         return "    halt"
     fibers = _Fibers(site, layers, Mode.CONJUNCTIVE)
@@ -43,7 +43,7 @@ both:{_TAKE}
 
 
 def sums(site: Site, layers: Layers) -> str:
-    """Into a dense result."""
+    """Sums into a dense result."""
     if not site.arrays["out"].words:
         return "    halt"
     fibers = _Fibers(site, layers, Mode.DISJUNCTIVE)
@@ -75,7 +75,7 @@ def compressed_sums(site: Site, layers: Layers) -> str:
 
 
 def matrix_product(site: Site, layers: Layers) -> str:
-    """Of each row and each one of the other matrix; s0: the sum."""
+    """Products of each row with each row of the other matrix; s0: the sum."""
     left, right, merged = _pairs_of_rows(site, layers)
     columns = site.sizes["right_rows"]
     place = right.address(site.arrays["out"], left.induction, right.induction, scale=columns)
@@ -139,7 +139,7 @@ def _pairs_of_rows(site: Site, layers: Layers) -> tuple[WrittenLayer, WrittenLay
 
 
 class _Fibers:
-    """Those of two vectors, or of the rows of two matrices, one after the other.
+    """Fibers of two vectors, or of the rows of two matrices, one after the other.
 
     ``outer``: the layer of rows, or that which merges; ``values``: steps that queue them.
     """
@@ -161,7 +161,7 @@ class _Fibers:
         return "rows" in self._site.sizes
 
     def place(self, unit: int) -> Value:
-        """In the dense result."""
+        """The place in the dense result."""
         out, coordinate = self._site.arrays["out"], self.coordinates[unit]
         if not self.has_rows:
             return self.merged.address(out, coordinate)
@@ -193,7 +193,7 @@ def _merged(
 
 
 def _begin(first: int) -> str:
-    """``first``: the word that the first coordinate stores."""
+    """Begins the fibers' lists. ``first``: the word that the first coordinate stores."""
     return f"""
     first_lanes m1, 1
     add s2, {first}, zero

@@ -63,7 +63,8 @@ def _join(lines: Iterable[str]) -> str:
 
 
 def _is_kept(i: int) -> bool:
-    """Of the vertex's vectors; 0 to 3 and 8 to 11 share registers."""
+    """Whether vector ``i`` of the vertex stays in its registers; 0 to 3 and 8 to 11 share
+    theirs."""
     return i % 8 >= 4
 
 

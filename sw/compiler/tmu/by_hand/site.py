@@ -13,7 +13,7 @@ from hw.tmu.config import TmuConfig
 
 @dataclass(frozen=True)
 class Array:
-    """``base``: its first word in memory."""
+    """An array in memory. ``base``: its first word."""
 
     base: int
     shape: tuple[int, ...]
@@ -53,8 +53,8 @@ class Vectors:
         return "\n".join(self.line(line, number) for number in range(self.count))
 
     def line(self, line: str, number: int) -> str:
-        """With ``number`` for ``{i}``, its first word for ``{at}``, and for ``{m}`` its mask as an
-        operand behind others: m1 of the last one, where it has not all lanes."""
+        """The line with ``number`` for ``{i}``, its first word for ``{at}``, and for ``{m}`` its
+        mask as an operand behind others: m1 of the last one, where it has not all lanes."""
         is_part = self._tail and number == self.count - 1
         return line.format(i=number, at=number * self.lanes, m=", m1" if is_part else "")
 

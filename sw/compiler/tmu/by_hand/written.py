@@ -37,9 +37,18 @@ CoupledWriter = Callable[[Site], str]
 
 @dataclass(frozen=True)
 class ByHand:
-    """``writer``: of the program for both units; ``coupled``: of that for the execute unit alone.
-    ``sums``: vectors of partial sums of what loops add up. ``keeps``: what results are before is
-    added to, or stays where nothing is stored; else they begin as zeros."""
+    """Programs by hand for a nest.
+
+    writer
+        writes the program for both units.
+    coupled
+        writes the program for the execute unit alone.
+    sums
+        vectors of partial sums of what loops add up.
+    keeps
+        what results are before is added to, or stays where nothing is stored; else they begin as
+        zeros.
+    """
 
     writer: Writer
     coupled: CoupledWriter
@@ -87,7 +96,7 @@ PROGRAMS: Mapping[str, ByHand] = {
     "compressed_matrix_elementwise_product": _COMPRESSED_PRODUCTS,
     "compressed_matrix_sum": _COMPRESSED_SUMS,
 }
-"""By the name of the nest."""
+"""Programs by the name of the nest."""
 
 
 def launch_by_hand(
@@ -119,14 +128,14 @@ def launch_by_hand(
     instructions = [*assembly.instructions]
     check_size(instructions, config)
     in_order = sum_by_lanes(nest, meaning.sizes, loops_of_sums(nest), config.lanes * program.sums)
-    found = replace(meaning, nest=in_order)
+    by_hand = replace(meaning, nest=in_order)
     access = AccessProgram(()) if coupled else layers.program(assembly.labels)
     return Launch(
         launch,
-        found.inputs(given),
-        found.outputs,
+        by_hand.inputs(given),
+        by_hand.outputs,
         {"by_hand": 1, **({"coupled": 1} if coupled else {}), "program_words": len(instructions)},
-        encode(found, bases, access, instructions, config),
+        encode(by_hand, bases, access, instructions, config),
         config.to_dict(),
         config.digest,
     )

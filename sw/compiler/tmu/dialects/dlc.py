@@ -87,8 +87,8 @@ _ENUMS = {
 
 
 def layer_op(layer: Layer, tokens: Sequence[str], arrays: Mapping[tuple[int, int], str]) -> LayerOp:
-    """``tokens``: names of tokens by their numbers; ``arrays``: of the array that stream s of unit
-    u reads, by (u, s), whose base is then a number of words in it."""
+    """The operation of a layer. ``tokens``: names of tokens by their numbers; ``arrays``: of the
+    array that stream s of unit u reads, by (u, s), whose base is then a number of words in it."""
     units = []
     for number, unit in enumerate(layer.units):
         streams = [
@@ -98,12 +98,12 @@ def layer_op(layer: Layer, tokens: Sequence[str], arrays: Mapping[tuple[int, int
         units.append(_plain(unit, {"streams": ArrayAttr(streams)}))
     events = {}
     for event, steps in layer.events.items():
-        found = []
+        plain_steps = []
         for step in steps:
             is_token = step.kind == EventKind.TOKEN
             more = {"token": StringAttr(tokens[step.token])} if is_token else {}
-            found.append(_plain(step, more))
-        events[event.name.lower()] = ArrayAttr(found)
+            plain_steps.append(_plain(step, more))
+        events[event.name.lower()] = ArrayAttr(plain_steps)
     return LayerOp(
         properties={
             "mode": StringAttr(layer.mode.name.lower()),
@@ -123,38 +123,42 @@ def layer_of(op: LayerOp, tokens: Mapping[str, int], bases: Mapping[str, int]) -
         streams = []
         for stream in values["streams"]:
             array = stream.data.get("array")
-            made: Stream = _made(Stream, stream.data)
-            base = made.base + (bases[array.data] if isinstance(array, StringAttr) else 0)
-            streams.append(Stream(**{**vars(made), "base": base}))
+            relative: Stream = _made(Stream, stream.data)
+            base = relative.base + (bases[array.data] if isinstance(array, StringAttr) else 0)
+            streams.append(Stream(**{**vars(relative), "base": base}))
         unit_fields = vars(_made(Unit, values))
         units.append(Unit(**{**unit_fields, "streams": tuple(streams)}))
     events = {}
     for name, steps in op.events.data.items():
-        found = []
+        event_steps = []
         for step in steps:  # type: ignore[attr-defined]
             token = step.data.get("token")
-            given = tokens[token.data] if isinstance(token, StringAttr) else 0
+            token_number = tokens[token.data] if isinstance(token, StringAttr) else 0
             values = {key: value for key, value in step.data.items() if key != "token"}
-            found.append(EventStep(**{**vars(_made(EventStep, values)), "token": given}))
-        events[Event[name.upper()]] = tuple(found)
+            event_steps.append(
+                EventStep(**{**vars(_made(EventStep, values)), "token": token_number})
+            )
+        events[Event[name.upper()]] = tuple(event_steps)
     return Layer(Mode[op.mode.data.upper()], tuple(units), op.slots.data, op.toggle.data, events)
 
 
 def _plain(value: Any, more: Mapping[str, Attribute]) -> DictionaryAttr:
     """Fields that differ from their defaults, and ``more``."""
-    found: dict[str, Attribute] = {}
+    fields_given: dict[str, Attribute] = {}
     plain = type(value)() if type(value) is not EventStep else EventStep(EventKind.WORD)
     for field in fields(value):
-        given = getattr(value, field.name)
-        if field.name in more or (given == getattr(plain, field.name) and field.name != "kind"):
+        own = getattr(value, field.name)
+        if field.name in more or (own == getattr(plain, field.name) and field.name != "kind"):
             continue
-        if isinstance(given, Operand):
-            found[field.name] = _plain(given, {})
+        if isinstance(own, Operand):
+            fields_given[field.name] = _plain(own, {})
         elif field.name in _ENUMS:
-            found[field.name] = StringAttr(given.name.lower())
+            fields_given[field.name] = StringAttr(own.name.lower())
         else:
-            found[field.name] = IntAttr(int(given))
-    return DictionaryAttr({**found, **{name: each for name, each in more.items() if _says(each)}})
+            fields_given[field.name] = IntAttr(int(own))
+    return DictionaryAttr(
+        {**fields_given, **{name: each for name, each in more.items() if _says(each)}}
+    )
 
 
 def _says(attribute: Attribute) -> bool:
@@ -162,16 +166,16 @@ def _says(attribute: Attribute) -> bool:
 
 
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:
-    found = {}
+    values_by_field = {}
     for field in fields(kind):
-        given = values.get(field.name)
-        if isinstance(given, DictionaryAttr):
-            found[field.name] = _made(Operand, given.data)
-        elif isinstance(given, StringAttr):
+        attribute = values.get(field.name)
+        if isinstance(attribute, DictionaryAttr):
+            values_by_field[field.name] = _made(Operand, attribute.data)
+        elif isinstance(attribute, StringAttr):
             enums = _ENUMS[field.name]
             chosen = enums[-1] if kind is EventStep else enums[0]
-            found[field.name] = chosen[given.data.upper()]
-        elif isinstance(given, IntAttr):
+            values_by_field[field.name] = chosen[attribute.data.upper()]
+        elif isinstance(attribute, IntAttr):
             is_flag = isinstance(getattr(kind, field.name, None), bool)
-            found[field.name] = bool(given.data) if is_flag else given.data
-    return kind(**found)
+            values_by_field[field.name] = bool(attribute.data) if is_flag else attribute.data
+    return kind(**values_by_field)

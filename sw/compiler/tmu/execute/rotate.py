@@ -14,8 +14,8 @@ FEWEST = 3
 
 
 def rotate_loops(module: ModuleOp) -> ModuleOp:
-    """Of a loop around an innermost one, both of constant bounds, what stands behind the inner loop
-    is done at the beginning of the next iteration:
+    """Rotates a loop around an innermost one, both of constant bounds: what follows the inner loop
+    is done at the beginning of the next iteration.
 
         for i < n: (for j < m: A); B(i)
         →   (for j < m: A); for 1 <= i < n: (B(i - 1); for j < m: A); B(n - 1)
@@ -54,11 +54,11 @@ def _rotate(loop: scf.ForOp, inner: scf.ForOp) -> None:
     previous = arith.SubiOp(body.args[0], step.result)
     body.add_ops([previous, *_copies(loop, behind, previous.result)])
     body.add_ops([*_copies(loop, before, body.args[0]), scf.YieldOp()])
-    made = scf.ForOp(second.result, loop.ub, loop.step, [], Region(body))
-    made.attributes |= loop.attributes
+    new_loop = scf.ForOp(second.result, loop.ub, loop.step, [], Region(body))
+    new_loop.attributes |= loop.attributes
     block.insert_ops_before([first, second, last, step], loop)
     block.insert_ops_before(_copies(loop, before, first.result), loop)
-    block.insert_op_before(made, loop)
+    block.insert_op_before(new_loop, loop)
     block.insert_ops_before(_copies(loop, behind, last.result), loop)
     loop.detach()
     loop.erase()
@@ -66,23 +66,23 @@ def _rotate(loop: scf.ForOp, inner: scf.ForOp) -> None:
 
 def _needed(before: list[Operation], behind: list[Operation]) -> list[Operation] | None:
     """What of ``before`` gives values to ``behind``; ``None`` where it cannot be done again."""
-    found: list[Operation] = []
+    needed: list[Operation] = []
     wanted = [operand for each in behind for one in each.walk() for operand in one.operands]
     for operation in reversed(before):
         if not any(result in wanted for result in operation.results):
             continue
         if not isinstance(operation, ADDRESSES):
             return None
-        found.insert(0, operation)
+        needed.insert(0, operation)
         wanted += operation.operands
-    return found
+    return needed
 
 
 def _copies(loop: scf.ForOp, operations: list[Operation], induction: SSAValue) -> list[Operation]:
     values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: induction}
-    found = []
+    copies = []
     for each in operations:
         made = copy(each, values)
         values |= dict(zip(each.results, made.results, strict=True))
-        found.append(made)
-    return found
+        copies.append(made)
+    return copies

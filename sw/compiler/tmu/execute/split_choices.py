@@ -24,8 +24,8 @@ def share_reads(module: ModuleOp) -> ModuleOp:
 
 
 def split_choices(module: ModuleOp) -> ModuleOp:
-    """Where all choices of vectors in a case are by one scalar, what follows that is done in two
-    ways, neither of which chooses. O(operations)."""
+    """Splits a case whose choices of vectors are all by one scalar: what follows that is done in
+    two ways, neither of which chooses. O(operations)."""
     module = module.clone()
     for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
         block = case.body.block
@@ -56,12 +56,12 @@ def _is_choice(operation: Operation) -> bool:
 
 
 def _split(block: Block, condition: SSAValue) -> None:
-    made = condition.owner
-    if not isinstance(made, Operation) or made.parent_block() is not block:
+    test = condition.owner
+    if not isinstance(test, Operation) or test.parent_block() is not block:
         return
-    _move_up(block, made)
+    _move_up(block, test)
     operations = list(block.ops)
-    left = operations[operations.index(made) + 1 :]
+    left = operations[operations.index(test) + 1 :]
     arms = (_arm(left, condition, 1), _arm(left, condition, 2))
     for each in reversed(left):
         each.detach()
@@ -70,7 +70,8 @@ def _split(block: Block, condition: SSAValue) -> None:
 
 
 def _move_up(block: Block, made: Operation) -> None:
-    """To the front, if it needs constants and variables alone that nothing has set before."""
+    """Moves an operation to the front, if it needs constants and variables alone that nothing has
+    set before."""
     needed = [each.owner for each in made.operands]
     before = list(block.ops)[: list(block.ops).index(made)]
     changed = {each.variable.data for each in before if isinstance(each, SetOp)}
@@ -95,8 +96,8 @@ def _arm(operations: list[Operation], condition: SSAValue, side: int) -> Region:
         if _is_choice(each) and each.operands[0] is condition:
             values[each.results[0]] = values.get(each.operands[side], each.operands[side])
             continue
-        made = copy(each, values)
-        body.add_op(made)
-        values |= dict(zip(each.results, made.results, strict=True))
+        copied = copy(each, values)
+        body.add_op(copied)
+        values |= dict(zip(each.results, copied.results, strict=True))
     body.add_op(scf.YieldOp())
     return Region(body)

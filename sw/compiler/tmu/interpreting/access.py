@@ -134,9 +134,9 @@ class AccessUnit(InterpreterFunctions):
         every = self._fiber(unit, depth, 0)
         for first in range(0, len(every), width):
             part = every[first : first + width]
-            found = self._values(unit, depth, part, len(unit.streams))
+            streams = self._values(unit, depth, part, len(unit.streams))
             values = np.zeros((len(unit.streams), self._lanes), np.uint32)
-            values[:, : len(part)] = found
+            values[:, : len(part)] = streams
             yield _Iteration(values, np.arange(self._lanes) < len(part))
 
     def _merged(self, layer: Layer, depth: int) -> Iterator[_Iteration]:
@@ -204,7 +204,7 @@ class AccessUnit(InterpreterFunctions):
     def _operand(
         self, operand: Operand, depth: int, values: np.ndarray, immediate: int
     ) -> np.ndarray:
-        """Of all iterations, or one value for all of them."""
+        """Values of an operand in all iterations, or one value for all of them."""
         if operand.source == Source.IMMEDIATE:
             return np.array([immediate & 0xFFFF_FFFF], np.uint32)
         if operand.source == Source.OWN:

@@ -29,16 +29,16 @@ def interpret(module: ModuleOp, arrays: Mapping[str, np.ndarray], lanes: int) ->
     for operations of other levels, indices beyond arrays, and queues that do not end up empty.
     """
     function = function_of(module)
-    given = {name: arrays[name] for name in arrays_of(function).values()}
+    arguments = {name: arrays[name] for name in arrays_of(function).values()}
     interpreter = Interpreter(module)
     _register(interpreter, Arithmetic(), Memory(), Variables(), ScfFunctions())
     with np.errstate(all="ignore"):
         if level_of(module) == "DLC":
-            _run_units(module, interpreter, given, lanes)
+            _run_units(module, interpreter, arguments, lanes)
             return
         streams = Streams()
-        _register(interpreter, Words(given), Merging(), streams)
-        interpreter.run_ssacfg_region(function.body, tuple(given.values()))
+        _register(interpreter, Words(arguments), Merging(), streams)
+        interpreter.run_ssacfg_region(function.body, tuple(arguments.values()))
         streams.check_empty()
 
 

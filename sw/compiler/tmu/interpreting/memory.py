@@ -27,8 +27,8 @@ from sw.compiler.tmu.interpreting.values import DTYPES, typed
 
 @register_impls
 class Memory(InterpreterFunctions):
-    """By indices: of memref and vector. A word outside of its array is read as 0: it is what a
-    choice leaves out, as of the fiber of a union that lacks the coordinate."""
+    """Interprets accesses by indices, of memref and vector. A word outside of its array is read as
+    0: a choice leaves it out, as for the fiber of a union that lacks the coordinate."""
 
     @impl_terminator(func.ReturnOp)
     def end(
@@ -74,11 +74,11 @@ class Memory(InterpreterFunctions):
 
     @impl(vector.MaskedLoadOp)
     def load_lanes(self, interpreter: Interpreter, operation: Operation, args: Any) -> Any:
-        array, *outer, first, mask, found = args
+        array, *outer, first, mask, lanes_loaded = args
         (lanes,) = np.nonzero(mask)
-        found = found.copy()
-        found[lanes] = array[(*outer, first + lanes)]
-        return (found,)
+        lanes_loaded = lanes_loaded.copy()
+        lanes_loaded[lanes] = array[(*outer, first + lanes)]
+        return (lanes_loaded,)
 
     @impl(vector.MaskedStoreOp)
     def store_lanes(self, interpreter: Interpreter, operation: Operation, args: Any) -> Any:
@@ -94,8 +94,8 @@ class Memory(InterpreterFunctions):
 
 @register_impls
 class Words(InterpreterFunctions):
-    """By words: of flat. ``arrays``, by name, are contiguous. What lies outside of an array is read
-    as 0: a program may load ahead what it does not use."""
+    """Interprets accesses by words, of flat. ``arrays``, by name, are contiguous. What lies outside
+    of an array is read as 0: a program may load ahead what it does not use."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._words = {name: array.reshape(-1) for name, array in arrays.items()}
@@ -104,11 +104,11 @@ class Words(InterpreterFunctions):
     def load(self, interpreter: Interpreter, operation: flat.LoadOp, args: Any) -> Any:
         type = operation.value.type
         words = self._words[operation.array.data]
-        found = np.zeros(type.get_shape() if isinstance(type, VectorType) else 1, words.dtype)
-        places, used = _places(operation, args, len(found))
+        loaded = np.zeros(type.get_shape() if isinstance(type, VectorType) else 1, words.dtype)
+        places, used = _places(operation, args, len(loaded))
         used = used & (places >= 0) & (places < len(words))
-        found[used] = words[places[used]]
-        return (typed(found, type),)
+        loaded[used] = words[places[used]]
+        return (typed(loaded, type),)
 
     @impl(flat.StoreOp)
     def store(self, interpreter: Interpreter, operation: flat.StoreOp, args: Any) -> Any:

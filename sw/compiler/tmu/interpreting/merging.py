@@ -15,9 +15,9 @@ from sw.compiler.nests.dialects.fiber import MergeOp
 def merged(
     fibers: Sequence[npt.NDArray[np.int32]], is_union: bool
 ) -> Iterator[tuple[int, list[int], list[bool]]]:
-    """Of each coordinate that all ``fibers``, which ascend, or of a union any has: itself, each
-    fiber's position, and which have it; the position of one that has not is its next larger one's.
-    """
+    """Merges ``fibers``, which ascend: for each coordinate that all have, or of a union any has,
+    yields itself, each fiber's position, and which have it; the position of one that lacks it is
+    that of its next larger coordinate."""
     places = [0] * len(fibers)
     while True:
         left = [fiber[at] for fiber, at in zip(fibers, places, strict=True) if at < len(fiber)]
@@ -34,7 +34,7 @@ def merged(
 
 
 def fibers_of(args: Any) -> tuple[list[np.ndarray], list[int]]:
-    """Of the operands of a merge: each fiber's coordinates, and its lower bound."""
+    """The coordinates and the lower bound of each fiber, from the operands of a merge."""
     count = len(args) // 3
     lowers = [int(each) for each in args[count : 2 * count]]
     bounds = zip(args, lowers, args[2 * count :], strict=False)
@@ -43,7 +43,7 @@ def fibers_of(args: Any) -> tuple[list[np.ndarray], list[int]]:
 
 @register_impls
 class Merging(InterpreterFunctions):
-    """Of SCF."""
+    """Interprets merges in SCF."""
 
     @impl(MergeOp)
     def merge(self, interpreter: Interpreter, operation: MergeOp, args: Any) -> Any:

@@ -38,7 +38,7 @@ _STREAM_OPERATIONS = {
 
 @register_impls
 class Variables(InterpreterFunctions):
-    """Those of the execute unit."""
+    """Interprets variables of the execute unit."""
 
     def __init__(self) -> None:
         self._variables: dict[str, Any] = {}
@@ -123,8 +123,8 @@ class Streams(InterpreterFunctions):
         array, *indices = args
         if self._lacks(operation):
             return (array.dtype.type(0),)
-        found = array[tuple(np.where(self._used, each, 0) for each in indices)]
-        return (np.where(self._used, found, array.dtype.type(0)),)
+        loaded = array[tuple(np.where(self._used, each, 0) for each in indices)]
+        return (np.where(self._used, loaded, array.dtype.type(0)),)
 
     @impl(AluStrOp)
     def compute(self, interpreter: Interpreter, operation: AluStrOp, args: Any) -> Any:

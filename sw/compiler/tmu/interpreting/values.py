@@ -15,9 +15,9 @@ def typed(value: Any, type: Attribute) -> Any:
     """A number, or a vector, which a number is the first element of, as a ``type``."""
     if isinstance(type, VectorType):
         (lanes,) = type.get_shape()
-        found = np.zeros(lanes, DTYPES[type.element_type])
+        vector = np.zeros(lanes, DTYPES[type.element_type])
         given = np.atleast_1d(value)
-        found[: len(given)] = given
-        return found
+        vector[: len(given)] = given
+        return vector
     number = np.atleast_1d(value)[0]
     return int(number) if type == IndexType() else DTYPES[type](number)

@@ -32,7 +32,7 @@ from sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
 from sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 BLOCKS = 6
-"""Of a grid: as many as there are tasks, but no more."""
+"""Blocks of a grid: as many as there are tasks, but no more."""
 QUEUES = 3
 
 
@@ -198,7 +198,7 @@ def launch(
 
 
 def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -> list[np.integer]:
-    """Of the emulation, for values in the order of ``parameters``."""
+    """Arguments of the emulation, for values in the order of ``parameters``."""
     return [
         np.int32(value) if type == "int" else np.uint64(value)
         for type, value in zip(parameters.values(), values, strict=True)
@@ -206,5 +206,5 @@ def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -
 
 
 def _aligned(table: np.ndarray) -> np.ndarray:
-    """As an upload would have it; NumPy's own memory is."""
+    """The table aligned as an upload would have it; NumPy's own memory is."""
     return table.copy() if table.ctypes.data % TABLE_ALIGNMENT else table

@@ -230,12 +230,12 @@ def _slot(place: str, index: int, argument: GlobalArray | np.integer) -> int:
 def _regions(place: str, arrays: Sequence[GlobalArray]) -> ctypes.Array[_Region]:
     """The arrays by address. One that is given twice counts once, writable if either is."""
     regions: dict[tuple[int, int], GlobalArray] = {}
-    for given in arrays:
-        if not given.array.flags.c_contiguous:
-            raise EmulationError(f"{place}: {given.name} must be C-contiguous")
-        key = (given.address, given.array.nbytes)
-        if given.array.nbytes and not (key in regions and regions[key].writable):
-            regions[key] = given
+    for region in arrays:
+        if not region.array.flags.c_contiguous:
+            raise EmulationError(f"{place}: {region.name} must be C-contiguous")
+        key = (region.address, region.array.nbytes)
+        if region.array.nbytes and not (key in regions and regions[key].writable):
+            regions[key] = region
     ordered = sorted(regions)
     for (start, size), (other, other_size) in zip(ordered, ordered[1:], strict=False):
         if start + size > other:

@@ -158,7 +158,7 @@ class Event:
             free_with(self, context, "cuEventDestroy", self.handle)
 
     def record(self, stream: int) -> None:
-        """Behind all that is in the stream of this handle by now."""
+        """Records the event behind all that is in the stream of this handle by now."""
         call("cuEventRecord", self.handle, stream)
 
     def synchronise(self) -> None:

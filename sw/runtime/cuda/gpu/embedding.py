@@ -113,7 +113,7 @@ class StagedBatch:
 
     packed: PackedBatch
     tasks: int
-    """Of the launch; where the device maps, at most so many."""
+    """Tasks of the launch; where the device maps, at most so many."""
     maps_on_device: bool
     mapping_ms: float
     timed: bool = field(default=False, init=False)

@@ -9,7 +9,7 @@ from sw.compiler.cuda.nvrtc import nvrtc_version
 from sw.runtime.cuda.gpu.driver import GpuError, call, device_attribute
 
 _SYSTEMS_ON_CHIPS = {"sm_87", "sm_110"}
-"""Of the Tegra line: Jetson Orin and Thor."""
+"""Chips of the Tegra line: Jetson Orin and Thor."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class GpuInfo:
 
     @property
     def kernel_arch(self) -> str | None:
-        """Of ``ARCHITECTURES`` that whose kernels suit this GPU best; ``None``: none run."""
+        """The one of ``ARCHITECTURES`` whose kernels suit this GPU best; ``None``: none run."""
         fitting = [arch for arch in ARCHITECTURES if runs_on(arch, self.arch)]
         return max(fitting, key=_capability, default=None)
 
 
 def gpus() -> list[GpuInfo]:
-    """In the driver's order; none where there is no GPU, no driver, or no ``gnarl[cuda]``."""
+    """GPUs in the driver's order; none where there is no GPU, no driver, or no ``gnarl[cuda]``."""
     try:
         return _gpus()
     except GpuError:
@@ -49,16 +49,18 @@ def require_gpu(arch: str, device: int = 0) -> GpuInfo:
     Raises ``GpuError`` where there is none: nothing installed, no driver, a driver older than the
     compiler, no such device, another architecture.
     """
-    found = _gpus()
-    if not 0 <= device < len(found):
-        raise GpuError(f"device {device}: must be from 0 to {len(found) - 1}, one of the GPUs here")
+    available = _gpus()
+    if not 0 <= device < len(available):
+        raise GpuError(
+            f"device {device}: must be from 0 to {len(available) - 1}, one of the GPUs here"
+        )
     driver, compiler = call("cuDriverGetVersion") // 10, nvrtc_version()
     if driver // 100 < compiler[0]:
         raise GpuError(
             f"the CUDA driver is of CUDA {driver // 100}.{driver % 100}, the compiler (NVRTC) of "
             f"{compiler[0]}.{compiler[1]}: the driver must be of CUDA {compiler[0]}.0 or later"
         )
-    gpu = found[device]
+    gpu = available[device]
     if not runs_on(arch, gpu.arch):
         raise GpuError(
             f"kernels are for {arch}, GPU {device} is a {gpu.name} ({gpu.arch}): {_remedy(gpu)}"

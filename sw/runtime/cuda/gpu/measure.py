@@ -40,14 +40,14 @@ _PASSES = 3
 def find_measurer(
     model: EmbeddingModel, config: CudaConfig, batches: Sequence[Batch]
 ) -> GpuMeasurer | None:
-    """On all GPUs that run kernels of the configuration's architecture.
+    """A measurer on all GPUs that run kernels of the configuration's architecture.
 
     ``None`` where this machine has no GPU. Raises ``GpuError`` where those that it has do not fit.
     """
-    found = gpus()
-    if not found:
+    available = gpus()
+    if not available:
         return None
-    fitting = [number for number, gpu in enumerate(found) if runs_on(config.arch, gpu.arch)]
+    fitting = [number for number, gpu in enumerate(available) if runs_on(config.arch, gpu.arch)]
     require_gpu(config.arch, fitting[0] if fitting else 0)
     return GpuMeasurer(model, batches, fitting)
 
@@ -115,12 +115,12 @@ class GpuMeasurer:
             return 1e6 * min(passes)
 
     def _compile(self, job: Job) -> None:
-        """Into the cache of compiled kernels."""
+        """Compiles a job's kernel into the cache of compiled kernels."""
         kernel = tuning_kernel(self._model, job)
         compile_program(kernel.program, timed=isinstance(job, LocalJob))
 
     def _kernel(self, job: Job) -> TuningKernel:
-        """When it has been compiled."""
+        """The kernel of a job, when it has been compiled."""
         if (compiled := self._compiled.pop(job_key(job), None)) is not None:
             compiled.result()
         return tuning_kernel(self._model, job)

@@ -20,7 +20,7 @@ from sw.runtime.cuda.task_map import TaskMap
 
 @dataclass(frozen=True)
 class Staging:
-    """Where in the buffer everything is; bytes from its begin.
+    """The layout of the buffer; bytes from its beginning.
 
     weights
         -1 where no feature has any.
@@ -39,7 +39,7 @@ class Staging:
 
 
 def lay_out(batch: PackedBatch, tasks: int, queues: int) -> Staging:
-    """For a launch of at most so many tasks, in so many queues."""
+    """The layout for a launch of at most so many tasks, in so many queues."""
     sizes = (
         ERROR_RECORD.itemsize,
         batch.indices * INDEX.itemsize,

@@ -39,7 +39,8 @@ from sw.workloads.tensor.workload import TensorWorkload
 
 @dataclass(frozen=True)
 class PooledSumJob(EmbeddingJob):
-    """``modes``: the dimension of the result that each level of it stores."""
+    """A job of a pooled sum. ``modes``: the dimension of the result that each level of it
+    stores."""
 
     modes: tuple[int, ...]
 
@@ -103,8 +104,9 @@ class TensorKind(Kind[CudaJob]):
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> CudaJob:
-        """``mapping``: one of ``MAPPINGS``, of pooled sums only. Raises ``WorkloadError`` for
-        values that the format does not hold, and for more rows than a batch has."""
+        """The job of a launch. ``mapping``: one of ``MAPPINGS``, of pooled sums only. Raises
+        ``WorkloadError`` for values that the format does not hold, and for more rows than a batch
+        has."""
         compiled, mapping = _compiled(program), options.get("mapping")
         statement, operands = compiled.expression.statement, _operands(compiled, tensors)
         if isinstance(compiled, SampledProductProgram):
@@ -163,8 +165,8 @@ def _compiled(program: Program) -> ExpressionProgram:
 
 
 def _operands(compiled: ExpressionProgram, tensors: Mapping[str, Array]) -> dict[str, Tensor]:
-    """With values of the expression's format, as float64. Raises ``WorkloadError`` naming the first
-    entry that it does not hold."""
+    """Operands with values of the expression's format, as float64. Raises ``WorkloadError`` naming
+    the first entry that it does not hold."""
     format = compiled.expression.format
     return {name: _of_format(name, Tensor.from_any(tensors[name]), format) for name in tensors}
 

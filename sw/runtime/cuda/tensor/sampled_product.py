@@ -37,7 +37,7 @@ class SampledProductJob:
     shape: tuple[int, ...]
 
     def outputs(self, values: np.ndarray) -> dict[str, Tensor]:
-        """By name, from the values of entries."""
+        """Outputs by name, from the values of entries."""
         order = ascending_order(self.coordinates)
         result = Tensor(self.shape, self.coordinates[order], values[order])
         return {self.program.expression.statement.result.tensor: result}

@@ -52,9 +52,9 @@ def verify(
     """Compares a result, which has the golden model's entries, with it and with float64."""
     arguments = (program, expression, operands)
     wanted = golden(*arguments)
-    found = compare(program.outputs, outputs, wanted, reference(*arguments))
-    if found.bit_exact:
-        return found
+    verification = compare(program.outputs, outputs, wanted, reference(*arguments))
+    if verification.bit_exact:
+        return verification
     coordinates, *ends = sum_interval(expression.statement, operands)
     low, high = (_result(*arguments, coordinates, _rounded(expression, end)) for end in ends)
     (name,) = outputs
@@ -64,7 +64,7 @@ def verify(
     same = (got == right) | (np.isnan(got) & np.isnan(right))
     wrong = ~(same | (least <= got) & (got <= most))
     if not wrong.any():
-        return replace(found, difference="")
+        return replace(verification, difference="")
     at = int(np.argmax(wrong))
     allowed = dict.fromkeys([float(least[at]), float(most[at])])
     first = (
@@ -72,7 +72,7 @@ def verify(
         f"must be {' to '.join(map(repr, allowed))}"
     )
     text = difference(int(wrong.sum()), len(wrong), first)
-    return replace(found, difference=text)
+    return replace(verification, difference=text)
 
 
 def _place(array: Array, at: int) -> np.ndarray:

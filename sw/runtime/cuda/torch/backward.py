@@ -89,15 +89,15 @@ def side_by_side(program: BackwardProgram, gradients: Sequence[torch.Tensor]) ->
 
 def weights_gradient(launch: Launch, inputs: BackwardInputs) -> torch.Tensor:
     """Float32 [values]; zeroes for features without weights, and past the last offset."""
-    found = torch.zeros_like(inputs.values, dtype=torch.float32)
-    if len(found):
+    gradient = torch.zeros_like(inputs.values, dtype=torch.float32)
+    if len(gradient):
         arguments: Arguments = {
             "tables": inputs.tables,
             "gradients": inputs.gradients,
-            "found": found,
+            "found": gradient,
         }
         _launch_on_bags(FIND_WEIGHT_GRADIENTS, BAG_LANES, launch, inputs, arguments)
-    return found
+    return gradient
 
 
 def train_tables(
@@ -155,7 +155,7 @@ def _launch_on_bags(
     inputs: BackwardInputs,
     arguments: Arguments,
 ) -> None:
-    """With so many lanes for each bag."""
+    """Launches a kernel with so many lanes for each bag."""
     blocks = _blocks((len(inputs.offsets) - 1) * lanes)
     launch(kernel, blocks, _of_lookups(inputs) | arguments)
 

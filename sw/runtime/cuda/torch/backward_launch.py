@@ -26,7 +26,7 @@ from sw.runtime.cuda.torch.kept import keep_if_captured
 
 
 def on_gpu(program: BackwardProgram, arch: str, device: int) -> Launch:
-    """For tensors of that GPU, for which the host does not wait.
+    """Launches for tensors of that GPU, for which the host does not wait.
 
     Raises ``GnarlError`` for a GPU that kernels for ``arch`` do not run on, and where one does not
     compile.
@@ -48,7 +48,8 @@ def on_gpu(program: BackwardProgram, arch: str, device: int) -> Launch:
 
 
 def emulated(program: BackwardProgram, memory: Sequence[torch.Tensor]) -> Launch:
-    """For tensors of the CPU. ``memory``: those that others have addresses of.
+    """Launches in the emulation, for tensors of the CPU. ``memory``: those that others have
+    addresses of.
 
     What is launched raises ``GnarlError`` for whatever a kernel must not do.
     """

@@ -116,7 +116,7 @@ def read_embedding_bag_collection(
 
 
 def _refuse_options(name: str, bag: torch.nn.Module) -> None:
-    """Of a bag, called ``name``; other modules need not have all of them."""
+    """Refuses options of a bag, called ``name``; other modules need not have all of them."""
     for option, plain, reason in (
         ("padding_idx", None, "bags are pooled whole: leave such indices out of the input"),
         ("max_norm", None, "lookups do not change tables"),

@@ -139,7 +139,8 @@ class FusedEmbeddingBags(torch.nn.Module):
         factors: Mapping[str, PoolingFactors] | None = None,
         **options: Any,
     ) -> FusedEmbeddingBags:
-        """In place of ``{name: bag(values[name], offsets[name]) for name, bag in bags.items()}``.
+        """A module in place of ``{name: bag(values[name], offsets[name]) for name, bag in
+        bags.items()}``.
 
         The parameters are the bags' own. ``weighted`` names the bags that are called with
         ``per_sample_weights``, ``factors`` says what is known of pooling factors, ``options`` are
@@ -158,7 +159,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         factors: Mapping[str, PoolingFactors] | None = None,
         **options: Any,
     ) -> FusedEmbeddingBags:
-        """In place of TorchRec's ``EmbeddingBagCollection``, which need not be installed.
+        """A module in place of TorchRec's ``EmbeddingBagCollection``, which need not be installed.
 
         The parameters are the collection's own; outputs are float32, whatever the tables.
         ``factors`` by output, that is ``feature`` or ``feature@table``; ``options`` are the
@@ -209,7 +210,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         lengths: Tensors | None = None,
         weights: Tensors | None = None,
     ) -> torch.Tensor:
-        """As ``forward``, all features side by side: [batch, sum of dims]."""
+        """Outputs as from ``forward``, all features side by side: [batch, sum of dims]."""
         return self._only(self._lookup(self._pack(values, offsets, lengths, weights)))
 
     def extra_repr(self) -> str:
@@ -277,7 +278,8 @@ class FusedEmbeddingBags(torch.nn.Module):
         return [holder.get_parameter("weight") for holder in self.embedding_bags.values()]
 
     def _table_addresses(self, inputs: PackedInputs) -> torch.Tensor:
-        """On the inputs' device, found out once; and the tables, which are kept as long."""
+        """Addresses of the tables, on the inputs' device, found out once; and the tables, which are
+        kept as long."""
         if self._found is None or self._found[0].device != inputs.values.device:
             from sw.runtime.cuda.torch.launch import table_addresses
 

@@ -45,20 +45,20 @@ def by_kernels(lookup: Lookup) -> bool:
 def kernel_gradients(
     lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
 ) -> list[torch.Tensor]:
-    """As ``gnarl::fused_embedding_bags_backward``, by kernels."""
+    """Computes ``gnarl::fused_embedding_bags_backward`` by kernels."""
     program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
-    found = {
+    totals = {
         number: torch.zeros_like(table)
         for number, (table, want) in enumerate(zip(lookup.tables, wanted, strict=True))
         if want
     }
     device = lookup.values.device
-    launch = _launch(lookup, program, [*lookup.tables, *found.values()])
+    launch = _launch(lookup, program, [*lookup.tables, *totals.values()])
     inputs = _inputs(lookup, program, gradients)
     train_tables(
-        program, launch, inputs, TrainedTables(_new_addresses(_of_order(program, found), device))
+        program, launch, inputs, TrainedTables(_new_addresses(_of_order(program, totals), device))
     )
-    of_tables = list(found.values())
+    of_tables = list(totals.values())
     return [*of_tables, weights_gradient(launch, inputs)] if weights_wanted else of_tables
 
 
@@ -69,7 +69,7 @@ def take_step_by_kernels(
     states: Tensors,
     learning_rate: torch.Tensor,
 ) -> None:
-    """As ``gnarl::step_embedding_bags``, by kernels."""
+    """Computes ``gnarl::step_embedding_bags`` by kernels."""
     program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
     launch = _launch(lookup, program, [*lookup.tables, *states])
     device = lookup.values.device
@@ -84,7 +84,7 @@ def take_step_by_kernels(
 def pytorch_gradients(
     lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
 ) -> list[torch.Tensor]:
-    """As ``gnarl::fused_embedding_bags_backward``, by PyTorch's operators; all are float32."""
+    """Computes ``gnarl::fused_embedding_bags_backward`` by PyTorch's operators; all are float32."""
     totals = [
         torch.zeros(table.shape, dtype=torch.float32) if want else None
         for table, want in zip(lookup.tables, wanted, strict=True)
@@ -102,15 +102,16 @@ def pytorch_gradients(
                 if feature.weighted
                 else torch.zeros(len(indices))
             )
-    found = [total for total in totals if total is not None]
-    return [*found, torch.cat(weight_parts)] if weights_wanted else found
+    wanted_totals = [total for total in totals if total is not None]
+    return [*wanted_totals, torch.cat(weight_parts)] if weights_wanted else wanted_totals
 
 
 @lru_cache(maxsize=64)
 def _program(
     text: str, trained: tuple[bool, ...], index_type: str, stores: bool
 ) -> BackwardProgram:
-    """``stores``: gradients, rather than taking the optimizer's step."""
+    """The program of the backward pass. ``stores``: gradients, rather than taking the optimizer's
+    step."""
     compiled = operator_program(text)
     optimizer = None if stores else compiled.optimizer
     tables = compiled.table_of_feature
@@ -118,7 +119,7 @@ def _program(
 
 
 def _launch(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
-    """``memory``: what kernels have addresses of."""
+    """The launch function of a device. ``memory``: what kernels have addresses of."""
     from sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
 
     device = lookup.values.device

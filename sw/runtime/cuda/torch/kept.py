@@ -40,7 +40,7 @@ def kept_addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Te
 
 
 def keep_if_captured(*used: Any) -> None:
-    """As long as the process, what a graph that is being captured goes on using."""
+    """Keeps as long as the process what a graph that is being captured goes on using."""
     if torch.cuda.is_current_stream_capturing():
         _captured.extend(used)
 

@@ -114,7 +114,7 @@ def pack_mapping(
     *,
     checked: bool = False,
 ) -> PackedInputs:
-    """From tensors by key, all of one batch size.
+    """Packs tensors by key, all of one batch size.
 
     values
         [values] with offsets or lengths, or [batch, length] without. int32 or int64.

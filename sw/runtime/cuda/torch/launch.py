@@ -23,8 +23,8 @@ from sw.runtime.cuda.torch.lookup import Lookup
 from sw.runtime.cuda.torch.operator_program import operator_program
 
 _zeroes: dict[tuple[int, int], DeviceMemory] = {}
-"""By device and stream, whose kernels run one after another and leave zeroes: the state of queues,
-and the workspace."""
+"""Zeroed memory by device and stream, whose kernels run one after another and leave zeroes: the
+state of queues, and the workspace."""
 
 _ONE_AT_A_TIME = Lock()
 """Between a launch's mapping and the launch nobody else's may come, as both have one state."""
@@ -96,7 +96,7 @@ def _zeroed(device: int, stream: int, size: int) -> tuple[int, object]:
 
 @lru_cache(maxsize=64)
 def _loaded(program: str, index_bits: int, device: int) -> tuple[LoadedKernel, int]:
-    """With the device's multiprocessors: as many queues have its tasks."""
+    """The loaded kernel with the device's multiprocessors: as many queues have its tasks."""
     compiled = operator_program(program).program
     require_gpu(compiled.schedules.arch, device)
     cubin = compile_program(compiled, index_bits=index_bits)

@@ -74,7 +74,7 @@ class Lookup:
         self.check_inputs()
 
     def check_inputs(self) -> None:
-        """Of ``check`` what is about inputs. O(1)."""
+        """Checks the inputs only, see ``check``. O(1)."""
         device = self.values.device
         for name, tensor in (("offsets", self.offsets), ("weights", self.weights)):
             if tensor is not None and tensor.device != device:
@@ -103,9 +103,9 @@ class Lookup:
     def check_values(self) -> None:
         """Raises ``WorkloadError`` for the first bad offset or index. Waits for the device."""
         first, last = (int(self.offsets[at]) for at in (0, -1))
-        for name, found, right in (("begin", first, 0), ("end", last, len(self.values))):
-            if found != right:
-                raise WorkloadError(f"input: offsets {name} with {found}: must be {right}")
+        for name, value, right in (("begin", first, 0), ("end", last, len(self.values))):
+            if value != right:
+                raise WorkloadError(f"input: offsets {name} with {value}: must be {right}")
         check_batch(self.compiled.model, self.to_batch())
 
     def features(self) -> Iterator[tuple[Feature, int, Bags]]:
@@ -152,7 +152,8 @@ class Lookup:
         )
 
     def addresses(self) -> tuple[int, ...]:
-        """Of each feature's table. Raises ``WorkloadError`` for one that is not aligned."""
+        """The address of each feature's table. Raises ``WorkloadError`` for one that is not
+        aligned."""
         own = [table.data_ptr() for table in self.tables]
         if any(address % TABLE_ALIGNMENT for address in own):
             numbered = zip(
@@ -168,7 +169,7 @@ class Lookup:
 
 
 def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: bool) -> None:
-    """``shape``: in words, what ``fits`` says whether it is."""
+    """Checks a tensor of the input. ``shape``: in words, what ``fits`` says whether it is."""
     if not fits or tensor.dtype != TORCH_TYPES[type]:
         raise WorkloadError(
             f"input: {name} are {type_name(tensor.dtype)} {list(tensor.shape)}: "

@@ -110,20 +110,20 @@ def fused_embedding_bags_backward(
     if by_kernels(lookup):
         return kernel_gradients(lookup, gradients, wanted, weights_wanted)
     types = [table.dtype for table, want in zip(tables, wanted, strict=True) if want]
-    found = pytorch_gradients(lookup, gradients, wanted, weights_wanted)
-    of_tables = [one.to(type) for one, type in zip(found, types, strict=False)]
-    return [*of_tables, *found[len(types) :]]
+    computed = pytorch_gradients(lookup, gradients, wanted, weights_wanted)
+    of_tables = [one.to(type) for one, type in zip(computed, types, strict=False)]
+    return [*of_tables, *computed[len(types) :]]
 
 
 @fused_embedding_bags_backward.register_fake
 def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
     _, tables, values, *_, wanted, weights_wanted = arguments
-    found = [
+    gradients_like = [
         table.new_empty(table.shape) for table, want in zip(tables, wanted, strict=True) if want
     ]
     if weights_wanted:
-        found.append(values.new_empty(values.shape, dtype=torch.float32))
-    return found
+        gradients_like.append(values.new_empty(values.shape, dtype=torch.float32))
+    return gradients_like
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None:
@@ -136,7 +136,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None
 def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
     values, offsets, weights, *tables = ctx.saved_tensors
     wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
-    found = iter(
+    computed = iter(
         fused_embedding_bags_backward(
             gradients,
             tables,
@@ -148,8 +148,8 @@ def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
             weights_wanted,
         )
     )
-    of_tables = [next(found) if want else None for want in wanted]
-    return of_tables, None, None, next(found, None), None
+    of_tables = [next(computed) if want else None for want in wanted]
+    return of_tables, None, None, next(computed, None), None
 
 
 fused_embedding_bags.register_autograd(_backward, setup_context=_save)
@@ -170,7 +170,7 @@ def _fused_embedding_bags_at(
     weights: torch.Tensor | None,
     program: str,
 ) -> list[torch.Tensor]:
-    """As ``fused_embedding_bags`` on a GPU, not differentiable; inputs are contiguous.
+    """Does what ``fused_embedding_bags`` does on a GPU, not differentiable; inputs are contiguous.
 
     addresses
         int64 [features], ``table_addresses`` of tables that somebody keeps.

@@ -93,12 +93,12 @@ class OperatorProgram:
 
 _PLACE = "text of an embedding operator"
 _KNOWN: dict[str, OperatorProgram] = {}
-"""By handle."""
+"""Programs by handle."""
 
 
 @lru_cache(maxsize=256)
 def operator_program(text: str) -> OperatorProgram:
-    """From its text or handle; equal ones give the same object.
+    """The program of a text or handle; equal ones give the same object.
 
     Raises ``ProgramError`` for any other.
     """

@@ -43,8 +43,8 @@ def trained_embedding_bags(
     learning_rate: torch.Tensor,
     program: str,
 ) -> list[torch.Tensor]:
-    """As ``gnarl::fused_embedding_bags``, but tables that require gradients are given none: the
-    backward pass takes the optimizer's step of them.
+    """Does what ``gnarl::fused_embedding_bags`` does, but tables that require gradients are given
+    none: the backward pass takes the optimizer's step of them.
 
     states
         of each table, as ``new_state`` makes them; empty for optimizers without.
@@ -93,11 +93,11 @@ def step_embedding_bags(
     if by_kernels(lookup):
         take_step_by_kernels(lookup, gradients, wanted, states, learning_rate)
         return
-    found = iter(pytorch_gradients(lookup, gradients, wanted, False))
+    computed = iter(pytorch_gradients(lookup, gradients, wanted, False))
     for number, want in enumerate(wanted):
         if want:
             own = states[number] if states else None
-            _take_step(optimizer, tables[number], next(found), own, learning_rate)
+            _take_step(optimizer, tables[number], next(computed), own, learning_rate)
 
 
 def _check(name: str, tensor: torch.Tensor, shape: torch.Size, device: torch.device) -> None:
@@ -115,7 +115,7 @@ def _take_step(
     state: torch.Tensor | None,
     learning_rate: torch.Tensor,
 ) -> None:
-    """``gradient``: float32, in the shape of the table."""
+    """Takes the optimizer's step of a table. ``gradient``: float32, in the shape of the table."""
     step = gradient * learning_rate
     if state is not None and isinstance(optimizer, Adagrad):
         state += gradient.square()

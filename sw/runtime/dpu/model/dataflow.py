@@ -1,4 +1,4 @@
-"""Which values a DPU program computes from which, found by running it on names of values.
+"""Finds which values a DPU program computes from which, by running it on names of values.
 
 Nothing that the machine does depends on the data, so registers and memory hold numbers of values
 here, and every operation makes a new value. All rules of the machine are checked on the way.

@@ -79,12 +79,12 @@ def fetch(config: DpuConfig, stream: np.ndarray) -> Fetched:
             address += length
     memory = np.zeros(max(address, len(stream)), np.uint8)
     memory[: len(stream)] = stream
-    found = disassemble(config, memory[:address])
+    fetched = disassemble(config, memory[:address])
     idle = 0
     if not halted and end is None:
         idle = size - address
         end = (ErrorCause.ADDRESS_OUT_OF_RANGE, size)
-    return Fetched(*found, idle=idle, end=end, end_address=address + idle)
+    return Fetched(*fetched, idle=idle, end=end, end_address=address + idle)
 
 
 def illegal_fields(config: DpuConfig, fetched: Fetched) -> dict[int, Fault]:

@@ -96,9 +96,9 @@ def _losses(flow: Dataflow, values: np.ndarray, format: str) -> Counter[str]:
     unit = arithmetic(format)
     numbers = unit.numbers(values)
     results = numbers[len(numbers) - len(flow.operation) :]
-    found = Counter(dict.fromkeys(LOSSES, 0))
+    losses = Counter(dict.fromkeys(LOSSES, 0))
     for operation in np.unique(flow.operation).tolist():
         of_kind = flow.operation == operation
         left, right = numbers[flow.left[of_kind]], numbers[flow.right[of_kind]]
-        found.update(unit.losses(operation, left, right, results[of_kind]))
-    return found
+        losses.update(unit.losses(operation, left, right, results[of_kind]))
+    return losses

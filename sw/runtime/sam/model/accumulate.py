@@ -89,7 +89,8 @@ def _check(site: Site, columns: list[np.ndarray], sizes: list[int]) -> None:
 
 
 def _filled(site: Site, sums: _Table, depth: int, size: int, tables: int) -> _Table:
-    """With every coordinate below ``size`` in column ``depth`` + 1; absent ones have value 0.
+    """The table with every coordinate below ``size`` in column ``depth`` + 1; absent ones have
+    value 0.
 
     In an outer column, what is new has no coordinate further in: -1.
     """
@@ -151,10 +152,10 @@ def _with_stops(data: np.ndarray, ends: np.ndarray, stops: np.ndarray) -> np.nda
     """``data`` with each stop before the data of number ``ends``, and done."""
     places = ends + np.arange(len(ends))
     tokens = np.empty(len(data) + len(stops) + 1, np.int64)
-    given = np.ones(len(tokens), bool)
-    given[places] = False
-    given[-1] = False
-    tokens[given] = data
+    is_data = np.ones(len(tokens), bool)
+    is_data[places] = False
+    is_data[-1] = False
+    tokens[is_data] = data
     tokens[places] = stops
     tokens[-1] = DONE
     return tokens
@@ -171,13 +172,13 @@ def _steps(site: Site, inputs: Inputs, outputs: Mapping[str, np.ndarray]) -> Ste
     # The innermost stops that end a table, on both sides.
     into = values.stops[values.tokens[values.stops] >= STOP + order]
     from_ = out.stops[out.tokens[out.stops] >= STOP + order - 1]
-    given = np.diff(from_, prepend=-1)
+    values_given = np.diff(from_, prepend=-1)
     if order == 1:
-        needed = np.append(np.repeat(into, given), len(values) - 1)
+        needed = np.append(np.repeat(into, values_given), len(values) - 1)
         return Steps(len(out), _needs(inputs, order, needed))
-    begins = into + np.cumsum(given) - given + 1
+    begins = into + np.cumsum(values_given) - values_given + 1
     count = len(values) + len(out) - 1
-    drains = np.arange(len(out) - 1) + np.repeat(begins - (from_ + 1 - given), given)
+    drains = np.arange(len(out) - 1) + np.repeat(begins - (from_ + 1 - values_given), values_given)
     takes = np.ones(count, bool)
     takes[drains] = False
     gives = np.append(drains, count - 1)

@@ -111,16 +111,16 @@ def pointtocrd(site: Site, inputs: Inputs) -> Done:
     first = np.flatnonzero(np.diff(outer.tokens[:-1], prepend=-1))
     # A stop comes before each new outer coordinate but the first, and at the end.
     ends = np.append(first[1:], points) + np.arange(max(len(first), 1))
-    given = np.ones(points + len(ends) + 1, bool)
-    given[ends] = given[-1] = False
-    out_inner = np.full(len(given), STOP)
-    out_inner[given] = inner.tokens[:-1]
+    is_data = np.ones(points + len(ends) + 1, bool)
+    is_data[ends] = is_data[-1] = False
+    out_inner = np.full(len(is_data), STOP)
+    out_inner[is_data] = inner.tokens[:-1]
     out_inner[ends[-1]] = STOP + 1
     out_inner[-1] = DONE
     out_outer = np.concatenate([outer.tokens[first], [STOP, DONE]])
     # A point is a step, and so is a stop.
-    needs = np.minimum(np.cumsum(given) - given, points)
+    needs = np.minimum(np.cumsum(is_data) - is_data, points)
     begins = np.concatenate([[0], ends[:-1] + 1])[: len(first)]
     gives = {"out_outer": np.concatenate([begins, [ends[-1], ends[-1] + 1]])}
-    steps = Steps(len(given), {"outer": needs, "inner": needs}, gives)
+    steps = Steps(len(is_data), {"outer": needs, "inner": needs}, gives)
     return Done({"out_outer": out_outer, "out_inner": out_inner}, steps)

@@ -1,4 +1,4 @@
-"""From the memories of a SAM machine to what its graph does, and what a host reads of it."""
+"""Interprets the memories of a SAM machine: what its graph does, and what a host reads of it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _loaded(rows: Rows | None, words: int) -> np.ndarray:
 
 def _rows(words: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Rows of a memory of which only the first have been written: uint32 [n, 1]."""
-    found = np.zeros(len(rows), np.uint32)
+    contents = np.zeros(len(rows), np.uint32)
     there = rows < len(words)
-    found[there] = words[rows[there]]
-    return found[:, np.newaxis]
+    contents[there] = words[rows[there]]
+    return contents[:, np.newaxis]

@@ -138,7 +138,7 @@ def _bitvector_join(site: Site, inputs: Inputs, join: Callable[[Site, Inputs], D
     needs: dict[str, np.ndarray] = {}
     for lane, words in zip("01", places, strict=True):
         heads = joined.steps.needs[f"crd{lane}"]
-        given = joined.steps.gives.get("out_crd")
-        at = words[heads if given is None else heads[given]]
+        gives = joined.steps.gives.get("out_crd")
+        at = words[heads if gives is None else heads[gives]]
         needs |= {f"bv{lane}": at, f"ref{lane}": at}
     return Done(joined.outputs, Steps(len(joined.outputs["out_crd"]), needs))

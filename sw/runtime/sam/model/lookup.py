@@ -133,11 +133,11 @@ def locate(site: Site, inputs: Inputs) -> Done:
     crd, ref = inputs["crd"], inputs["ref"]
     site.require_same(crd, ref, ("crd", "ref"))
     size = site.setting("size")
-    found = crd.tokens[crd.is_data]
-    if len(found) and int(found.max()) >= size:
-        site.fail(f"coordinate {found.max()}: must be below the level's size, {size}")
+    coordinates = crd.tokens[crd.is_data]
+    if len(coordinates) and int(coordinates.max()) >= size:
+        site.fail(f"coordinate {coordinates.max()}: must be below the level's size, {size}")
     parent = ref.tokens[crd.is_data]
-    rows = np.where(parent == EMPTY, EMPTY, parent * size + found)
+    rows = np.where(parent == EMPTY, EMPTY, parent * size + coordinates)
     site.require_index(rows[parent != EMPTY], "reference")
     out = ref.tokens.copy()
     out[crd.is_data] = rows

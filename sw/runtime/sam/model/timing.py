@@ -86,12 +86,12 @@ def turn_times(steps: Steps, times: np.ndarray, turns: int) -> np.ndarray:
     """
     if turns == 1:
         return times
-    found = times.copy()
+    delayed = times.copy()
     for turn in range(turns):
         own = np.flatnonzero((steps.fibers >= 0) & (steps.fibers % turns == turn))
         number = turns * np.arange(len(own))
-        found[own] = np.maximum.accumulate(times[own] - number) + number
-    return found
+        delayed[own] = np.maximum.accumulate(times[own] - number) + number
+    return delayed
 
 
 def token_times(steps: Steps, times: np.ndarray, output: str, delay: int) -> np.ndarray:

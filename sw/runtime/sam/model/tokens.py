@@ -54,7 +54,7 @@ class Stream:
 
     @cached_property
     def is_data(self) -> np.ndarray:
-        """Which tokens are data or empty."""
+        """Whether each token is data or empty."""
         mask = np.ones(len(self.tokens), bool)
         mask[self.ends] = False
         return mask
@@ -184,10 +184,10 @@ class Site:
             self.fail(
                 f"reads row {rows[at]} of {array}: must be below {len(loaded)}, which were loaded"
             )
-        found = loaded[rows].astype(np.int64)
+        contents = loaded[rows].astype(np.int64)
         if unread is not None:
-            found[unread] = 0
-        return found
+            contents[unread] = 0
+        return contents
 
     def require_index(self, indices: np.ndarray, what: str) -> None:
         """Fails unless all ``indices`` fit the machine's indices."""

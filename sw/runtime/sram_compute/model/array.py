@@ -75,16 +75,17 @@ class ComputeArray:
         return cycles
 
     def any_predicate(self, parts: int) -> np.ndarray:
-        """Of so many equal parts: whether a bitline's predicate is set. Bool [parts]."""
+        """Whether any bitline's predicate is set, in each of ``parts`` equal parts. Bool
+        [parts]."""
         return np.any((self._predicate & self._used).reshape(parts, -1), axis=1)
 
     def part(self, members: np.ndarray, parts: int) -> ComputeArray:
         """A copy of some of so many equal parts, which ``put`` puts back."""
-        found = ComputeArray(len(self.planes), self._bitlines * len(members) // parts)
-        found.planes = self._columns(self.planes, parts)[:, members].reshape(len(self.planes), -1)
-        found._carry = self._columns(self._carry, parts)[members].reshape(-1)
-        found._predicate = self._columns(self._predicate, parts)[members].reshape(-1)
-        return found
+        copied = ComputeArray(len(self.planes), self._bitlines * len(members) // parts)
+        copied.planes = self._columns(self.planes, parts)[:, members].reshape(len(self.planes), -1)
+        copied._carry = self._columns(self._carry, parts)[members].reshape(-1)
+        copied._predicate = self._columns(self._predicate, parts)[members].reshape(-1)
+        return copied
 
     def put(self, part: ComputeArray, members: np.ndarray, parts: int) -> None:
         """Inverse of ``part``."""
@@ -97,10 +98,10 @@ class ComputeArray:
 
     def view(self, member: int, parts: int) -> ComputeArray:
         """One of so many equal parts, with the same rows, but latches of its own."""
-        found = ComputeArray(len(self.planes), self._bitlines // parts)
+        viewed = ComputeArray(len(self.planes), self._bitlines // parts)
         words = self.planes.shape[1] // parts
-        found.planes = self.planes[:, member * words : (member + 1) * words]
-        return found
+        viewed.planes = self.planes[:, member * words : (member + 1) * words]
+        return viewed
 
     def clear(self) -> None:
         """All rows, carries and predicates become 0."""
@@ -147,6 +148,6 @@ class ComputeArray:
         """A word's latches of their own, where ``value`` is a row's bits or one for all."""
         if value is self._carry or value is self._predicate:
             return value
-        found = np.empty_like(self._used)
-        found[:] = value
-        return found
+        latches = np.empty_like(self._used)
+        latches[:] = value
+        return latches

@@ -22,12 +22,12 @@ class Pattern:
     levels: tuple[tuple[int, int], ...] = ()
 
     def places(self, size: int) -> np.ndarray:
-        """Those below ``size``: bool [size], not to be changed."""
+        """The places below ``size``: bool [size], not to be changed."""
         return _places(self, size)
 
     @property
     def cycles(self) -> int:
-        """In which it is expanded."""
+        """The cycles in which it is expanded."""
         return 1 + sum((count - 1).bit_length() for _, count in self.levels)
 
 
@@ -37,9 +37,9 @@ def _places(pattern: Pattern, size: int) -> np.ndarray:
     for stride, count in pattern.levels:
         places = np.unique(places[:, None] + stride * np.arange(count))
         places = places[places < size]
-    found = np.zeros(size, bool)
-    found[places] = True
-    return found
+    is_place = np.zeros(size, bool)
+    is_place[places] = True
+    return is_place
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Bank:
         self.bits_moved = 0
 
     def compute_elsewhere(self, offered: int, spent: Spent) -> int:
-        """As ``execute`` of a program which is run for all banks together."""
+        """Does what ``execute`` does, for a program which is run for all banks together."""
         accepted = max(offered, self.times.taken)
         self.times.compute(accepted + 1, spent.cycles, spent.last)
         return accepted

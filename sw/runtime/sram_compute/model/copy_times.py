@@ -119,7 +119,7 @@ class CopyTimes:
 
     def free(self, lines: np.ndarray, stores: bool) -> int | None:
         """The cycle from which on engines may access lines of words, once that is known."""
-        found = 0
+        cycle = 0
         for copy in self._copies:
             if copy.is_store and not stores:
                 continue
@@ -129,8 +129,8 @@ class CopyTimes:
                 last = int(places.max())
                 if last >= len(copy.free):
                     return None
-                found = max(found, copy.free[last])
-        return found
+                cycle = max(cycle, copy.free[last])
+        return cycle
 
     @property
     def _running(self) -> _Copy | None:

@@ -18,7 +18,7 @@ Round = tuple[int, Collection[int]]
 
 @dataclass(frozen=True)
 class Accesses:
-    """Of the steps of an operation.
+    """Accesses of the steps of an operation.
 
     lines
         of words that are accessed: int64 [banks, steps]; ``None`` of transposed streams.
@@ -38,7 +38,7 @@ class Accesses:
 
 
 class CopyWaits:
-    """Of a run.
+    """Waits for copies in a run.
 
     waits
         cycles in which engines have waited.
@@ -58,10 +58,10 @@ class CopyWaits:
     def begins(self, first: int, accesses: Accesses, steps: int = STRIP) -> list[int]:
         """The cycles in which the accesses of so many steps begin, of which the first one's is
         given, and in which that of the step behind them may."""
-        found = [first]
+        cycles = [first]
         for step in range(steps):
-            found.append(self._step(found[-1], step, accesses) + 1)
-        return found
+            cycles.append(self._step(cycles[-1], step, accesses) + 1)
+        return cycles
 
     def _step(self, cycle: int, step: int, accesses: Accesses) -> int:
         enabled = accesses.enabled[:, step]
@@ -81,15 +81,15 @@ class CopyWaits:
     def _free(self, lines: np.ndarray | None, stores: bool) -> int:
         """The cycle from which on lines, or else bitlines, may be accessed."""
         copies = self._copies
-        while (found := copies.end if lines is None else copies.free(lines, stores)) is None:
+        while (cycle := copies.end if lines is None else copies.free(lines, stores)) is None:
             self._fetch.pass_line()
-        return found
+        return cycle
 
     def _untaken(self, cycle: int, banks: Collection[int]) -> int:
         """The first cycle, from one on, in which banks may be accessed."""
         self._fetch.pass_until(cycle)
-        while (found := self._copies.untaken(cycle, banks)) != cycle:
-            cycle = self._wait(cycle, found)
+        while (later := self._copies.untaken(cycle, banks)) != cycle:
+            cycle = self._wait(cycle, later)
             self._fetch.pass_until(cycle)
         return cycle
 

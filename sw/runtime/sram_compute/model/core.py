@@ -18,7 +18,7 @@ from sw.runtime.sram_compute.model.memory_times import Channel
 
 
 class CoreRuns:
-    """Those of one run of the system, on main ``memory`` behind its ``channel``.
+    """Runs of the core in one run of the system, on main ``memory`` behind its ``channel``.
 
     ``max_cycles``: of the system's run.
 

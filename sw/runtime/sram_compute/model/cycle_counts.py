@@ -13,7 +13,7 @@ Interval = tuple[int, int]
 def cycle_counts(cycles: int, kinds: Sequence[tuple[str, Sequence[Interval]]]) -> dict[str, int]:
     """Cycles from 0 on that are in intervals of the first kind, in such of the second and none of
     the first, and so on, by the kinds' names; to the last are added those that are in none."""
-    found, taken = dict.fromkeys((name for name, _ in kinds), 0), np.zeros(cycles + 1, bool)
+    counts, taken = dict.fromkeys((name for name, _ in kinds), 0), np.zeros(cycles + 1, bool)
     for name, intervals in kinds:
         edges = np.zeros(cycles + 1, np.int64)
         for first, last in intervals:
@@ -22,6 +22,6 @@ def cycle_counts(cycles: int, kinds: Sequence[tuple[str, Sequence[Interval]]]) -
         is_in = (np.cumsum(edges) > 0) & ~taken
         is_in[cycles:] = False
         taken |= is_in
-        found[name] += int(np.count_nonzero(is_in))
-    found[kinds[-1][0]] += cycles - sum(found.values())
-    return found
+        counts[name] += int(np.count_nonzero(is_in))
+    counts[kinds[-1][0]] += cycles - sum(counts.values())
+    return counts

@@ -12,11 +12,11 @@ from hw.sram_compute.isa import REGISTERS, STRIP
 from sw.runtime.sram_compute.model.array import ComputeArray
 
 Fields = Mapping[str, Any]
-"""Of a command."""
+"""The fields of a command."""
 
 
 class Engines:
-    """Those of all banks, on ``arrays``.
+    """The engines of all banks, on ``arrays``.
 
     registers
         uint32 [registers, banks, elements of a strip].
@@ -57,7 +57,7 @@ class Engines:
     def transposed_places(
         self, bitlines: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As ``places``, of the words of rows that have these bitlines of all tiles."""
+        """Places as from ``places``, of the words of rows that have these bitlines of all tiles."""
         return rows, bitlines // 32, bitlines // (self._config.bitlines * self._config.arrays)
 
     def read(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

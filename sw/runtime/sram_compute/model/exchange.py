@@ -41,16 +41,16 @@ def broadcast_steps(config: SramConfig, sources: Pattern, copies: Pattern) -> li
     array of banks behind."""
     distances = np.flatnonzero(copies.places(config.tiles))
     remaining = np.flatnonzero(sources.places(config.tiles))
-    found = []
+    steps = []
     while len(remaining):
         targets = (remaining[:, None] + distances) % config.tiles
         is_alone = len(np.unique(targets[0] // config.arrays)) == 1
         slots = remaining % config.arrays
         goes = slots == slots[0] if is_alone else remaining == remaining[0]
         pairs = np.stack(np.broadcast_arrays(remaining[goes, None], targets[goes]), axis=-1)
-        found.append(pairs.reshape(-1, 2))
+        steps.append(pairs.reshape(-1, 2))
         remaining = remaining[~goes]
-    return found
+    return steps
 
 
 def exchange(config: SramConfig, banks: Sequence[Bank], given: Exchange) -> None:
@@ -90,8 +90,8 @@ def cost(config: SramConfig, given: Exchange) -> ExchangeCost:
 
 
 def _places(config: SramConfig, given: Exchange) -> Iterator[tuple[int, int]]:
-    """Of each step, tiles that take rows of their own bank, and banks that take those of another.
-    A bank takes from one at most."""
+    """For each step, the number of tiles that take rows of their own bank, and of banks that take
+    rows of another. A bank takes from one at most."""
     for pairs in given.steps:
         source_banks, target_banks = (pairs // config.arrays).T
         crosses = source_banks != target_banks

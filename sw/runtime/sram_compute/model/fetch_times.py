@@ -64,7 +64,7 @@ class FetchTimes:
         return lines.reshape(-1, UNIT_WORDS)[begin : begin + count]
 
     def take(self, units: int, cycle: int) -> None:
-        """So many are done with in this cycle, which ``wait`` gave."""
+        """Takes so many units, which are done with in this cycle, which ``wait`` gave."""
         self._offset += units
         if self._offset >= LINE_UNITS:
             del self._fetched[min(self._fetched)]
@@ -89,8 +89,8 @@ class FetchTimes:
         self._settle(cycle)
 
     def pass_line(self, *, asks: bool = True) -> None:
-        """Until memory has taken the next line of a copy; nothing is taken meanwhile, and where the
-        fetch is held, none is asked for."""
+        """Waits until memory has taken the next line of a copy; nothing is taken meanwhile, and
+        where the fetch is held, none is asked for."""
         lines = self._copies.lines
         while self._copies.lines == lines:
             offered = self._copies.offered
@@ -98,7 +98,7 @@ class FetchTimes:
             self._settle(max(offered, self._turn), asks=asks)
 
     def lines(self, cycle: int) -> int:
-        """Those that have been asked for by the end of a cycle."""
+        """How many lines have been requested by the end of a cycle."""
         self._settle(cycle)
         return sum(accepted <= cycle for accepted in self._accepted)
 

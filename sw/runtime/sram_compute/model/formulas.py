@@ -12,7 +12,8 @@ _ONES, _ZERO = np.uint64((1 << 64) - 1), np.uint64(0)
 _NAMES = ("p", "c", "b", "a")
 
 Formula = Callable[..., np.ndarray]
-"""Of words of a, b, c and p; may give one of them itself, or a number of all bitlines."""
+"""A function of words of a, b, c and p; may give one of them itself, or a number of all
+bitlines."""
 
 
 @cache
@@ -50,13 +51,13 @@ def _text(truth: int, names: tuple[str, ...]) -> str:
 
 def _cofactors(truth: int, bit: int, size: int) -> tuple[int, int]:
     """The tables of half the size where that bit of the case's number is 0, and where it is 1."""
-    found = [0, 0]
+    cofactors = [0, 0]
     places = [0, 0]
     for case in range(size):
         half = case >> bit & 1
-        found[half] |= (truth >> case & 1) << places[half]
+        cofactors[half] |= (truth >> case & 1) << places[half]
         places[half] += 1
-    return found[0], found[1]
+    return cofactors[0], cofactors[1]
 
 
 def _split(name: str, low: int, high: int, rest: tuple[str, ...]) -> str:

@@ -12,16 +12,17 @@ from hw.sram_compute.memory_map import ErrorCause
 
 
 class LayoutFault(NamedTuple):
-    """``place``: of the line, in the order of ``transfer.places``, counted with those that the last
-    chunk does not have."""
+    """A fault of a layout. ``place``: of the line, in the order of ``transfer.line_mapping``,
+    counted with those that the last chunk does not have."""
 
     cause: ErrorCause
     place: int
 
 
 def first_fault(config: SramConfig, entry: Mapping[str, Any]) -> LayoutFault | None:
-    """Of the first line, in the order of transfers, that is none of memory, or has tiles beyond the
-    last one. ``entry``: one of the layout override table that makes sense. O(log of its sizes).
+    """The fault of the first line, in the order of transfers, that is outside of memory, or has
+    tiles beyond the last one. ``entry``: one of the layout override table that makes sense. O(log
+    of its sizes).
 
     Lines and tiles never decrease with a coordinate or a chunk. So the first line is found one
     coordinate after the other, the outermost first: it is the least one up to which some line is
@@ -51,7 +52,9 @@ def _least(end: int, holds: Callable[[int], bool]) -> int:
 
 
 class _Walk:
-    """ends, chunks
+    """A walk over the lines of a layout.
+
+    ends, chunks
         how many coordinates there are in each dimension of a chunk; how many chunks.
     fixed
         coordinates, by dimension, of which no others are looked at.
@@ -78,9 +81,9 @@ class _Walk:
         elements = LINE_BYTES >> entry["element"]
         coordinates = (place[0] * elements + elements - 1, place[1], place[2])
         steps = (1, *entry["tile_strides"])
-        found = entry["first_tile"] + entry["chunk_tiles"] * chunk
+        last = entry["first_tile"] + entry["chunk_tiles"] * chunk
         return int(
-            found
+            last
             + sum(
                 (coordinate >> extent) * step
                 for coordinate, extent, step in zip(coordinates, entry["tile"], steps, strict=True)

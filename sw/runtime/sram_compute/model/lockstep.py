@@ -40,7 +40,7 @@ def run_banks(
 ) -> list[Spent]:
     """Runs a program on the arrays of ``banks`` side by side, each of as many words. Where they
     differ in what they skip, they go on in groups."""
-    found = [Spent(0, 0)] * banks
+    spent_by_bank = [Spent(0, 0)] * banks
     groups: list[tuple[np.ndarray, list[bool]]] = [(np.arange(banks), [])]
     while groups:
         members, decided = groups.pop()
@@ -53,10 +53,10 @@ def run_banks(
                 groups.append((chosen, [*decided, goes_on]))
         else:
             for bank in members.tolist():
-                found[bank] = spent
+                spent_by_bank[bank] = spent
         if part is not arrays:
             arrays.put(part, members, banks)
-    return found
+    return spent_by_bank
 
 
 def _run(

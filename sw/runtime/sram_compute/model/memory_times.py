@@ -6,7 +6,7 @@ from hw.sram_compute.config import SramConfig
 
 
 class Channel:
-    """Of main memory, as ``hw.lib.lines.line_memory`` has it."""
+    """The channel of main memory, as ``hw.lib.lines.line_memory`` has it."""
 
     def __init__(self, config: SramConfig) -> None:
         self.latency = config.latency
@@ -17,7 +17,7 @@ class Channel:
 
     @property
     def free(self) -> int:
-        """From this cycle on it takes a request."""
+        """The cycle from which on it takes a request."""
         return self._free
 
     def accept(self, offered: int) -> int:
@@ -35,11 +35,11 @@ class Channel:
         return accepted, self._taken[-1]
 
     def write(self, offered: int) -> int:
-        """As ``accept``, where others read meanwhile."""
+        """Accepts as ``accept`` does, where others read meanwhile."""
         return self.accept(self._with_room(offered))
 
     def _with_room(self, offered: int) -> int:
-        """Not before few enough answers are to be taken."""
+        """The cycle, not before few enough answers are to be taken."""
         if len(self._taken) < self.in_flight:
             return offered
         return max(offered, self._taken[-self.in_flight] + 1)

@@ -11,7 +11,7 @@ from hw.sram_compute.microcode.program import Microinstruction
 
 @lru_cache(maxsize=4)
 def microprograms(config: SramConfig) -> Mapping[int, tuple[Microinstruction, ...]]:
-    """By the entry at which they begin."""
+    """Microprograms by the entry at which they begin."""
     return {
         config.rom.entries[name][width]: program
         for name, operation in config.operations.items()

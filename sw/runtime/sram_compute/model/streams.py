@@ -67,16 +67,18 @@ class Streaming:
             stores = operation["operation"] == ExecuteOpcode.STORE
             accesses = operation["reads"] or stores
             begun = times.begin(offered + 3 * accesses, stores and operation["a_is_turned"])
-            cycles, found = self._strip(near, place, operation, stores)
+            cycles, accessed = self._strip(near, place, operation, stores)
             first = times.first_access(begun)
-            steps = STRIP if found is None or found.fault is None else max(0, found.fault - 1)
-            if found is None or waits.is_over(begun):
+            steps = (
+                STRIP if accessed is None or accessed.fault is None else max(0, accessed.fault - 1)
+            )
+            if accessed is None or waits.is_over(begun):
                 begins = [first, *(first + np.cumsum(cycles[:steps])).tolist()]
             else:
-                begins = waits.begins(first, found, steps)
-            if found is not None and found.fault is not None:
+                begins = waits.begins(first, accessed, steps)
+            if accessed is not None and accessed.fault is not None:
                 # An address is known as soon as the access of the step before begins.
-                known = begins[-1] if found.fault else times.first_address(begun)
+                known = begins[-1] if accessed.fault else times.first_address(begun)
                 require_cycles(known, max_cycles)
                 raise StoppedError(ErrorCause.STREAM, operation["stream"])
             times.accessed(begins)
@@ -84,7 +86,7 @@ class Streaming:
             idle = begun + 1
         return max(idle, times.through)
 
-    def _places(self, near: Fields) -> Iterator[tuple[_Place, bool]]:
+    def _places(self, near: Fields) -> Iterator[tuple[_LoopOperation, bool]]:
         """All operations in order, and whether they are the first of a z."""
         _, height, depth = near["counts"]
         groups = groups_of(self._config, near)
@@ -93,10 +95,10 @@ class Streaming:
                 for y in range(height):
                     for slot in range(near["last"] + 1):
                         is_met = (x == 0, x == groups - 1, y == 0, y == height - 1)
-                        yield _Place(slot, x, y, z, is_met), not (x or y or slot)
+                        yield _LoopOperation(slot, x, y, z, is_met), not (x or y or slot)
 
     def _strip(
-        self, near: Fields, place: _Place, operation: Fields, stores: bool
+        self, near: Fields, place: _LoopOperation, operation: Fields, stores: bool
     ) -> tuple[np.ndarray, Accesses | None]:
         """Does an operation; the cycles of each step's access, and what is accessed."""
         engines = self._engines
@@ -113,7 +115,7 @@ class Streaming:
         a, cycles = None, np.ones(STRIP, np.int64)
         if operation["operation"] == ExecuteOpcode.FDIV:
             cycles = np.full(STRIP, DIVIDE_CYCLES)
-        found: Accesses | None = None
+        accesses: Accesses | None = None
         columns = _columns(engines.turned)
         if operation["reads"] or stores:
             index = self._rotated(operation).astype(np.int64)
@@ -124,9 +126,9 @@ class Streaming:
             fault = int(faults[0]) if len(faults) else None
             enabled = enabled & ~is_bad
             cycles, rounds = self._rounds(rows, columns_of, banks, enabled, stores)
-            found = Accesses(lines, enabled, stores, rounds, fault)
+            accesses = Accesses(lines, enabled, stores, rounds, fault)
             if fault is not None:
-                return cycles, found
+                return cycles, accesses
             if stores:
                 stream = self.streams[operation["stream"]] if enabled.any() else _EMPTY_STREAM
                 data = columns if operation["a_is_turned"] else b
@@ -137,14 +139,14 @@ class Streaming:
                 if self._is_uniform(operation):
                     a = np.where(is_there, a[:, :1], 0).astype(np.uint32)
         if stores:
-            return cycles, found
+            return cycles, accesses
         if operation["d_is_turned"]:
             self._turn(operation, a)
-            return cycles, found
+            return cycles, accesses
         if a is None and operation["a_is_turned"]:
             a = columns
         self._compute(operation, a, b, is_there | bool(operation["is_whole"]))
-        return cycles, found
+        return cycles, accesses
 
     def _compute(
         self, operation: Fields, a: np.ndarray | None, b: np.ndarray, changes: np.ndarray
@@ -160,13 +162,13 @@ class Streaming:
                 left = registers[operation["a"]][:, (part + offset) % STRIP]
             else:
                 left = a[:, part]
-            found = computed(
+            result = computed(
                 opcode,
                 np.ascontiguousarray(left),
                 np.ascontiguousarray(b[:, part]),
                 np.ascontiguousarray(c[:, part]),
             )
-            d[:, part] = np.where(changes[:, part], found, d[:, part])
+            d[:, part] = np.where(changes[:, part], result, d[:, part])
 
     def _turn(self, operation: Fields, a: np.ndarray | None) -> None:
         """Fills the transposers from a stream, word by word from themselves, or from a register."""
@@ -179,7 +181,7 @@ class Streaming:
         else:
             turned[:] = self._rotated(operation)
 
-    def _own(self, near: Fields, place: _Place) -> tuple[np.ndarray, int]:
+    def _own(self, near: Fields, place: _LoopOperation) -> tuple[np.ndarray, int]:
         """Strips from the first one of all banks to each bank's, [banks, 1]; its number."""
         banks = self._config.banks
         if near["span"]:
@@ -195,7 +197,7 @@ class Streaming:
 
     def _access(
         self,
-        place: _Place,
+        place: _LoopOperation,
         operation: Fields,
         own: np.ndarray,
         first_strip: int,
@@ -226,12 +228,12 @@ class Streaming:
             rows = stream["row"] + _STEPS + 0 * element
             is_bad = is_bad | (element >= config.tiles * config.bitlines)
             is_bad = is_bad | (rows >= config.wordlines)
-            found = engines.transposed_places(element, rows)
+            places = engines.transposed_places(element, rows)
         else:
             is_bad = is_bad | (element >= engines.word_count)
-            found = engines.places(element)
+            places = engines.places(element)
         lines = None if stream["is_transposed"] else element // LINE_WORDS
-        return found, enabled, is_bad & enabled, lines
+        return places, enabled, is_bad & enabled, lines
 
     def _is_uniform(self, operation: Fields) -> bool:
         """Whether one word is all elements of a strip: it is read once."""
@@ -284,7 +286,8 @@ class Streaming:
         return cycles, rounds
 
     def _step_rounds(self, wants: list[tuple[int, int, Any]], stores: bool) -> list[Round]:
-        """``wants``: engines, the banks of their words, and these."""
+        """Rounds in which words go from bank to bank in a step. ``wants``: engines, the banks of
+        their words, and these."""
         rounds: list[Round] = []
         while wants:
             chosen: dict[int, tuple[int, Any]] = {}
@@ -305,7 +308,7 @@ class Streaming:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LoopOperation:
     """An operation of the loop: its slot, group of strips, y and z; which of ``When`` holds."""
 
     slot: int

@@ -28,7 +28,8 @@ class Times:
         return self._next(self._next(begun)) + 1
 
     def accessed(self, begins: Sequence[int]) -> None:
-        """``begins``: when the access of each step begins, and when that behind the last may."""
+        """Notes the accesses of an operation. ``begins``: when the access of each step begins, and
+        when that behind the last may."""
         self.ends = (begins[-3] - 1, begins[-2] - 1, begins[-1] - 1)
 
     def _next(self, cycle: int) -> int:

@@ -170,7 +170,7 @@ class Run:
         self._place += count
 
     def _stop(self, cause: ErrorCause, cycle: int) -> NoReturn:
-        """Because of this command, in a cycle."""
+        """Stops because of this command, in a cycle."""
         require_cycles(cycle, self._max_cycles)
         raise StoppedError(cause, self._place)
 
@@ -287,7 +287,7 @@ class Run:
         else:
             patterns = [pattern(fields, "sources"), pattern(fields, "copies")]
             steps = exchanges.broadcast_steps(config, *patterns)
-        given = exchanges.Exchange(
+        rows_exchanged = exchanges.Exchange(
             fields["a"],
             fields["d"],
             fields["n"],
@@ -296,8 +296,8 @@ class Run:
             patterns,
             steps,
         )
-        exchanges.exchange(config, self._system.banks, given)
-        cost = exchanges.cost(config, given)
+        exchanges.exchange(config, self._system.banks, rows_exchanged)
+        cost = exchanges.cost(config, rows_exchanged)
         sent = start + cost.cycles
         self._exchange_end = sent + SEND_CYCLES - 1
         self._exchanges.append((start + 1, self._exchange_end))
@@ -312,7 +312,7 @@ class Run:
         # A line takes a cycle at least; and at least half of those before a place are there.
         least = prod(entry["sizes"]) if fault is None else fault.place // 2
         require_cycles(start + least, self._max_cycles)
-        where = transfer.places(entry, None if fault is None else fault.place)
+        where = transfer.line_mapping(entry, None if fault is None else fault.place)
         row, n = fields["row"], fields["n"]
         cycles = n * transfer.pieces(entry)
         lines = transfer.Transposers(where, config.arrays, config.banks)

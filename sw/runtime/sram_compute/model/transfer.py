@@ -16,8 +16,8 @@ from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where an array is.
+class LineMapping:
+    """The mapping of an array's lines to tiles.
 
     lines
         int64 [n]: its lines, in the order in which they are transferred: those at the same place
@@ -34,9 +34,9 @@ class Places:
     numbers: np.ndarray
 
 
-def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
-    """Of an entry of the layout override table that makes sense; of the first ``most`` lines, those
-    that the last chunk does not have among them."""
+def line_mapping(entry: Mapping[str, Any], most: int | None = None) -> LineMapping:
+    """Places of the lines of an entry of the layout override table that makes sense, or of the
+    first ``most``, including lines that the last chunk does not have."""
     elements = LINE_BYTES >> entry["element"]
     extents, chunk, chunked = list(entry["sizes"]), entry["chunk"], entry["chunked"]
     chunks = 1
@@ -63,11 +63,13 @@ def places(entry: Mapping[str, Any], most: int | None = None) -> Places:
         bit += extent
     in_array = np.stack([x, y, z], axis=1)
     in_array[:, chunked] += chunk * number
-    return Places(lines, tiles, bitlines, in_array)
+    return LineMapping(lines, tiles, bitlines, in_array)
 
 
-def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, Any]) -> np.ndarray:
-    """Those that a ``STORE`` writes: bool [lines, words of a line]."""
+def stored_words(
+    entry: Mapping[str, Any], where: LineMapping, fields: Mapping[str, Any]
+) -> np.ndarray:
+    """The words that a ``STORE`` writes: bool [lines, words of a line]."""
     numbers = where.numbers.copy()
     numbers[:, 0] *= LINE_WORDS
     ends = np.array(entry["sizes"]) * (LINE_WORDS, 1, 1) - fields["after"]
@@ -77,9 +79,9 @@ def stored_words(entry: Mapping[str, Any], where: Places, fields: Mapping[str, A
 
 
 def load(
-    banks: Sequence[Bank], bitlines: int, memory: np.ndarray, where: Places, row: int, n: int
+    banks: Sequence[Bank], bitlines: int, memory: np.ndarray, where: LineMapping, row: int, n: int
 ) -> None:
-    """``memory``: uint32 [lines, words of a line]."""
+    """Loads lines into the rows of banks. ``memory``: uint32 [lines, words of a line]."""
     bits = rows_of(banks, row, n, bitlines)
     values = _values(memory[where.lines], where)
     for place in range(n):
@@ -91,13 +93,13 @@ def store(
     banks: Sequence[Bank],
     bitlines: int,
     memory: np.ndarray,
-    where: Places,
+    where: LineMapping,
     row: int,
     n: int,
     is_signed: bool,
     words: np.ndarray,
 ) -> None:
-    """``words``: those that are written, as of ``stored_words``."""
+    """Stores rows of banks to lines. ``words``: those that are written, as of ``stored_words``."""
     bits = rows_of(banks, row, n, bitlines)
     values = np.zeros(where.tiles.shape, np.uint32)
     for place in range(n):
@@ -106,8 +108,8 @@ def store(
         top = np.uint32(1 << n - 1)
         values = (values ^ top) - top
     size = LINE_BYTES // where.tiles.shape[1]
-    lines, places = words.nonzero()
-    memory[where.lines[lines], places] = values.astype(f"<u{size}").view("<u4")[words]
+    lines, columns = words.nonzero()
+    memory[where.lines[lines], columns] = values.astype(f"<u{size}").view("<u4")[words]
 
 
 def pieces(entry: Mapping[str, Any]) -> int:
@@ -117,12 +119,13 @@ def pieces(entry: Mapping[str, Any]) -> int:
 
 
 class Transposers:
-    """When those of the banks are idle: a line has that of its bank, or all if it has several.
+    """Tracks when transposers of banks are idle: a line has that of its bank, or all if it has
+    several.
 
     Parameters: ``where`` lines of an array are; ``arrays`` of a bank, ``banks``.
     """
 
-    def __init__(self, where: Places, arrays: int, banks: int) -> None:
+    def __init__(self, where: LineMapping, arrays: int, banks: int) -> None:
         self._owners = (where.tiles[:, [0, -1]] // arrays).tolist()
         self._idle = [0] * banks
 
@@ -131,7 +134,7 @@ class Transposers:
         return max(ready, *(self._idle[bank] for bank in self._banks(line)))
 
     def release(self, line: int, cycle: int) -> None:
-        """They are idle from a cycle on."""
+        """Releases a line's transposers, which are idle from a cycle on."""
         for bank in self._banks(line):
             self._idle[bank] = cycle
 
@@ -175,7 +178,7 @@ def store_times(
     return begun, max(begun, end)
 
 
-def _values(lines: np.ndarray, where: Places) -> np.ndarray:
+def _values(lines: np.ndarray, where: LineMapping) -> np.ndarray:
     """Elements of lines, as whole numbers without sign."""
     size = LINE_BYTES // where.tiles.shape[1]
     return np.ascontiguousarray(lines, "<u4").view(f"<u{size}").reshape(where.tiles.shape)

@@ -27,7 +27,8 @@ from sw.runtime.execute_model.output import Output
 from sw.runtime.tmu.model.line_requests import LineRequests
 
 MOST_HELD = 1 << 24
-"""Of words, tokens and requests, all of which the model holds until its end: 1 GiB and more."""
+"""The number of words, tokens and requests, all of which the model holds until its end: 1 GiB and
+more."""
 
 _WORD = 0xFFFF_FFFF
 
@@ -180,8 +181,8 @@ class _Traversal:
             self._spend(place)
             inductions = range(first, min(upper, first + width * unit.stride), unit.stride)
             values, addresses = self._vectors(place, unit, inductions)
-            for number, found in addresses.items():
-                for line in self._requests[place].lines(number, found, upper - first):
+            for number, words in addresses.items():
+                for line in self._requests[place].lines(number, words, upper - first):
                     self._output.requests.append((place, number, line))
             others = _filled(
                 [
@@ -257,7 +258,8 @@ class _Traversal:
     def _values(
         self, place: int, lane: int, unit: Unit, index: int, streams: int = MAX_STREAMS
     ) -> tuple[int, ...]:
-        """Of the first ``streams`` streams of a unit that merges, in the iteration ``index``."""
+        """Values of the first ``streams`` streams of a unit that merges, in the iteration
+        ``index``."""
         values: list[int] = []
         for number in range(min(streams, len(unit.streams))):
             value = self._value(place, lane, unit, number, index, values, None, {})
@@ -275,9 +277,9 @@ class _Traversal:
         head: int | None,
         addresses: dict[int, list[int]],
     ) -> int:
-        """Of a stream in the iteration ``index``, perhaps with more than 32 bits, behind the
-        ``values`` of those before it; adds to the ``addresses`` that each stream reads. ``head``:
-        in lockstep lane 0's value, of the other lanes."""
+        """The value of a stream in the iteration ``index``, perhaps with more than 32 bits, behind
+        the ``values`` of those before it; adds to the ``addresses`` that each stream reads.
+        ``head``: in lockstep lane 0's value, for the other lanes."""
         stream = unit.streams[number]
         a = self._operand(place, stream.a, values, stream.immediate)
         b = self._operand(place, stream.b, values, stream.immediate)

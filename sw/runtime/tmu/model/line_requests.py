@@ -10,7 +10,7 @@ from hw.tmu.access_program import Layer, Operand, Stream
 
 
 class LineRequests:
-    """Of a layer that steps one unit, for its streams, iteration by iteration.
+    """Line requests of a layer that steps one unit, for its streams, iteration by iteration.
 
     Words that lie together are one request as far as their line, the fiber and the layer's queues
     go. What an iteration asked for beyond its own words need not be asked for later.

@@ -61,7 +61,7 @@ def embedding_bag_weighted_mean(
     offsets: int32[bags + 1],
     out: float32[bags, dim],
 ):
-    """By the number of look-ups, whatever their weights."""
+    """A weighted sum divided by the number of look-ups, whatever their weights."""
     for b in range(bags):
         for p in range(offsets[b], offsets[b + 1]):
             for e in range(dim):

@@ -69,7 +69,7 @@ def embedding_tables_weighted_mean(
     tables: float32[rows, dim],
     out: float32[features, bags, dim],
 ):
-    """By the number of look-ups, whatever their weights."""
+    """A weighted sum divided by the number of look-ups, whatever their weights."""
     for f in range(features):
         for b in range(bags):
             for p in range(offsets[f, b], offsets[f, b + 1]):

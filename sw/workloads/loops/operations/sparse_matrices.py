@@ -19,7 +19,7 @@ def matrix_elementwise_product(
     right_values: float32[rights],
     out: float32[rows, columns],
 ):
-    """Of compressed rows. The number of columns is the result's, or is given."""
+    """A product of compressed rows. The number of columns is the result's, or is given."""
     for i in range(rows):
         for j, (p, q) in intersect(
             left[left_offsets[i] : left_offsets[i + 1]],
@@ -38,7 +38,7 @@ def matrix_sum(
     right_values: float32[rights],
     out: float32[rows, columns],
 ):
-    """Of compressed rows. The number of columns is the result's, or is given."""
+    """A sum of compressed rows. The number of columns is the result's, or is given."""
     for i in range(rows):
         for j, (p, q), (in_left, in_right) in union(
             left[left_offsets[i] : left_offsets[i + 1]],
@@ -60,7 +60,7 @@ def matrix_product(
     right_values: float32[rights],
     out: float32[rows, right_rows],
 ):
-    """Of one in compressed rows and the transpose of the other."""
+    """A product of a matrix in compressed rows and the transpose of another one."""
     for i in range(rows):
         for j in range(right_rows):
             total = 0.0
@@ -84,7 +84,7 @@ def compressed_matrix_elementwise_product(
     out: int32[lefts],
     out_values: float32[lefts],
 ):
-    """Of compressed rows."""
+    """An elementwise product of compressed rows."""
     n = 0
     offsets[0] = n
     for i in range(rows):
@@ -110,7 +110,7 @@ def compressed_matrix_sum(
     out: int32[lefts + rights],
     out_values: float32[lefts + rights],
 ):
-    """Of compressed rows."""
+    """A sum of compressed rows."""
     n = 0
     offsets[0] = n
     for i in range(rows):
@@ -139,8 +139,8 @@ def compressed_matrix_product(
     out: int32[rows * right_rows],
     out_values: float32[rows * right_rows],
 ):
-    """Of one in compressed rows and the transpose of the other. Rows without a common column have
-    no entry."""
+    """A product of a matrix in compressed rows and the transpose of another. Rows without a common
+    column have no entry."""
     n = 0
     offsets[0] = n
     for i in range(rows):

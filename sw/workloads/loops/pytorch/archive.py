@@ -53,7 +53,8 @@ _MOST_USES = 4
 """How often all that a file stores may be in its tensors; weights are tied, for instance."""
 
 _MOST_VALUES, _MOST_DEPTH = 1 << 16, 64
-"""Of a pickle: values and containers, of each as often as it occurs; containers in each other."""
+"""Limits of a pickle: values and containers, of each as often as it occurs; containers in each
+other."""
 
 _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 """Whose code a pickle would run, as PyTorch says it."""
@@ -61,8 +62,15 @@ _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
 @dataclass(frozen=True)
 class SavedProgram:
-    """``graph``: JSON of a ``torch._export.serde.schema.ExportedProgram``. ``tensors``: parameters,
-    buffers and constants by name. ``inputs``: leaves of the arguments of the export, in order."""
+    """A program as its file has it.
+
+    graph
+        JSON of a ``torch._export.serde.schema.ExportedProgram``.
+    tensors
+        parameters, buffers and constants by name.
+    inputs
+        leaves of the arguments of the export, in order.
+    """
 
     graph: dict[str, Any]
     tensors: dict[str, Any]
@@ -82,20 +90,21 @@ def read_archive(path: Path) -> SavedProgram:
 
 
 def _members(file: zipfile.ZipFile, place: str = "") -> dict[str, zipfile.ZipInfo]:
-    """By their names below the archive's own folder. ``place``: what error texts begin with."""
-    found: dict[str, zipfile.ZipInfo] = {}
+    """Members by their names below the archive's own folder. ``place``: what error texts begin
+    with."""
+    members: dict[str, zipfile.ZipInfo] = {}
     for info in file.infolist():
         name = info.filename.partition("/")[2]
         if not name:
             continue
-        if info.compress_type != zipfile.ZIP_STORED or name in found:
+        if info.compress_type != zipfile.ZIP_STORED or name in members:
             raise WorkloadError(f"{place}{short(info.filename)}: must be stored once, uncompressed")
-        found[name] = info
-    return found
+        members[name] = info
+    return members
 
 
 class _Archive:
-    """``size``: octets of the file."""
+    """The archive in a file. ``size``: octets of the file."""
 
     def __init__(
         self, file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], size: int
@@ -140,8 +149,8 @@ class _Archive:
         try:
             return torch.load(octets, map_location="cpu", weights_only=True)
         except Exception as error:  # of many types
-            found = _GLOBAL.search(one_line(error))
-            reason = f"has {short(found[1])}" if found else "cannot be read"
+            named = _GLOBAL.search(one_line(error))
+            reason = f"has {short(named[1])}" if named else "cannot be read"
             raise WorkloadError(
                 f"{name}: {reason}: must be a pickle of tensors, numbers and their containers alone"
             ) from error
@@ -168,18 +177,18 @@ class _Archive:
 
     def _tensors(self, folder: str, kind: str) -> dict[str, Any]:
         if (old := f"{folder}model.pt") in self._members:
-            found = self._unpickled(old)
-            if not isinstance(found, dict):
+            tensors = self._unpickled(old)
+            if not isinstance(tensors, dict):
                 raise WorkloadError(f"{old}: must have tensors by name")
-            return {str(name): self._plain(value, old) for name, value in found.items()}
+            return {str(name): self._plain(value, old) for name, value in tensors.items()}
         config = f"{folder}model_{kind}s_config.json"
         with reading(config):
             entries = dict(self._json(config)["config"].items())
-        found = {}
+        tensors = {}
         for name, entry in entries.items():
             with reading(f"{config}: {kind} {quoted(name)}"):
-                found[name] = self._tensor(folder, name, entry, kind)
-        return found
+                tensors[name] = self._tensor(folder, name, entry, kind)
+        return tensors
 
     def _tensor(self, folder: str, name: str, entry: Mapping[str, Any], kind: str) -> Any:
         import torch
@@ -216,9 +225,9 @@ class _Archive:
             )
         if 0 in sizes:
             return torch.empty(sizes, dtype=dtype)
-        found = torch.as_strided(flat, sizes, strides, offset)
-        self._count(found, f"{folder}{short(file)}")
-        return found.clone()
+        tensor = torch.as_strided(flat, sizes, strides, offset)
+        self._count(tensor, f"{folder}{short(file)}")
+        return tensor.clone()
 
 
 def _refuse_expanding(given: Any, name: str) -> None:
@@ -232,12 +241,12 @@ def _refuse_expanding(given: Any, name: str) -> None:
         if id(value) not in counts:
             held = value.values() if isinstance(value, Mapping) else value
             is_container = isinstance(value, Mapping | list | tuple | deque)
-            found = 1 + sum(count(each, depth + 1) for each in held) if is_container else 1
-            if found > _MOST_VALUES:
+            values = 1 + sum(count(each, depth + 1) for each in held) if is_container else 1
+            if values > _MOST_VALUES:
                 raise WorkloadError(
                     f"{name}: expands to more than {_MOST_VALUES:,} values: must be at most that"
                 )
-            counts[id(value)] = found
+            counts[id(value)] = values
         return counts[id(value)]
 
     count(given, 0)

@@ -12,13 +12,13 @@ from typing import Any
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line
 from hw.lib.text_lines import text_lines
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.archive import read_archive
 from sw.workloads.loops.pytorch.results import result_names
 from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
 
 SUFFIX = ".pt2"
-"""Of what ``torch.export.save`` writes."""
+"""The suffix of what ``torch.export.save`` writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,9 @@ class Exported:
     results: list[str]
 
     @property
-    def start(self) -> Place:
-        """Where no operator is."""
-        return Place(self.name, 1, 1)
+    def start(self) -> Location:
+        """The location where there is no operator."""
+        return Location(self.name, 1, 1)
 
 
 def export(module: Any, inputs: Any) -> Exported:
@@ -60,7 +60,7 @@ def export(module: Any, inputs: Any) -> Exported:
 
 
 def load(path: str | Path) -> Exported:
-    """From a file that ``torch.export.save`` wrote; its inputs are those of its export. Nothing of
+    """Reads a file that ``torch.export.save`` wrote; its inputs are those of its export. Nothing of
     it is executed, see ``archive`` and ``saved_graph``.
 
     Raises ``WorkloadError`` naming the file.
@@ -85,14 +85,14 @@ def is_module(value: Any) -> bool:
     )
 
 
-def place_of(node: Any, start: Place) -> Place:
+def place_of(node: Any, start: Location) -> Location:
     """The line of the user's that made the node, or ``start``."""
     library = str(Path(require_torch().__file__).parent)
     for line in reversed(text_lines(node.meta.get("stack_trace") or "")):
         file, _, rest = line.strip().removeprefix('File "').partition('", line ')
         number = rest.partition(",")[0]
         if number.isdecimal() and not file.startswith(library):
-            return Place(Path(file).name, int(number), 1)
+            return Location(Path(file).name, int(number), 1)
     return start
 
 
@@ -132,7 +132,7 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
     from torch.utils._pytree import tree_leaves
 
     program = program.run_decompositions({})
-    given = iter(tree_leaves(program.example_inputs))
+    examples = iter(tree_leaves(program.example_inputs))
     called = iter(saved.inputs if saved else ())
     tensors = saved.tensors if saved else {}
     data, names = {}, {}
@@ -143,7 +143,7 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
         else:
             names[key] = next(called, key)
         if spec.kind == InputKind.USER_INPUT:
-            value = next(given)
+            value = next(examples)
             data[key] = spec.arg.value if isinstance(spec.arg, ConstantArgument) else value
         elif spec.target in program.state_dict:
             data[key] = program.state_dict[spec.target].detach()

@@ -16,7 +16,7 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.export import Exported, export, load, place_of
 from sw.workloads.loops.pytorch.operators import OPERATORS
 from sw.workloads.loops.pytorch.parameters import Parameters
@@ -35,7 +35,7 @@ def module_workload(module: Any, inputs: Any) -> LoopWorkload:
 
 
 def file_workload(path: str | Path) -> LoopWorkload:
-    """From a file of ``torch.export.save``. Raises ``WorkloadError``."""
+    """The workload of a file of ``torch.export.save``. Raises ``WorkloadError``."""
     return _workload(load(path))
 
 
@@ -63,10 +63,11 @@ class _Lowering:
         *self._nodes, output = graph.nodes
         self._results = [*zip(output.args[0], graph.results, strict=True)]
         self._values: dict[Any, Any] = {}
-        self._places: dict[Any, Place] = {}
+        self._places: dict[Any, Location] = {}
 
-    def run(self) -> tuple[Place, list[str]]:
-        """Where the last operator stands, and the arrays of results in their order."""
+    def run(self) -> tuple[Location, list[str]]:
+        """Lowers all operators; returns the location of the last, and the arrays of results in
+        order."""
         place = self._graph.start
         stored: dict[str, str] = {}
         for node in self._nodes:
@@ -82,7 +83,7 @@ class _Lowering:
         names = [stored.get(name) or self._stored(node, name) for node, name in self._results]
         return place, names
 
-    def _value(self, node: Any, place: Place) -> Any:
+    def _value(self, node: Any, place: Location) -> Any:
         if node.op == "placeholder":
             return self._parameters.placeholder(node, self._graph.start)
         return _call(node, self._of, self._parameters, place)
@@ -109,7 +110,7 @@ class _Lowering:
         return name
 
 
-def _call(node: Any, of: Any, parameters: Parameters, place: Place) -> Any:
+def _call(node: Any, of: Any, parameters: Parameters, place: Location) -> Any:
     name = node.target.__name__ if node.target.__name__ == "getitem" else str(node.target)
     operator = OPERATORS.get(name)
     if operator is None:
@@ -127,12 +128,12 @@ def _call(node: Any, of: Any, parameters: Parameters, place: Place) -> Any:
     except TypeError as error:
         raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
     try:
-        found = operator(parameters, place, *arguments, **named)
+        result = operator(parameters, place, *arguments, **named)
     except WorkloadError as error:
         raise WorkloadError(str(error).replace(f"{place}: ", f"{place}: {name}: ", 1)) from None
-    if all(each is not found for each in arguments):
+    if all(each is not result for each in arguments):
         parameters.count_uses([*arguments, *named.values()])
-    return found
+    return result
 
 
 def _short(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sw.workloads.loops.nest import Expression, Unary, UnaryOperator
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch import shapes
 from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
 from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
@@ -39,9 +39,16 @@ Operator = Callable[..., Any]
 
 
 def _two(
-    operator: str, parameters: Parameters, place: Place, left: Any, right: Any, *, alpha: float = 1
+    operator: str,
+    parameters: Parameters,
+    place: Location,
+    left: Any,
+    right: Any,
+    *,
+    alpha: float = 1,
 ) -> Value:
-    """Of two tensors, or a tensor and a number. ``alpha``: a factor of the right one."""
+    """Applies an operator to two tensors, or a tensor and a number. ``alpha``: a factor of the
+    right one."""
     type = _type(left, right)
     if operator == "/":
         type = FLOAT32
@@ -72,13 +79,13 @@ def _then(value: Stepwise, change: Change, type: ScalarType) -> Value:
 
 
 def _subtracted(
-    parameters: Parameters, place: Place, right: Any, left: Any, alpha: float = 1
+    parameters: Parameters, place: Location, right: Any, left: Any, alpha: float = 1
 ) -> Value:
     return _two("-", parameters, place, left, right, alpha=alpha)
 
 
 def _operand(
-    value: Any, shape: tuple[int, ...], type: ScalarType, place: Place
+    value: Any, shape: tuple[int, ...], type: ScalarType, place: Location
 ) -> Callable[[Indices], Expression]:
     if not isinstance(value, View):
         return lambda indices: number(value, type, place)
@@ -102,9 +109,9 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _one(
-    change: Callable[[Expression, Place], Expression],
+    change: Callable[[Expression, Location], Expression],
     parameters: Parameters,
-    place: Place,
+    place: Location,
     value: Value,
 ) -> Value:
     if not isinstance(value, View):
@@ -112,19 +119,21 @@ def _one(
     return View(value.shape, value.type, lambda indices: change(value.at(indices), place))
 
 
-def _unary(operator: UnaryOperator, value: Expression, place: Place) -> Expression:
+def _unary(operator: UnaryOperator, value: Expression, place: Location) -> Expression:
     return Unary(operator, value, place)
 
 
-def _relu(value: Expression, place: Place) -> Expression:
+def _relu(value: Expression, place: Location) -> Expression:
     return binary("max", value, number(0, value.type, place), place)
 
 
-def _same(parameters: Parameters, place: Place, value: Any, *arguments: Any, **named: Any) -> Any:
+def _same(
+    parameters: Parameters, place: Location, value: Any, *arguments: Any, **named: Any
+) -> Any:
     return value
 
 
-def _item(parameters: Parameters, place: Place, values: Any, number: int) -> Any:
+def _item(parameters: Parameters, place: Location, values: Any, number: int) -> Any:
     if isinstance(values, list):
         return values[number]
     if number:
@@ -133,13 +142,13 @@ def _item(parameters: Parameters, place: Place, values: Any, number: int) -> Any
 
 
 def _embedding(
-    parameters: Parameters, place: Place, weight: Value, indices: Value, *arguments: Any
+    parameters: Parameters, place: Location, weight: Value, indices: Value, *arguments: Any
 ) -> View:
     return _index_select(parameters, place, weight, 0, indices)
 
 
 def _index_select(
-    parameters: Parameters, place: Place, value: Value, dimension: int, index: Value
+    parameters: Parameters, place: Location, value: Value, dimension: int, index: Value
 ) -> View:
     """``index`` of any number of dimensions, which stand for that one of ``value``."""
     view, places = parameters.plain(value, place), parameters.plain(index, place)
@@ -157,17 +166,19 @@ def _index_select(
 
 
 def _index(
-    parameters: Parameters, place: Place, value: Value, chosen: Sequence[Value | None]
+    parameters: Parameters, place: Location, value: Value, chosen: Sequence[Value | None]
 ) -> View:
     """Indices for some dimensions, broadcast together."""
     view = parameters.plain(value, place)
-    given = {d: parameters.plain(each, place) for d, each in enumerate(chosen) if each is not None}
-    common_shape = tuple(np.broadcast_shapes(*(each.shape for each in given.values())))
-    wide = {d: broadcast(each, common_shape, place) for d, each in given.items()}
-    numbers = [*given]
+    indices_of = {
+        d: parameters.plain(each, place) for d, each in enumerate(chosen) if each is not None
+    }
+    common_shape = tuple(np.broadcast_shapes(*(each.shape for each in indices_of.values())))
+    wide = {d: broadcast(each, common_shape, place) for d, each in indices_of.items()}
+    numbers = [*indices_of]
     adjacent = numbers == [*range(numbers[0], numbers[-1] + 1)]
     first, order = numbers[0] if adjacent else 0, len(common_shape)
-    kept = [d for d in range(len(view.shape)) if d not in given]
+    kept = [d for d in range(len(view.shape)) if d not in indices_of]
     sizes = [view.shape[d] for d in kept]
     shape = (*sizes[:first], *common_shape, *sizes[first:])
 
@@ -190,19 +201,19 @@ def _index(
     return View(shape, view.type, at)
 
 
-def _wanted(dtype: Any, place: Place) -> ScalarType:
+def _wanted(dtype: Any, place: Location) -> ScalarType:
     return type_of(dtype) or refuse(place, f"of {dtype}: must be of {TYPE_NAMES}")
 
 
 def _constant(
     value: float,
     parameters: Parameters,
-    place: Place,
+    place: Location,
     like: Any,
     dtype: Any = None,
     **named: Any,
 ) -> View:
-    """Of the shape ``like``, or of the shape and type of that tensor."""
+    """A constant of the shape ``like``, or of the shape and type of that tensor."""
     is_tensor = isinstance(like, Value)
     shape = like.shape if is_tensor else tuple(like)
     type = like.type if is_tensor else FLOAT32
@@ -213,7 +224,7 @@ def _constant(
 
 def _arange(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     start: int,
     end: int,
     step: int = 1,
@@ -237,7 +248,7 @@ def _arange(
     return View((len(numbers),), type, at, step=step if type == INT32 and not start else 0)
 
 
-def _arange_to(parameters: Parameters, place: Place, end: int, **named: Any) -> View:
+def _arange_to(parameters: Parameters, place: Location, end: int, **named: Any) -> View:
     return _arange(parameters, place, 0, end, **named)
 
 
@@ -294,4 +305,4 @@ OPERATORS: dict[str, Operator] = {
     "aten.mean.default": mean,
     "getitem": _item,
 }
-"""By their names."""
+"""Operators by their names."""

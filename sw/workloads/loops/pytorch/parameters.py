@@ -14,7 +14,7 @@ from hw.lib.errors import WorkloadError
 from sw.workloads.embedding.data import check_bag_offsets
 from sw.workloads.loops.names import name_problem
 from sw.workloads.loops.nest import Array, Expression, Load, Statement, Variable
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.export import Exported
 from sw.workloads.loops.pytorch.loop import Loop
 from sw.workloads.loops.pytorch.storing import stored
@@ -32,10 +32,10 @@ from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
 TYPE_NAMES = ", ".join(_TYPES)
-"""Of PyTorch's."""
+"""Names of PyTorch's."""
 
 _MAX_BYTES = 2**63 - 1
-"""Of an array of NumPy, where dimensions of 0 count as 1."""
+"""Bytes of an array of NumPy, where dimensions of 0 count as 1."""
 
 
 def type_of(dtype: Any) -> ScalarType | None:
@@ -48,9 +48,9 @@ def promoted(types: Iterable[ScalarType]) -> ScalarType:
     given = [*types]
     if FLOAT32 in given:
         return FLOAT32
-    found = common(*given)
-    assert found is not None, "int32 holds whole numbers of all tensors"
-    return found
+    shared = common(*given)
+    assert shared is not None, "int32 holds whole numbers of all tensors"
+    return shared
 
 
 class Parameters:
@@ -91,7 +91,7 @@ class Parameters:
         self._taken.add(name)
         return name
 
-    def placeholder(self, node: Any, place: Place) -> Value | SparseMatrix | int | float | None:
+    def placeholder(self, node: Any, place: Location) -> Value | SparseMatrix | int | float | None:
         value = self._graph.data[node.name]
         if not hasattr(value, "layout"):
             return value
@@ -120,7 +120,7 @@ class Parameters:
             self.tensor(f"{name}_values", value.values(), place),
         )
 
-    def tensor(self, wanted: str, tensor: Any, place: Place) -> View:
+    def tensor(self, wanted: str, tensor: Any, place: Location) -> View:
         """A tensor without dimensions becomes an array of one element."""
         type = type_of(tensor.dtype)
         if type is None:
@@ -137,7 +137,7 @@ class Parameters:
 
         return View(array.shape, type, at, array=name)
 
-    def _declare(self, name: str, type: ScalarType, array: np.ndarray, place: Place) -> None:
+    def _declare(self, name: str, type: ScalarType, array: np.ndarray, place: Location) -> None:
         if name not in self.arrays:
             given = array.reshape(array.shape or (1,))
             if type.is_integer and given.dtype != type.dtype:
@@ -145,15 +145,15 @@ class Parameters:
             self.data[name] = given.astype(type.dtype)
             self.declare(name, type, given.shape, place)
 
-    def declare(self, name: str, type: ScalarType, shape: tuple[int, ...], place: Place) -> None:
+    def declare(self, name: str, type: ScalarType, shape: tuple[int, ...], place: Location) -> None:
         sizes = tuple(integer(size, place) for size in shape)
         self.arrays[name] = Array(name, type, sizes, place)
 
-    def read(self, view: View, place: Place) -> None:
+    def read(self, view: View, place: Location) -> None:
         """The view's array is among those of the nest, though nothing loads from it."""
         view.at([integer(0, place) for _ in view.shape])
 
-    def offsets(self, view: View, indices: int, has_last: bool, place: Place) -> None:
+    def offsets(self, view: View, indices: int, has_last: bool, place: Location) -> None:
         """The view's array has the offsets of bags, and gets that of the last one's end, unless it
         ``has_last``."""
         self.read(view, place)
@@ -183,7 +183,7 @@ class Parameters:
             elif isinstance(each, View) and each.array:
                 self.uses[each.array] += 1
 
-    def plain(self, value: Any, place: Place) -> View:
+    def plain(self, value: Any, place: Location) -> View:
         """A tensor of which elements can be asked for: sums are stored first."""
         if isinstance(value, View):
             return value
@@ -195,9 +195,9 @@ class Parameters:
             return self._stored[id(value)][1]
         refuse(place, "takes a sparse matrix: only the first operand of a product may be one")
 
-    def store(self, value: Value, name: str, place: Place, begun: bool = False) -> None:
-        """Into the array ``name``, which is made if there is none; if ``begun``, a sum begins with
-        what it has. What is stored already is copied."""
+    def store(self, value: Value, name: str, place: Location, begun: bool = False) -> None:
+        """Stores into the array ``name``, which is made if there is none; if ``begun``, a sum
+        begins with what it has. What is stored already is copied."""
         if id(value) in self._stored:
             value = self._stored[id(value)][1]
         if name not in self.arrays:
@@ -212,14 +212,14 @@ class Parameters:
         self.body += stored(value, Destination(name, at), place, self.loop, begun)
         self._stored[id(value)] = value, View(value.shape, value.type, element)
 
-    def loop(self, size: int | tuple[Expression, Expression], place: Place) -> Loop:
+    def loop(self, size: int | tuple[Expression, Expression], place: Location) -> Loop:
         variable = Variable(self.name(f"i{self._loops}"), INT32, place)
         self._loops += 1
         bounds = (integer(0, place), integer(size, place)) if isinstance(size, int) else size
         return Loop(variable, *bounds)
 
     @staticmethod
-    def _require_held(name: str, array: np.ndarray, place: Place) -> None:
+    def _require_held(name: str, array: np.ndarray, place: Location) -> None:
         if array.size and (array.min() < INT32.least or array.max() > INT32.most):
             raise WorkloadError(f"{place}: {name}: must be in int32")
 

@@ -17,7 +17,7 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.loop import Loop, nested
 from sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
 from sw.workloads.loops.pytorch.values import (
@@ -40,7 +40,7 @@ _MODES = ("sum", "mean", "max")
 
 def embedding_bag(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     weight: Value,
     indices: Value,
     offsets: Value,
@@ -114,7 +114,7 @@ def embedding_bag(
 
 def index_add(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     value: Value,
     dimension: int,
     index: Value,
@@ -145,7 +145,7 @@ def index_add(
     return Pooled(into.shape, 0, body, place, start=None if into.zeros else into)
 
 
-def sparse_mm(parameters: Parameters, place: Place, left: Any, right: Value) -> Pooled:
+def sparse_mm(parameters: Parameters, place: Location, left: Any, right: Value) -> Pooled:
     if not isinstance(left, SparseMatrix):
         refuse(place, "its first operand must be an input or a parameter, CSR or COO")
     dense = parameters.plain(right, place)
@@ -178,13 +178,13 @@ def sparse_mm(parameters: Parameters, place: Place, left: Any, right: Value) -> 
 
 def sum_(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     value: Value,
     dimensions: Sequence[int] | None = None,
     keepdim: bool = False,
     dtype: Any = None,
 ) -> Pooled:
-    """In the order of indices, the last the fastest."""
+    """Sums up in the order of indices, the last the fastest."""
     view = parameters.plain(value, place)
     if view.type != FLOAT32 or (dtype is not None and type_of(dtype) != FLOAT32):
         refuse(place, f"of {dtype or view.type}: must be of float32")
@@ -213,7 +213,7 @@ def sum_(
 
 def mean(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     value: Value,
     dimensions: Sequence[int] | None = None,
     keepdim: bool = False,
@@ -225,5 +225,5 @@ def mean(
     return sums.then(lambda indices, element: binary("/", element, count, place))
 
 
-def _add(result: Destination, at: Indices, value: Expression, place: Place) -> AugmentedStore:
+def _add(result: Destination, at: Indices, value: Expression, place: Location) -> AugmentedStore:
     return AugmentedStore(BinaryOperator.ADD, result.array, result.at(at), value, place)

@@ -16,14 +16,14 @@ def result_names(structure: Any) -> list[str]:
     """
     from torch.utils._pytree import SequenceKey, tree_leaves_with_path, tree_unflatten
 
-    found = []
+    names = []
     for path, _ in tree_leaves_with_path(tree_unflatten(range(structure.num_leaves), structure)):
         parts = [
             str(getattr(key, "idx", getattr(key, "key", getattr(key, "name", "")))) for key in path
         ]
         unnamed = not path or isinstance(path[0], SequenceKey)
-        found.append("result" * unnamed + "_".join(parts))
-    return found
+        names.append("result" * unnamed + "_".join(parts))
+    return names
 
 
 def saved_structure(text: str) -> Any:
@@ -38,7 +38,7 @@ def saved_structure(text: str) -> Any:
 
 
 def _containers(tree: Mapping[str, Any]) -> Any:
-    """With a number in place of each result."""
+    """The containers with a number in place of each result."""
     kind, children = tree["type"], tree["children_spec"]
     match kind:
         case None:

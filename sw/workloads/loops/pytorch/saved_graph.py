@@ -35,9 +35,19 @@ _STATE = {"parameter": "PARAMETER", "buffer": "BUFFER", "tensor_constant": "CONS
 
 @dataclass(frozen=True)
 class SavedGraph:
-    """``program``: a ``torch.export.ExportedProgram``. ``inputs``: what the file calls its inputs,
-    in order; ``tensors``: parameters, buffers and constants, by their names here. ``results``: what
-    results are called. ``traces``: stack traces of the file, by those here."""
+    """A saved graph, with the names that its file has.
+
+    program
+        a ``torch.export.ExportedProgram``.
+    inputs
+        what the file calls its inputs, in order.
+    tensors
+        parameters, buffers and constants, by their names here.
+    results
+        what results are called.
+    traces
+        stack traces of the file, by those here.
+    """
 
     program: Any
     inputs: list[str]
@@ -76,9 +86,9 @@ class _Builder:
 
         with reading(f"{GRAPH}: graph_module"):
             graph, specs = self._module["graph"]["nodes"], self._module["signature"]
-            given, wanted = list(specs["input_specs"]), list(specs["output_specs"])
+            input_specs, wanted = list(specs["input_specs"]), list(specs["output_specs"])
             entry = self._module["module_call_graph"][0]["signature"]
-        inputs, values = self._placeholders(given, signature)
+        inputs, values = self._placeholders(input_specs, signature)
         with reading(f"{GRAPH}: graph_module.graph.nodes"):
             self._operators(graph)
         results = []
@@ -111,11 +121,11 @@ class _Builder:
             what = "few" if len(self._given) < wanted else "many"
             raise WorkloadError(f"sample inputs: too {what}: must be as many as the graph's")
         values = iter(self._given)
-        found = []
+        placeholders = []
         for number, (kind, entry) in enumerate(inputs):
             with reading(f"{GRAPH}: input_specs[{number}]"):
-                found.append(self._placeholder(number, kind, entry, values, signature))
-        return [spec for spec, _ in found], [value for _, value in found]
+                placeholders.append(self._placeholder(number, kind, entry, values, signature))
+        return [spec for spec, _ in placeholders], [value for _, value in placeholders]
 
     def _placeholder(
         self, number: int, kind: str, entry: Mapping[str, Any], given: Iterator[Any], signature: Any
@@ -176,8 +186,8 @@ class _Builder:
 
     def _inlined(self, node: Mapping[str, Any]) -> None:
         """What is around ``torch.no_grad``."""
-        _, graph, *given = (each["arg"] for each in node["inputs"])
-        inner, values = graph["as_graph"]["graph"], [self._value(each) for each in given]
+        _, graph, *arguments = (each["arg"] for each in node["inputs"])
+        inner, values = graph["as_graph"]["graph"], [self._value(each) for each in arguments]
         outer = self._nodes, self._parts
         self._nodes, self._parts = {}, {}
         for argument, value in zip(inner["inputs"], values, strict=True):
@@ -211,17 +221,17 @@ class _Builder:
                 self._parts[self._new_name(output)] = made, at
 
     def _arguments(self, operator: Any, node: Mapping[str, Any]) -> dict[str, Any]:
-        """By name, also those that the file has by their order."""
+        """Arguments by name, including those that the file has by their order."""
         known = {each.name for each in operator._schema.arguments}
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for each in node["inputs"]:
             name = each["name"]
             if name not in known:
                 raise WorkloadError(f"{node['target']}: has no argument {quoted(name)}")
-            if name in found:
+            if name in arguments:
                 raise WorkloadError(f"{node['target']}: {quoted(name)} is given twice")
-            found[name] = self._value(each["arg"])
-        return found
+            arguments[name] = self._value(each["arg"])
+        return arguments
 
     def _tensor(self, argument: Mapping[str, Any]) -> Any:
         import operator
@@ -248,7 +258,7 @@ class _Builder:
         return argument_value(argument, self._tensor)
 
     def _program(self, signature: Any, values: Sequence[Any]) -> Any:
-        """With the shapes and types that the operators give."""
+        """Builds the program with the shapes and types that the operators give."""
         import torch
         from torch._export.verifier import TrainingIRVerifier
         from torch._subclasses.fake_tensor import FakeTensorMode
@@ -267,8 +277,8 @@ class _Builder:
             FakeTensorProp(root, mode).propagate_dont_convert_inputs(*fake)
         for node, value in zip(self._graph.nodes, fake, strict=False):
             node.meta["val"] = value
-        given = tuple(self._given)
-        in_spec = tree_structure((given, {}))
+        inputs = tuple(self._given)
+        in_spec = tree_structure((inputs, {}))
         out_spec = tree_structure(tuple(range(len(signature.output_specs))))
         call = ModuleCallSignature([], [], in_spec, out_spec)
         return ExportedProgram(
@@ -278,7 +288,7 @@ class _Builder:
             self._state,
             {},
             [ModuleCallEntry("", call)],
-            (given, {}),
+            (inputs, {}),
             self._constants,
             verifiers=[TrainingIRVerifier],
         )
@@ -292,20 +302,20 @@ def _only(spec: Mapping[str, Any]) -> tuple[str, Any]:
 
 def _outputs(node: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """What a node gives, one by one."""
-    found: Sequence[Mapping[str, Any]] = node["outputs"]
-    if len(found) == 1 and "as_tensors" in found[0]:
-        return [{"as_tensor": each} for each in found[0]["as_tensors"]]
-    return found
+    outputs: Sequence[Mapping[str, Any]] = node["outputs"]
+    if len(outputs) == 1 and "as_tensors" in outputs[0]:
+        return [{"as_tensor": each} for each in outputs[0]["as_tensors"]]
+    return outputs
 
 
 def _aten(target: str) -> Any:
     """The operator, if it is one of ``aten`` that takes nothing but tensors and numbers."""
     import torch
 
-    found = _OPERATOR.fullmatch(target)
-    if found is None:
+    matched = _OPERATOR.fullmatch(target)
+    if matched is None:
         return None
-    operator = getattr(getattr(torch.ops.aten, found[1], None), found[2], None)
+    operator = getattr(getattr(torch.ops.aten, matched[1], None), matched[2], None)
     if not isinstance(operator, torch._ops.OpOverload):
         return None
     return operator if all(_is_taken(each.type) for each in operator._schema.arguments) else None

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from sw.workloads.loops.nest import Expression
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.parameters import Parameters, promoted
 from sw.workloads.loops.pytorch.values import (
     Indices,
@@ -28,43 +28,45 @@ from sw.workloads.loops.pytorch.values import (
 from sw.workloads.loops.scalar_type import ScalarType
 
 
-def reshape(parameters: Parameters, place: Place, value: Value, shape: Sequence[int]) -> Value:
+def reshape(parameters: Parameters, place: Location, value: Value, shape: Sequence[int]) -> Value:
     known = prod(size for size in shape if size != -1)
     missing = prod(value.shape) // max(known, 1)
     sizes = tuple(missing if each == -1 else each for each in shape)
     if not prod(sizes):
         return _without_elements(parameters.plain(value, place), sizes, place)
-    found: Value | None = None
+    view: Value | None = None
     if isinstance(value, View):
         value = value.flattens or value
-        found = reshaped(value, sizes, place)
-    found = found or merged(value, sizes, place)
-    if found is None and isinstance(value, View):
+        view = reshaped(value, sizes, place)
+    view = view or merged(value, sizes, place)
+    if view is None and isinstance(value, View):
         flat = merged(value, (prod(sizes),), place)
-        found = reshaped(parameters.plain(flat, place), sizes, place)
-    return found or reshape(parameters, place, parameters.plain(value, place), sizes)
+        view = reshaped(parameters.plain(flat, place), sizes, place)
+    return view or reshape(parameters, place, parameters.plain(value, place), sizes)
 
 
-def _without_elements(view: View, shape: tuple[int, ...], place: Place) -> View:
-    """Of another shape: no index is ever asked for."""
+def _without_elements(view: View, shape: tuple[int, ...], place: Location) -> View:
+    """A view of another shape without elements: no index is ever asked for."""
     first = [integer(0, place) for _ in view.shape]
     return View(shape, view.type, lambda indices: view.at(first), zeros=view.zeros)
 
 
-def unsqueeze(parameters: Parameters, place: Place, value: Value, dimension: int) -> Value:
+def unsqueeze(parameters: Parameters, place: Location, value: Value, dimension: int) -> Value:
     shape = [*value.shape]
     shape.insert(dimension % (len(shape) + 1), 1)
     return reshape(parameters, place, value, shape)
 
 
-def squeeze(parameters: Parameters, place: Place, value: Value, dimensions: Any) -> Value:
+def squeeze(parameters: Parameters, place: Location, value: Value, dimensions: Any) -> Value:
     wanted = [dimensions] if isinstance(dimensions, int) else dimensions
     gone = {counted(d, len(value.shape)) for d in wanted}
     shape = [size for d, size in enumerate(value.shape) if d not in gone or size != 1]
     return reshape(parameters, place, value, shape)
 
 
-def select(parameters: Parameters, place: Place, value: Value, dimension: int, index: int) -> View:
+def select(
+    parameters: Parameters, place: Location, value: Value, dimension: int, index: int
+) -> View:
     view = parameters.plain(value, place)
     dimension %= len(view.shape)
     chosen = integer(index % view.shape[dimension], place)
@@ -76,7 +78,7 @@ def select(parameters: Parameters, place: Place, value: Value, dimension: int, i
     return View(shape, view.type, at, zeros=view.zeros)
 
 
-def unbind(parameters: Parameters, place: Place, value: Value, dimension: int = 0) -> list[View]:
+def unbind(parameters: Parameters, place: Location, value: Value, dimension: int = 0) -> list[View]:
     view = parameters.plain(value, place)
     count = view.shape[dimension % len(view.shape)]
     return [select(parameters, place, view, dimension, number) for number in range(count)]
@@ -84,7 +86,7 @@ def unbind(parameters: Parameters, place: Place, value: Value, dimension: int = 
 
 def slice_(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     value: Value,
     dimension: int = 0,
     start: int | None = None,
@@ -106,7 +108,9 @@ def slice_(
     return View(shape, view.type, at, zeros=view.zeros)
 
 
-def cat(parameters: Parameters, place: Place, values: Sequence[Value], dimension: int = 0) -> Parts:
+def cat(
+    parameters: Parameters, place: Location, values: Sequence[Value], dimension: int = 0
+) -> Parts:
     """Each is stored into its part by loops of its own."""
     type = promoted(each.type for each in values)
     values = [each for each in values if each.shape != (0,)] or values[:1]
@@ -129,7 +133,7 @@ def cat(parameters: Parameters, place: Place, values: Sequence[Value], dimension
     return Parts(shape, type, tuple(parts))
 
 
-def _cast_to(type: ScalarType, value: Value, place: Place) -> Value:
+def _cast_to(type: ScalarType, value: Value, place: Location) -> Value:
     if value.type == type:
         return value
     if isinstance(value, View):
@@ -139,7 +143,7 @@ def _cast_to(type: ScalarType, value: Value, place: Place) -> Value:
 
 
 def stack(
-    parameters: Parameters, place: Place, values: Sequence[Value], dimension: int = 0
+    parameters: Parameters, place: Location, values: Sequence[Value], dimension: int = 0
 ) -> Parts:
     wide = [unsqueeze(parameters, place, each, dimension) for each in values]
     return cat(parameters, place, wide, dimension % len(wide[0].shape))
@@ -147,7 +151,7 @@ def stack(
 
 def expand(
     parameters: Parameters,
-    place: Place,
+    place: Location,
     value: Value,
     shape: Sequence[int],
     implicit: bool = False,
@@ -158,7 +162,7 @@ def expand(
     return broadcast(view, sizes, place)
 
 
-def permute(parameters: Parameters, place: Place, value: Value, order: Sequence[int]) -> View:
+def permute(parameters: Parameters, place: Location, value: Value, order: Sequence[int]) -> View:
     view = parameters.plain(value, place)
     old = [each % len(view.shape) for each in order]
     shape = tuple(view.shape[d] for d in old)
@@ -166,7 +170,7 @@ def permute(parameters: Parameters, place: Place, value: Value, order: Sequence[
 
 
 def transpose(
-    parameters: Parameters, place: Place, value: Value, one: int = 0, other: int = -1
+    parameters: Parameters, place: Location, value: Value, one: int = 0, other: int = -1
 ) -> View:
     order = [*range(len(value.shape))]
     if order:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sw.workloads.loops.nest import Load, Statement, Store
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.pytorch.loop import Loop, nested
 from sw.workloads.loops.pytorch.values import (
     Destination,
@@ -18,14 +18,15 @@ from sw.workloads.loops.pytorch.values import (
     merged,
 )
 
-MakeLoop = Callable[[int, Place], Loop]
+MakeLoop = Callable[[int, Location], Loop]
 """From the number of iterations."""
 
 
 def stored(
-    value: Value, to: Destination, place: Place, make_loop: MakeLoop, begun: bool = False
+    value: Value, to: Destination, place: Location, make_loop: MakeLoop, begun: bool = False
 ) -> tuple[Statement, ...]:
-    """``begun``: a sum's elements have what it begins with already."""
+    """Statements that store a value. ``begun``: a sum's elements have what it begins with
+    already."""
     match value:
         case Parts(parts=parts):
             return tuple(
@@ -46,7 +47,7 @@ def stored(
 
 
 def _elements(
-    value: View, to: Destination, make_loop: MakeLoop, place: Place
+    value: View, to: Destination, make_loop: MakeLoop, place: Location
 ) -> tuple[Statement, ...]:
     loops = [make_loop(size, place) for size in value.shape if size != 1]
     variables = iter([each.variable for each in loops])

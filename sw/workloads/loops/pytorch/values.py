@@ -18,7 +18,7 @@ from sw.workloads.loops.nest import (
     Expression,
     Statement,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 Indices: TypeAlias = Sequence[Expression]
@@ -53,13 +53,13 @@ Change: TypeAlias = Callable[[Indices, Expression], Expression]
 
 @dataclass(frozen=True, eq=False)
 class Destination:
-    """Where elements of a tensor go, by their indices: elements of ``array``."""
+    """The destination of a tensor's elements, by their indices: elements of ``array``."""
 
     array: str
     at: Callable[[Indices], tuple[Expression, ...]]
 
     def through(self, into: Callable[[Indices], Indices]) -> Destination:
-        """Of a part, whose elements are at ``into`` of the tensor."""
+        """The destination of a part, whose elements are at ``into`` of the tensor."""
         return Destination(self.array, lambda indices: self.at(into(indices)))
 
 
@@ -79,7 +79,7 @@ class Pooled:
     shape: tuple[int, ...]
     outer: int
     body: Callable[[Destination, Indices], tuple[Statement, ...]]
-    place: Place
+    place: Location
     finish: Change | None = None
     start: View | None = None
 
@@ -125,11 +125,11 @@ Stepwise: TypeAlias = Pooled | Parts
 Value: TypeAlias = View | Stepwise
 
 
-def integer(value: int, place: Place) -> Constant:
+def integer(value: int, place: Location) -> Constant:
     return Constant(value, INT32, place)
 
 
-def number(value: float, type: ScalarType, place: Place) -> Constant:
+def number(value: float, type: ScalarType, place: Location) -> Constant:
     """Rounded to float32, if it is not of an integer type."""
     if type.is_integer:
         return Constant(int(value), type, place)
@@ -137,11 +137,11 @@ def number(value: float, type: ScalarType, place: Place) -> Constant:
         return Constant(float(np.float32(value)), FLOAT32, place)
 
 
-def binary(operator: str, left: Expression, right: Expression, place: Place) -> Expression:
+def binary(operator: str, left: Expression, right: Expression, place: Location) -> Expression:
     return Binary(BinaryOperator(operator), left, right, place)
 
 
-def shifted(index: Expression, by: Expression, place: Place) -> Expression:
+def shifted(index: Expression, by: Expression, place: Location) -> Expression:
     """Their sum; of constants a constant."""
     if isinstance(by, Constant) and isinstance(index, Constant):
         return integer(int(index.value + by.value), place)
@@ -150,7 +150,7 @@ def shifted(index: Expression, by: Expression, place: Place) -> Expression:
     return by if index == integer(0, place) else binary("+", index, by, place)
 
 
-def scaled(index: Expression, by: int, place: Place) -> Expression:
+def scaled(index: Expression, by: int, place: Location) -> Expression:
     """Their product; of constants a constant."""
     if isinstance(index, Constant):
         return integer(int(index.value) * by, place)
@@ -162,11 +162,11 @@ def counted(dimension: int, order: int) -> int:
     return dimension % max(order, 1)
 
 
-def cast(value: Expression, type: ScalarType, place: Place) -> Expression:
+def cast(value: Expression, type: ScalarType, place: Location) -> Expression:
     return value if value.type == type else Cast(type, value, place)
 
 
-def broadcast(view: View, shape: tuple[int, ...], place: Place) -> View:
+def broadcast(view: View, shape: tuple[int, ...], place: Location) -> View:
     """``shape`` has the view's dimensions at its end, where the view's may be 1."""
     if view.shape == shape:
         return view
@@ -184,15 +184,15 @@ def rearranged(view: View, shape: tuple[int, ...], dimensions: Sequence[int | No
     """Dimension d of ``view`` is ``dimensions[d]`` of the new one, or its index is 0."""
 
     def at(indices: Indices) -> Expression:
-        place = indices[0].place if indices else Place("", 1, 1)
+        place = indices[0].place if indices else Location("", 1, 1)
         return view.at([integer(0, place) if d is None else indices[d] for d in dimensions])
 
     return View(shape, view.type, at, zeros=view.zeros)
 
 
-def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
-    """Of as many elements: dimensions of 1 come or go, one becomes several, or all become one;
-    else none."""
+def reshaped(view: View, shape: tuple[int, ...], place: Location) -> View | None:
+    """A view of as many elements: dimensions of 1 come or go, one becomes several, or all become
+    one; else none."""
     if shape == view.shape:
         return view
     groups = _groups(view.shape, shape)
@@ -208,7 +208,7 @@ def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
 
     def at(indices: Indices) -> Expression:
         (index,) = indices
-        found = []
+        parts = []
         for d, size in enumerate(view.shape):
             inside = prod(view.shape[d + 1 :])
             part = index
@@ -216,14 +216,15 @@ def reshaped(view: View, shape: tuple[int, ...], place: Place) -> View | None:
                 part = binary("//", part, integer(inside, place), place)
             if d:
                 part = binary("%", part, integer(size, place), place)
-            found.append(part)
-        return view.at(found)
+            parts.append(part)
+        return view.at(parts)
 
     return View(shape, view.type, at, flattens=view, zeros=view.zeros)
 
 
-def merged(value: Value, shape: tuple[int, ...], place: Place) -> Parts | None:
-    """Of as many elements: dimensions of 1 come or go, and several become one; else none."""
+def merged(value: Value, shape: tuple[int, ...], place: Location) -> Parts | None:
+    """A value of as many elements: dimensions of 1 come or go, and several become one; else
+    none."""
     groups = _groups(shape, value.shape)
     if groups is None:
         return None
@@ -247,7 +248,7 @@ def placed(value: Value, shape: tuple[int, ...], into: Callable[[Indices], Indic
 
 def _groups(shape: Sequence[int], parts: Sequence[int]) -> list[list[int]] | None:
     """The neighbouring dimensions of ``parts`` of which each of ``shape`` is the product."""
-    found, at = [], 0
+    groups, at = [], 0
     for size in shape:
         group, product = [], 1
         while product != size and at < len(parts):
@@ -256,15 +257,15 @@ def _groups(shape: Sequence[int], parts: Sequence[int]) -> list[list[int]] | Non
             at += 1
         if product != size:
             return None
-        found.append(group)
-    return found if all(size == 1 for size in parts[at:]) else None
+        groups.append(group)
+    return groups if all(size == 1 for size in parts[at:]) else None
 
 
 def _linear(
-    indices: Indices, sizes: Sequence[int], groups: Sequence[Sequence[int]], place: Place
+    indices: Indices, sizes: Sequence[int], groups: Sequence[Sequence[int]], place: Location
 ) -> Indices:
     """One index for each of ``groups``, which are dimensions of ``sizes``."""
-    found: list[Expression] = []
+    split: list[Expression] = []
     for group in groups:
         index: Expression | None = None
         for d in group:
@@ -272,9 +273,9 @@ def _linear(
                 continue
             row = None if index is None else scaled(index, sizes[d], place)
             index = indices[d] if row is None else shifted(row, indices[d], place)
-        found.append(integer(0, place) if index is None else index)
-    return found
+        split.append(integer(0, place) if index is None else index)
+    return split
 
 
-def refuse(place: Place, text: str) -> NoReturn:
+def refuse(place: Location, text: str) -> NoReturn:
     raise WorkloadError(f"{place}: {text}")

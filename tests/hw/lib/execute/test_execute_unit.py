@@ -73,7 +73,7 @@ ARITHMETIC = [
 
 @pytest.mark.parametrize("opcode", [*ARITHMETIC, Opcode.FDIV])
 def test_corners_of_arithmetic(machine, opcode):
-    """Of vectors, all pairs: subnormals, NaN, infinities, zeros of both signs, least integers."""
+    """All pairs of vectors: subnormals, NaN, infinities, zeros of both signs, least integers."""
     compares = opcode in (Opcode.FLESS, Opcode.FLESS_EQUAL, Opcode.FEQUAL)
     mask = 1 if compares else 0
     program = [
@@ -246,9 +246,9 @@ _CASES = st.lists(
     seed=st.integers(0, 99),
 )
 def test_tables_of_callbacks(machine, cases, turns, pace, seed):
-    """Which end in a jump by token, whatever is before it: sums, words taken, a branch to the end
-    that is taken in the end, a loop; some are in a loop's body, which the token leaves. Tokens name
-    cases, and a few what is behind their first instructions."""
+    """Callbacks end in a jump by token, whatever is before it: sums, words taken, a branch to the
+    end that is taken in the end, a loop; some are in a loop's body, which the token leaves. Tokens
+    name cases, and a few what is behind their first instructions."""
     count = Instruction(Opcode.ADD, dst=2, a=register(2), b=IMMEDIATE, immediate=1)
     program = [set_scalar(1, 2), set_scalar(3, 12), Instruction(Opcode.JUMP_TOKEN)]
     starts = []

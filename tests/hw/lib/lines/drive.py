@@ -96,7 +96,7 @@ async def drive(
 
 
 def meaning(requests: Iterable[Request], memory: np.ndarray) -> dict[int, tuple[int, ...]]:
-    """By tags, what each read is answered; ``memory`` uint32 [lines, words] is left as written."""
+    """The answers to all reads, by tag; ``memory`` uint32 [lines, words] is left as written."""
     answers = {}
     bits = 1 << np.arange(memory.shape[1])
     for tag, request in enumerate(requests):

@@ -127,7 +127,7 @@ def test_a_hit_overtakes_a_miss():
 
 
 def test_hits_take_turns_with_lines_that_come():
-    """Of which there is one in every cycle."""
+    """One of the lines comes in every cycle."""
     design = Design(sets=16, misses=24, waiting=24)
     misses, hits = list(range(1, 25)), [0] * 4
     requests = [Request(line) for line in (0, *misses, *hits, *misses)]

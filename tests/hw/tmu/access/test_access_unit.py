@@ -148,7 +148,7 @@ def one_loop(unit: Unit, *steps: EventStep, mode: Mode = Mode.SINGLE, **fields: 
 
 @pytest.mark.parametrize("operation", AluOperation)
 def test_integer_streams(operation):
-    """Of an induction variable that begins below zero, and of each other, in all lanes."""
+    """Streams of an induction variable that begins below zero, and of each other, in all lanes."""
     streams = (
         INDUCTION,
         Stream(StreamKind.ALU, operation, own(0), immediate=3, queued=True, queue=0),
@@ -390,7 +390,7 @@ def test_an_intersection_of_fewer_fibers_than_lanes():
 @pytest.mark.parametrize("is_ordered", [False, True])
 @pytest.mark.parametrize("lower, upper", [(3, 1), (3, -1), (-1, -1)])
 def test_bounds_of_a_merged_fiber_that_decrease(lower, upper, is_ordered):
-    """Of unit 1: an error, or its fiber is empty."""
+    """Bounds of unit 1 that decrease are an error, or its fiber is empty."""
     program, words = merge(Mode.DISJUNCTIVE, [[1, 4, 6], [1, 4, 6]], CONFIG.memory_words)
     layer = program.layers[0]
     bounds = {"lower_immediate": lower % 2**32, "upper_immediate": upper % 2**32}

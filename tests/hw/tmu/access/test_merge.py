@@ -155,7 +155,7 @@ def cycles(mode: Mode, *fibers: range) -> int:
 
 
 def test_a_coordinate_a_cycle():
-    """Of two fibers in turn; each brings a word a cycle to its queue, and no more."""
+    """Two fibers take turns; each brings a word a cycle to its queue, and no more."""
     longer = cycles(Mode.DISJUNCTIVE, range(0, 256, 2), range(1, 256, 2))
     shorter = cycles(Mode.DISJUNCTIVE, range(0, 128, 2), range(1, 128, 2))
     assert longer - shorter == 128
@@ -244,7 +244,7 @@ def rng_table(seed: int) -> np.ndarray:
 
 
 def test_lengths_become_bounds():
-    """Of both units' fibers, one behind the other, in each run of the loop around anew."""
+    """Both units' fibers lie one behind the other, in each run of the loop around anew."""
     image = Image(CONFIG.memory_words)
     lengths = [np.array(one) for one in ([2, 0, 3], [1, 2, 2])]
     fibers = [np.array(one) for one in ([1, 3, 2, 4, 6], [3, 0, 5, 4, 7])]
@@ -289,7 +289,7 @@ def test_a_dense_fiber_with_a_compressed_one():
 
 
 def test_eight_streams():
-    """Of each unit, whose last one sums up those before it, and has a queue."""
+    """The last stream of each unit sums up those before it, and has a queue."""
     image = Image(CONFIG.memory_words)
     units = []
     for fiber in ([1, 3, 4], [3, 4, 8]):
@@ -360,7 +360,7 @@ def test_stores_and_toggles():
 @pytest.mark.parametrize("mode", MERGES)
 @pytest.mark.parametrize(("stream", "short"), [(1, 0), (1, 2), (2, 1), (2, 2)])
 def test_an_index_beyond_its_array_is_a_fault(mode, stream, short):
-    """Of unit 1 alone, whose arrays are too short."""
+    """Unit 1 alone has arrays that are too short."""
     program, words = merge(mode, [[1, 4, 6], [1, 4, 6]], CONFIG.memory_words)
     layer = program.layers[0]
     unit = layer.units[1]

@@ -58,7 +58,8 @@ def tokens(count: int, **options: object) -> Result:
 
 
 def test_latency_is_hidden_by_requests_under_way():
-    """Of offsets, indices and rows one after the other; the rows' own is that of the first."""
+    """Offsets, indices and rows are requested in turn; the rows' own latency is that of the
+    first."""
     assert look_up(8, latency=60).cycles - look_up(8, latency=20).cycles == 3 * 40
 
 

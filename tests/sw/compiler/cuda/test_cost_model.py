@@ -1,4 +1,4 @@
-"""Which schedules the cost model prefers, and how it trades them against each other."""
+"""Tests the schedules that the cost model prefers, and how it trades them against each other."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def model(*features: Feature) -> EmbeddingModel:
 
 
 def chosen(feature: Feature, batch: int = 256, beside: int = 0) -> Schedule:
-    """Of a feature, one of so many more that are alike."""
+    """The schedule chosen for a feature, one of so many more that are alike."""
     alike = [replace(feature, name=f"f{number}") for number in range(1 + beside)]
     given = model(*alike)
     groups = group_features(given, CONFIG.block_threads, batch=batch)

@@ -52,7 +52,7 @@ def fused(
 
 
 def features(number: int) -> list[tuple[Feature, Schedule]]:
-    """Of 36 kinds, with three schedules."""
+    """Features of 36 kinds, with three schedules."""
     return [
         (
             Feature(f"f{at}", 100, 4 << at % 6, ("sum", "mean", "max")[at % 7 % 3]),

@@ -24,7 +24,7 @@ STEP = 64
 
 
 def rows_of_a_round(one: Case) -> int:
-    """Those of a thread."""
+    """Rows that a thread loads in a round."""
     parameters = dict(one.schedule.parameters)
     return parameters.get("unroll") or parameters["samples_per_thread"]
 
@@ -32,8 +32,8 @@ def rows_of_a_round(one: Case) -> int:
 @pytest.mark.parametrize("types", [TABLE_TYPES, ROWWISE_FORMATS], ids=["plain", "quantised"])
 @pytest.mark.parametrize("name", sorted(templates().keys() - {IN_SHARED_MEMORY}))
 def test_all_rows_of_a_round_are_in_flight(name: str, types: Mapping[str, object]) -> None:
-    """Of quantised rows, which have a load for scale and bias besides, all but one row's at most:
-    ptxas may put the last behind the first row's conversion."""
+    """All rows are in flight, but one row's at most where quantised rows have another load for
+    scale and bias: ptxas may put the last behind the first row's conversion."""
     cases = covering_cases(name, 128, triples=False, table_types=tuple(types))
     cases = [one for one in cases if rows_of_a_round(one) > 1][::STEP]
     for one in cases:

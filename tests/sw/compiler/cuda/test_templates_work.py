@@ -22,13 +22,13 @@ SHORT = Feature("f", 20, 8, index_type="int32")
 
 
 def work_of(one: Case, batch: int, length: float) -> Work:
-    """Of an average block, for bags of one length."""
+    """The work of an average block, for bags of one length."""
     chosen = template(one.schedule.template)
     return chosen.work(one.schedule, one.feature, THREADS, batch, batch * length, length)
 
 
 def blocks_of(one: Case, batch: int, length: int) -> int:
-    """That the feature's work is cut into."""
+    """Blocks that the feature's work is cut into."""
     count = template(one.schedule.template).block_count(one.schedule, one.feature, THREADS)
     return int(count.blocks(batch, batch * length))
 

@@ -28,7 +28,7 @@ OCCUPANCIES = len(occupancies(CONFIG.arch, CONFIG.block_threads))
 
 
 def _kernels() -> int:
-    """That a tuning measures: which fused ones are different depends on the times."""
+    """Kernels that a tuning measures: which fused ones are different depends on the times."""
     gpus = SimulatedGpus(MODEL)
     tune(MODEL, CONFIG, BATCHES, gpus)
     return len(gpus.measured)

@@ -1,4 +1,4 @@
-"""Which schedules the tuner finds, and what it measures for that."""
+"""Tests the schedules that the tuner finds, and what it measures for that."""
 
 from __future__ import annotations
 

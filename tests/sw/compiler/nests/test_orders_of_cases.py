@@ -7,7 +7,7 @@ from sw.compiler.nests.execute.copies import copy
 from sw.compiler.nests.execute.keep_constants import keep_constants
 from sw.compiler.nests.execute.late_takes import late_takes
 from sw.compiler.nests.execute.latency import cycles
-from sw.compiler.nests.execute.machine import Block, Place, Register, Step, Taken
+from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange
 from sw.compiler.nests.execute.order import best_order
 from sw.compiler.nests.execute.sink_takes import sink_takes
 
@@ -28,7 +28,7 @@ def number(register: int, value: int) -> Step:
 
 
 def store(value: int, address: int) -> Step:
-    return Step(Opcode.STORE, a=s(address), c=s(value), place=Place("out", s(address), 0, 1))
+    return Step(Opcode.STORE, a=s(address), c=s(value), words=WordRange("out", s(address), 0, 1))
 
 
 def jump() -> Step:
@@ -135,8 +135,8 @@ def test_late_words_stay_in_their_order():
 
 def test_orders_allow_for_what_the_block_has_begun_when_it_comes_again():
     """A product is stored an iteration later; so late that it need not wait for it."""
-    product, place = Register("v", 1), Place("out", s(0), 0, 1)
-    keep = Step(Opcode.STORE, True, a=s(0), c=product, mask=Register("m", 2), place=place)
+    product, place = Register("v", 1), WordRange("out", s(0), 0, 1)
+    keep = Step(Opcode.STORE, True, a=s(0), c=product, mask=Register("m", 2), words=place)
     counts = [Step(Opcode.ADD, dst=s(each), a=s(each), b=1) for each in (0, 6, 7)]
     steps = [keep, take(2), Step(Opcode.FMUL, True, product, a=s(2), b=s(5)), *counts, jump()]
     found = best_order(Block(steps, [0]), {product, s(0), s(6), s(7)}, WINDOW)

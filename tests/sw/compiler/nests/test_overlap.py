@@ -14,7 +14,7 @@ from hw.lib.execute.result_bus import written_after
 from hw.lib.execute_isa import FLOAT_STAGES, Opcode
 from sw.compiler.nests.execute.copies import copy
 from sw.compiler.nests.execute.latency import cycles
-from sw.compiler.nests.execute.machine import Block, Place, Register, Step, Taken
+from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange
 from sw.compiler.nests.execute.overlap import MOST_STEPS, overlap_iterations
 from sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles
 from sw.compiler.nests.execute.webs import split_webs
@@ -36,7 +36,7 @@ def loop_of(steps: Sequence[Step], iterations: int) -> list[Block]:
     written = sorted({step.dst.number for step in steps if step.dst is not None})
     begin = [copy(vector(number), number) for number in written]
     behind = [
-        Step(Opcode.STORE, True, c=vector(number), place=Place("end", None, number, 1))
+        Step(Opcode.STORE, True, c=vector(number), words=WordRange("end", None, number, 1))
         for number in written
     ]
     enter = [copy(COUNT, iterations), Step(Opcode.LOOP, a=COUNT, target=2)]
@@ -76,17 +76,17 @@ def _stores(blocks: Sequence[Block], terms: Terms) -> Iterator[tuple[str, object
                     taken += 1
                 else:
                     operands.append(values.get(each, each) if isinstance(each, Register) else each)
-            array = step.place.array if step.place is not None else ""
+            array = step.words.array if step.words is not None else ""
             if step.opcode == Opcode.STORE:
                 stored[array] = stored.get(array, 0) + 1
-                yield array, step.place, operands
+                yield array, step.words, operands
             elif step.dst is not None:
-                term = (step.opcode, *operands, step.place, array and stored.get(array, 0))
+                term = (step.opcode, *operands, step.words, array and stored.get(array, 0))
                 values[step.dst] = ("term", terms.setdefault(term, len(terms)))
 
 
 def random_steps(random: Random) -> list[Step]:
-    """Of few registers, so that steps depend on each other in all ways."""
+    """Steps of few registers, so that they depend on each other in all ways."""
     registers = random.randint(2, 8)
 
     def operand() -> Register | Taken | int:
@@ -97,12 +97,12 @@ def random_steps(random: Random) -> list[Step]:
         dst = random.randrange(registers)
         kind = random.randrange(6)
         if kind == 0:
-            place = Place(random.choice("xy"), None, random.randrange(2), 1)
+            place = WordRange(random.choice("xy"), None, random.randrange(2), 1)
             value = vector(dst)
             is_load = random.random() < 0.5
             opcode = Opcode.LOAD if is_load else Opcode.STORE
-            made = Step(opcode, True, value if is_load else None, place=place)
-            steps.append(made if is_load else Step(opcode, True, c=value, place=place))
+            made = Step(opcode, True, value if is_load else None, words=place)
+            steps.append(made if is_load else Step(opcode, True, c=value, words=place))
         elif kind == 1:
             steps.append(copy(vector(dst), operand()))
         elif kind == 2:
@@ -118,16 +118,16 @@ def random_steps(random: Random) -> list[Step]:
 
 @pytest.mark.parametrize("reader", ("before", "body", "behind"))
 def test_a_number_of_iterations_that_others_read_stays(reader: str):
-    place = Place("end", None, 9, 1)
+    place = WordRange("end", None, 9, 1)
     blocks = loop_of(
         [
-            Step(Opcode.LOAD, True, vector(1), place=Place("begin", None, 0, 1)),
+            Step(Opcode.LOAD, True, vector(1), words=WordRange("begin", None, 0, 1)),
             computed(Opcode.FADD, 2, vector(1), vector(1)),
-            Step(Opcode.STORE, True, c=vector(2), place=Place("sums", None, 0, 1)),
+            Step(Opcode.STORE, True, c=vector(2), words=WordRange("sums", None, 0, 1)),
         ],
         9,
     )
-    store = Step(Opcode.STORE, c=COUNT, place=place)
+    store = Step(Opcode.STORE, c=COUNT, words=place)
     assert overlap_iterations(
         [Block([*each.steps], each.following, closes=each.closes) for each in blocks], WINDOW
     ) == {1}

@@ -1,4 +1,4 @@
-"""Which steps of a block may go before which, and when."""
+"""Tests the order of a block's steps, and when they are issued."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from hw.lib.execute_isa import Opcode
 from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.machine import Place, Register, Step, Taken, Value
+from sw.compiler.nests.execute.machine import Register, Step, Taken, Value, WordRange
 from sw.compiler.nests.execute.schedule import schedule
 
 WINDOW = 8
@@ -26,11 +26,11 @@ PRODUCT = Step(Opcode.MUL, dst=s(6), a=s(7), b=s(8))
 NEEDS_IT = add(10, 6)
 FREE = add(11, 9)
 
-AT_PRODUCT, AT_THREE = Place("x", s(6), 0, 1), Place("x", None, 3, 1)
-LOAD = Step(Opcode.LOAD, dst=s(1), a=s(6), place=AT_PRODUCT)
-STORE = Step(Opcode.STORE, a=s(6), c=s(1), place=AT_PRODUCT)
-STORE_BEHIND = Step(Opcode.STORE, c=s(2), place=AT_THREE)
-LOAD_BEHIND = Step(Opcode.LOAD, dst=s(2), place=AT_THREE)
+AT_PRODUCT, AT_THREE = WordRange("x", s(6), 0, 1), WordRange("x", None, 3, 1)
+LOAD = Step(Opcode.LOAD, dst=s(1), a=s(6), words=AT_PRODUCT)
+STORE = Step(Opcode.STORE, a=s(6), c=s(1), words=AT_PRODUCT)
+STORE_BEHIND = Step(Opcode.STORE, c=s(2), words=AT_THREE)
+LOAD_BEHIND = Step(Opcode.LOAD, dst=s(2), words=AT_THREE)
 
 IN_ORDER = {
     "written behind a read": (add(1, 6, s(0)), copy(s(0), 5)),
@@ -53,12 +53,12 @@ def test_steps_that_stay_in_order(name: str):
 def test_steps_that_do_not():
     steps = [PRODUCT, LOAD, LOAD_BEHIND, FREE]
     assert schedule(steps, WINDOW) == [PRODUCT, LOAD_BEHIND, FREE, LOAD]
-    fetch = Step(Opcode.PREFETCH, place=AT_THREE)
+    fetch = Step(Opcode.PREFETCH, words=AT_THREE)
     assert schedule([PRODUCT, STORE, fetch], WINDOW) == [PRODUCT, fetch, STORE]
 
 
-def word(offset: int, width: int = 1, base: Register | None = None) -> Place:
-    return Place("x", base, offset, width)
+def word(offset: int, width: int = 1, base: Register | None = None) -> WordRange:
+    return WordRange("x", base, offset, width)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def word(offset: int, width: int = 1, base: Register | None = None) -> Place:
         (word(3, 1, s(7)), word(4, 1, s(7)), False),
         (word(3, 1, s(7)), word(4, 1, s(8)), True),
         (word(3, 1, s(7)), word(4), True),
-        (Place("y", None, 3, 1), word(3), False),
+        (WordRange("y", None, 3, 1), word(3), False),
     ],
 )
-def test_stores_to_what_may_be_one_word(one: Place, other: Place, may_meet: bool):
+def test_stores_to_what_may_be_one_word(one: WordRange, other: WordRange, may_meet: bool):
     first, second = (
-        Step(Opcode.STORE, a=place.base or 0, c=value, place=place)
+        Step(Opcode.STORE, a=place.base or 0, c=value, words=place)
         for place, value in ((one, s(6)), (other, s(2)))
     )
     found = schedule([PRODUCT, first, second, FREE], WINDOW)

@@ -1,4 +1,4 @@
-"""Which coordinates loops visit, case by case."""
+"""Tests the coordinates that loops visit, case by case."""
 
 from __future__ import annotations
 

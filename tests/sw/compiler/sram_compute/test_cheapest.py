@@ -58,7 +58,7 @@ def test_the_least_of_all_ways(given_costs):
     assert [run.first for run in found] == [0, *(run.end for run in found[:-1])]
     assert found[-1].end == count
     for run in found:
-        assert table[run.place][run.first, run.end] == run.cycles
+        assert table[run.engine][run.first, run.end] == run.cycles
 
 
 def test_of_equal_places_the_first():

@@ -18,7 +18,7 @@ from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
 from sw.compiler.sram_compute.near.lower import NearCode, near_code
-from sw.compiler.sram_compute.near.streams import Placed
+from sw.compiler.sram_compute.near.streams import BankArray
 from sw.runtime.configuration import load_configuration
 from sw.runtime.device import Device
 from sw.runtime.sram_compute.model.system import System
@@ -44,7 +44,7 @@ def copied(code: NearCode, is_store: int) -> list[int]:
 
 
 def lines_in(code: NearCode, name: str) -> list[int]:
-    """Of an array, those that must be loaded."""
+    """Lines of an array that must be loaded."""
     return [line for part in code.loads[name] for line in part]
 
 
@@ -120,7 +120,7 @@ def test_unwritten_lines_have_words_that_are_not_written(draw: DataObject):
     shape = draw.draw(tuples(integers(1, 4), integers(1, 70)))
     firsts = [draw.draw(integers(0, size - 1)) for size in shape]
     box = [range(at, draw.draw(integers(at, size))) for at, size in zip(firsts, shape, strict=True)]
-    placed = Placed(shape, 0)
+    placed = BankArray(shape, 0)
     found = unwritten_lines(placed, box)
     needed = {
         (row * placed.pitch + column) // 16
@@ -145,7 +145,7 @@ def test_a_part_is_stored_while_the_next_one_runs():
 def test_copies_have_enough_lines_where_they_can_wait():
     """Eight NEAR that make four lines each. Before the first one come the lines that it needs, and
     16 more for the second one, as those before the fifth come for the sixth; there are 12 left."""
-    arrays = {"a": Placed((8, 64), 0), "b": Placed((8, 64), 32)}
+    arrays = {"a": BankArray((8, 64), 0), "b": BankArray((8, 64), 32)}
     commands: list[Command] = []
     for row in range(8):
         commands += [

@@ -19,7 +19,7 @@ from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
 from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
-from sw.compiler.sram_compute.lowering import Lowering
+from sw.compiler.sram_compute.lowering import Specialiser
 from sw.compiler.sram_compute.placement import planned
 from sw.compiler.sram_compute.sections import fat_file, fat_program
 from sw.program.program import Program
@@ -53,7 +53,7 @@ def test_what_was_written_is_read(name: str):
     again = fat_program_of(found.encoded().copy())
     assert repr(again.nest) == repr(nest)  # with its places
     assert [vars(part) for part in again.parts] == [vars(part) for part in found.parts]
-    assert (again.place, again.reassociate) == ("auto", True)
+    assert (again.engine, again.reassociate) == ("auto", True)
     assert again.encoded().tobytes() == found.encoded().tobytes()
 
 
@@ -63,7 +63,9 @@ def test_lowering_again_gives_the_same_commands():
     fat = fat_of(c_source.read_file(EXAMPLES / "conv2d.c"), place="memory")
     scalars = {name: np.float32(1.5) for name in ("corner", "edge", "middle")}
     values = {"a": np.ones((16, 16), np.float32), **scalars}
-    made = [Lowering(fat, "conv2d", CORE).program(fat.binding(values), values) for _ in range(20)]
+    made = [
+        Specialiser(fat, "conv2d", CORE).program(fat.binding(values), values) for _ in range(20)
+    ]
     assert len({each.launches[0].sections["commands"].tobytes() for each in made}) == 1
 
 
@@ -102,7 +104,7 @@ def test_statements_keep_their_refusals_and_options():
     )
     found = fat_program_of(fat_of(nest, optimise=False, reassociate=False).encoded())
     assert [part.refusal is None for part in found.parts] == [True, False]
-    assert (found.reassociate, found.place) == (False, "auto")
+    assert (found.reassociate, found.engine) == (False, "auto")
     whole = fat_program_of(fat_of(nest, place="core").encoded())
     assert [(part.steps, part.refusal) for part in whole.parts] == [((), "")] * 2
     with pytest.raises(WorkloadError, match=r"^f\.py:3:\d+: a is read here"):
@@ -204,7 +206,7 @@ def test_damaged_nodes_are_refused(parameters: str, body: str, old: str, new: st
 def test_damaged_instructions_are_refused(damage: Callable[[Any], Any], text: str):
     fat = fat_of(c_source.read_file(EXAMPLES / "vec_add.c"), place="core")
     values = {name: np.ones(16, np.float32) for name in "ab"}
-    program = Lowering(fat, "vec_add", CORE).program(fat.binding(values), values)
+    program = Specialiser(fat, "vec_add", CORE).program(fat.binding(values), values)
     (launch,) = program.launches
     words = launch.sections["instructions"]
     sections = {**launch.sections, "instructions": damage(words)}
@@ -245,7 +247,7 @@ def test_cells_beyond_the_lattice_are_refused(old: str, new: str, text: str):
     assert fat is not None
     values = {"a": np.zeros((6, 6), np.int32)}
     with pytest.raises(ProgramError) as caught:
-        Lowering(fat, "f", CORE).program(fat.binding(values), values)
+        Specialiser(fat, "f", CORE).program(fat.binding(values), values)
     wanted = f"section 'graphs': {text}: must be within the lattice, 16 x 6 x 1"
     assert str(caught.value) == wanted
 

@@ -15,7 +15,7 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import disassemble
 from sw.compiler.sram_compute.lower.finish import orders_of
-from sw.compiler.sram_compute.lower.lower import Lowered, Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tdfg.plan import plan
@@ -38,7 +38,7 @@ ENGINES = SramConfig(
 )
 
 
-class Finishing(Lowerer):
+class Finishing(CodeGenerator):
     """Where stream engines can finish sums, they do, however long it takes. ``keeps``: as of
     ``orders_of``."""
 
@@ -48,7 +48,7 @@ class Finishing(Lowerer):
         return [orders_of(range(3), tiling, self._config, keeps=self.keeps)]
 
 
-def require_golden(nest: Nest, lowered: Lowered, values: Mapping[str, Any]) -> None:
+def require_golden(nest: Nest, lowered: MemoryCode, values: Mapping[str, Any]) -> None:
     found = execute(lowered, bind(nest, values).arrays, ENGINES)
     ordered, _ = compiled_order(nest, plan(nest), lowered.orders)
     wanted = GoldenLoops(ordered).run(bind(ordered, values))
@@ -56,7 +56,7 @@ def require_golden(nest: Nest, lowered: Lowered, values: Mapping[str, Any]) -> N
         assert found[name].tobytes() == wanted[name].tobytes(), name
 
 
-def opcodes(lowered: Lowered) -> list[Opcode]:
+def opcodes(lowered: MemoryCode) -> list[Opcode]:
     return [each.opcode for _, each in disassemble(lowered.units)]
 
 
@@ -81,10 +81,10 @@ def test_sums_of_random_lines(draw: DataObject):
     )
     chance = np.random.default_rng(draw.draw(integers(0, 9)))
     values = {"a": (100 * chance.standard_normal(sizes)).astype(type)}
-    lowerer = Finishing(nest, plan(nest), ENGINES)
-    lowerer.keeps = draw.draw(booleans())
-    tiling = draw.draw(sampled_from(lowerer.tilings(bind(nest, values))))
-    lowered = lowerer.lower(bind(nest, values), tiling.tile)
+    generator = Finishing(nest, plan(nest), ENGINES)
+    generator.keeps = draw.draw(booleans())
+    tiling = draw.draw(sampled_from(generator.tilings(bind(nest, values))))
+    lowered = generator.generate(bind(nest, values), tiling.tile)
     assert (Opcode.NEAR in opcodes(lowered)) == (dimension in lowered.orders)
     require_golden(nest, lowered, values)
 
@@ -93,10 +93,12 @@ def test_sums_of_random_lines(draw: DataObject):
 def test_a_long_sum_is_finished_where_that_is_faster(length: int):
     nest = nest_of("a: float32[n], s: float32[1]", "for i in range(n): s[0] += a[i]")
     values = {"a": np.random.default_rng(1).standard_normal(length, np.float32)}
-    found = Lowerer(nest, plan(nest), ENGINES).lower(bind(nest, values))
+    found = CodeGenerator(nest, plan(nest), ENGINES).generate(bind(nest, values))
     assert found.orders == {0: TileOrder(64, 32, *{512: (4, 2), 300: (4, 2), 40: (1, 1)}[length])}
     require_golden(nest, found, values)
-    alone = Lowerer(nest, plan(nest), replace(ENGINES, near_lanes=0)).lower(bind(nest, values))
+    alone = CodeGenerator(nest, plan(nest), replace(ENGINES, near_lanes=0)).generate(
+        bind(nest, values)
+    )
     assert alone.orders == {} and Opcode.NEAR not in opcodes(alone)
     assert found.estimate < alone.estimate
 
@@ -107,7 +109,7 @@ def test_many_short_sums_stay_in_memory():
         "for i in range(n):\n for j in range(m): s[i, 0] += a[i, j]",
     )
     values = {"a": np.random.default_rng(1).standard_normal((16, 32), np.float32)}
-    found = Lowerer(nest, plan(nest), ENGINES).lower(bind(nest, values))
+    found = CodeGenerator(nest, plan(nest), ENGINES).generate(bind(nest, values))
     assert found.orders == {} and Opcode.NEAR not in opcodes(found)
 
 
@@ -115,7 +117,7 @@ def test_a_sum_that_begins_elsewhere_stays_in_memory():
     """Engines would leave it in the first cell of its tile."""
     nest = nest_of("a: float32[n], s: float32[1]", "for i in range(1, n): s[0] += a[i]")
     values = {"a": np.random.default_rng(1).standard_normal(300, np.float32)}
-    found = Lowerer(nest, plan(nest), ENGINES).lower(bind(nest, values))
+    found = CodeGenerator(nest, plan(nest), ENGINES).generate(bind(nest, values))
     assert Opcode.NEAR not in opcodes(found)
     require_golden(nest, found, values)
 

@@ -14,7 +14,7 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import assemble, disassemble
-from sw.compiler.sram_compute.lower.lower import Lowerer, lower
+from sw.compiler.sram_compute.lower.lower import CodeGenerator, generate
 from sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import plan, refusals
 from sw.workloads.loops import c_source
@@ -211,7 +211,7 @@ for i in range(n):
 
 @pytest.mark.parametrize("sum", ["a[i] + b[i] + b[i]", "a[i] + a[i] + b[i]"])
 def test_a_sum_takes_the_rows_of_an_operand_that_is_over(sum: str):
-    """Of either one; there are rows for two values."""
+    """Either operand may be over; there are rows for two values."""
     few = replace(SMALL, wordlines=64)
     nest = nest_of("a: int32[n], b: int32[n], c: int32[n]", f"for i in range(n): c[i] = {sum}")
     lowered = require_golden(nest, {"a": integers(70), "b": integers(70) + 1}, few)
@@ -276,24 +276,24 @@ for k in range(m):
 
 def test_commands_are_remembered_by_sizes_and_scalars():
     nest = read_file(EXAMPLES / "conv2d.py")
-    lowerer = Lowerer(nest, plan(nest), SMALL)
+    generator = CodeGenerator(nest, plan(nest), SMALL)
     scalars = {"corner": 0.1, "edge": 0.2, "middle": -0.3}
-    one = lowerer.lower(bind(nest, {"a": random(9, 19), **scalars}))
-    assert lowerer.lower(bind(nest, {"a": random(9, 19) + 1, **scalars})) is one
+    one = generator.generate(bind(nest, {"a": random(9, 19), **scalars}))
+    assert generator.generate(bind(nest, {"a": random(9, 19) + 1, **scalars})) is one
     for values in (
         {"a": random(9, 20), **scalars},
         {"a": random(9, 19), **scalars, "edge": -0.2},
         {"a": random(9, 19), **scalars, "edge": 0.0},
         {"a": random(9, 19), **scalars, "edge": -0.0},
     ):
-        found = lowerer.lower(bind(nest, values))
-        fresh = lower(nest, plan(nest), bind(nest, values), SMALL)
+        found = generator.generate(bind(nest, values))
+        fresh = generate(nest, plan(nest), bind(nest, values), SMALL)
         assert found.units.tobytes() == fresh.units.tobytes() != one.units.tobytes()
 
 
 def test_encoded_commands_are_those_that_are_assembled():
     nest = read_file(EXAMPLES / "mm.py")
-    units = lower(
+    units = generate(
         nest, plan(nest), bind(nest, {"a": random(9, 3), "b": random(3, 19)}), SMALL
     ).units
     commands = [each for _, each in disassemble(units)]
@@ -307,7 +307,7 @@ def test_programs_of_any_length_and_lattices_of_all_tiles():
     nest = read_file(EXAMPLES / "mm.py")
     arrays = {name: np.broadcast_to(np.float32(1), (2048, 2048)) for name in "abc"}
     sizes = {"rows": 2048, "inner": 2048, "columns": 2048}
-    lowered = lower(nest, plan(nest), Binding(sizes, {}, arrays), paper)
+    lowered = generate(nest, plan(nest), Binding(sizes, {}, arrays), paper)
     assert lowered.tiling.tiles == paper.tiles
     opcodes = [each.opcode for _, each in disassemble(lowered.units[:4000])]
     assert opcodes.count(Opcode.LAYOUT) == 3
@@ -318,7 +318,7 @@ def test_a_lattice_may_fill_all_tiles_of_the_largest_machine():
     config = SramConfig(banks=64, arrays=256, bitlines=64, memory_bytes=1 << 22)
     nest = nest_of("a: int8[n], b: int8[n]", "for i in range(n): b[i] = a[i]")
     a = np.zeros(config.tiles * config.bitlines, np.int8)
-    lowered = lower(nest, plan(nest), bind(nest, {"a": a}), config)
+    lowered = generate(nest, plan(nest), bind(nest, {"a": a}), config)
     assert lowered.tiling.tiles == config.tiles
     layouts = [each for _, each in disassemble(lowered.units) if each.opcode == Opcode.LAYOUT]
     assert {each.fields["tile_strides"] for each in layouts} == {(0, 0)}
@@ -331,13 +331,13 @@ def test_lattices_that_are_too_large_are_refused():
         "of 64 bitlines$"
     )
     with pytest.raises(CapacityError, match=message):
-        lower(nest, plan(nest), bind(nest, {"a": random(1000), "b": random(1000)}), SMALL)
+        generate(nest, plan(nest), bind(nest, {"a": random(1000), "b": random(1000)}), SMALL)
 
 
 def test_what_banks_do_not_compute_is_refused():
     nest = nest_of("a: float32[n], b: float32[n]", "for i in range(n): b[i] = sqrt(a[i])")
     with pytest.raises(WorkloadError, match=r"^sqrt of float32: banks have no operation for it$"):
-        lower(nest, plan(nest), bind(nest, {"a": random(4)}), SMALL)
+        generate(nest, plan(nest), bind(nest, {"a": random(4)}), SMALL)
 
 
 def test_formats_that_banks_lack_are_named():
@@ -345,7 +345,7 @@ def test_formats_that_banks_lack_are_named():
     nest = read_file(EXAMPLES / "vec_add.py")
     message = r"^\+ of float32: formats = \['bfloat16'\]: must have float32$"
     with pytest.raises(WorkloadError, match=message):
-        lower(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), other)
+        generate(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), other)
 
 
 def test_too_few_wordlines_are_refused():
@@ -355,4 +355,4 @@ def test_too_few_wordlines_are_refused():
         "^wordlines = 64: must be at least 128, for a step that needs 42 rows beside its operands$"
     )
     with pytest.raises(CapacityError, match=message):
-        lower(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), few)
+        generate(nest, plan(nest), bind(nest, {"a": random(4), "b": random(4)}), few)

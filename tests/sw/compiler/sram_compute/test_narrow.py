@@ -34,7 +34,7 @@ def numbers(type: ScalarType, chance: np.random.Generator) -> np.ndarray:
 
 @st.composite
 def expressions(draw: st.DrawFn, name: str, depth: int = 4) -> str:
-    """Of an integer type."""
+    """Expressions of an integer type."""
     type = INTEGERS[name]
     names = st.sampled_from([*INTEGERS])
 
@@ -176,7 +176,7 @@ def test_as_few_rows_as_values_need(parameters: str, value: str, wanted: list[st
 
 
 def test_an_extremum_of_a_line_is_not_that_of_low_bits():
-    """Of which no more than a few are of use: the products that it is of keep all of theirs."""
+    """No more than a few bits are of use, but the products that it is of keep all of theirs."""
     nest = nest_of(
         "a: int8[n, m], b: int8[n, m], d: int32[n, 1]",
         "for i in range(n):\n"

@@ -34,7 +34,7 @@ def by_lanes(numbers: np.ndarray) -> np.float32:
     ],
 )
 def test_a_sum_by_lanes(body: str):
-    """Of an element, and of a local."""
+    """Sums of an element, and of a local."""
     nest = nest_of("a: float32[n], to: float32[1]", body)
     a = np.random.default_rng(1).standard_normal(700, np.float32)
     values = {"a": a, "to": np.array([0.1], np.float32)}
@@ -48,7 +48,7 @@ def test_a_sum_by_lanes(body: str):
 @pytest.mark.parametrize("function, sign", [("min", 1), ("max", -1)])
 @pytest.mark.parametrize("type, largest", [("float32", 1e38), ("int32", 2**31 - 1)])
 def test_an_extremum_by_lanes(function: str, sign: int, type: str, largest: float):
-    """Of elements beyond what other types hold; lanes that have none change nothing."""
+    """Extrema of elements beyond what other types hold; lanes that have none change nothing."""
     nest = nest_of(
         f"a: {type}[n], to: {type}[1]", f"for i in range(n): to[0] = {function}(to[0], a[i])"
     )

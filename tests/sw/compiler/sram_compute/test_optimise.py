@@ -72,7 +72,7 @@ def test_regions_that_are_alike_are_optimised_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_gathers_that_are_alike_are_optimised_once():
-    """By an index that is loaded and one that is not."""
+    """One gathers by an index that is loaded, one by one that is not."""
     nest = nest_of(
         "a: int32[n, m], b: int32[n, m], c: int32[n, m], p: int32[n], q: int32[n]",
         "for i in range(n):\n    for j in range(m): b[i, j] = a[p[i], j] * 5\n"

@@ -1,4 +1,4 @@
-"""Which parts of a nest run in memory: neighbours together, and what shares locals."""
+"""Tests which parts of a nest run in memory: neighbours together, and what shares locals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IN_ORDER = "for i in range(1, n):\n {0} = c[i - 1]\n c[i] += {0}\n"
 
 
 def places(body: str) -> list[tuple[bool, int]]:
-    """Of each part, whether it runs in memory, and how many statements it has."""
+    """For each part, whether it runs in memory, and how many statements it has."""
     nest = nest_of("a: int32[n], b: int32[n], c: int32[n]", body)
     parts = placed(nest, planned(nest, reassociate=True))
     return [(part.refusal is None, len(part.nest.body)) for part in parts]
@@ -28,5 +28,5 @@ def test_neighbours_in_the_same_place_are_one_part():
     "body, statements", [(IN_ORDER.format("t") + IN_MEMORY, 2), (f"t = 1\n{IN_MEMORY}c[0] = t", 3)]
 )
 def test_locals_keep_statements_together(body: str, statements: int):
-    """Of two parts, or three: all is elsewhere."""
+    """All of two parts, or three, is elsewhere."""
     assert places(body) == [(False, statements)]

@@ -24,7 +24,7 @@ from sw.compiler.sram_compute.cost import places
 from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.compiler.sram_compute.cost.core_memory import core_memory
 from sw.compiler.sram_compute.cost.near import near_cycles
-from sw.compiler.sram_compute.lowering import Lowering
+from sw.compiler.sram_compute.lowering import Specialiser
 from sw.compiler.sram_compute.near.lower import near_code
 from sw.compiler.sram_compute.sections import fat_program, first_lines
 from sw.compiler.sram_compute.tdfg.plan import regions
@@ -180,7 +180,7 @@ def require_near_cycles(given_nest: LoopWorkload) -> None:
 @pytest.mark.parametrize("n", [4, 16, 64])
 @pytest.mark.parametrize("stored", ["100", "a[i]", "a[i] + b[i]"], ids=["number", "copy", "sum"])
 def test_memory_takes_as_long_as_the_compiler_thinks(stored: str, n: int):
-    """Of a number nothing is loaded: the store waits for the next line of commands, for which the
+    """Nothing is loaded for a number: the store waits for the next line of commands, for which the
     fetch asks in the same cycle."""
     nest = read_source(
         "void f(int n, int a[n], int b[n], int c[n]) {\n"
@@ -257,7 +257,7 @@ def test_long_loops_over_what_fits_run_in_memory_short_ones_on_the_core():
 
 
 def test_lowering_counts_for_each_node_of_a_graph(tmp_path: Path):
-    """Of equation 2: what is faster in memory, but for its lowering, goes elsewhere."""
+    """Equation 2 holds: what is faster in memory, but for its lowering, goes elsewhere."""
     path = tmp_path / "nest.c"
     path.write_text(
         "void f(int n, int a[n], int b[n]) {\n for (int step = 0; step < 32; step++)\n"
@@ -321,7 +321,8 @@ def test_decisions_repeat_and_say_why():
 def test_what_is_over_the_limit_as_a_whole_is_looked_at_statement_by_statement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Of both, only that they take more than the limit is known: no reason to prefer the whole."""
+    """All that is known of both is that they take more than the limit: no reason to prefer the
+    whole."""
     path = tmp_path / "nest.c"
     path.write_text(
         "void f(int n, int a[n], int index[n], int b[n], int c[n]) {\n"
@@ -394,9 +395,9 @@ def test_programs_are_remembered_by_elements_where_these_decide():
     seldom, often = (conditional("threshold", 128, each) for each in (0.0, 1.0))
     fat = fat_program(compile(seldom, B4.config, trace=Trace()))
     assert fat is not None
-    lowering = Lowering(fat, "f", B4.config)
+    specialiser = Specialiser(fat, "f", B4.config)
     first, second, third = (
-        lowering.program(each.binding, each.inputs) for each in (seldom, often, seldom)
+        specialiser.program(each.binding, each.inputs) for each in (seldom, often, seldom)
     )
     assert (is_on_core(first), is_on_core(second)) == (True, False)
     assert third is first

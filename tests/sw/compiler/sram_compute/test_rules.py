@@ -29,7 +29,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
 )
 from sw.compiler.sram_compute.tdfg.interpret import Values, evaluate, is_empty
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 pytest.importorskip("egglog")
@@ -147,7 +147,7 @@ class Instance:
 def graph_of(nodes: list[Node]) -> Graph:
     sizes = tuple(map(number, SHAPE))
     root = len(nodes) - 1
-    outputs = (Output("a", root, (at(number(0)),) * 2, Place("", 1, 1)),)
+    outputs = (Output("a", root, (at(number(0)),) * 2, Location("", 1, 1)),)
     return Graph(tuple(nodes), outputs, sizes, tuple((name, sizes) for name in "abc"), ())
 
 
@@ -172,7 +172,7 @@ def require_same(one: Values, other: Values) -> None:
 
 
 def equal_graphs(graph: Graph, rules: list[Rule]) -> list[Graph]:
-    """Those that rules find, one for each term of the output's class."""
+    """Graphs that rules find, one for each term of the output's class."""
     encoding = Encoding(graph)
     saturation = Saturation(encoding, reassociate=False, rules=rules)
     saturation.run("reorder", Limits(), time.monotonic())

@@ -24,7 +24,7 @@ def tensors(draw: st.DrawFn) -> tuple[Tiling, np.ndarray, np.ndarray]:
 
 
 def box(bounds: np.ndarray) -> tuple[slice, ...]:
-    """Of an array whose dimension 0 is the last one."""
+    """A box of an array whose dimension 0 is the last one."""
     return tuple(slice(low, high) for low, high in bounds[::-1])
 
 

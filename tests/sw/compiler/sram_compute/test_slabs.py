@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower.lower import OutsideError
-from sw.compiler.sram_compute.slabs import SlabLowerer, Slabs
+from sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan, refusals
 from sw.golden.loops import GoldenLoops
@@ -41,7 +41,7 @@ def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 def require_golden(nest: Nest, values: dict[str, Any], tile: Any = None) -> Slabs:
     steps, binding = plan(nest), bind(nest, values)
-    slabs = SlabLowerer(nest, steps, FEW).lower(binding, tile)
+    slabs = SlabCodeGenerator(nest, steps, FEW).generate(binding, tile)
     found = execute_slabs(slabs, nest, binding.arrays, FEW)
     ordered, _ = compiled_order(nest, steps, slabs.orders)
     wanted = GoldenLoops(ordered).run(bind(ordered, values))
@@ -111,7 +111,7 @@ for i in range(p):
 def test_nests(parameters: str, body: str, values: dict[str, Any]):
     slabs = require_golden(nest_of(parameters, body), values)
     assert len(slabs.slabs) > 1
-    assert len({slab.lowered.tiling.tile for slab in slabs.slabs}) == 1
+    assert len({slab.code.tiling.tile for slab in slabs.slabs}) == 1
 
 
 class RandomRows:
@@ -172,7 +172,7 @@ def test_a_given_tile_is_that_of_all_slabs():
     nest = read_file(EXAMPLES / "stencil2d.py")
     values = {"a": random(40, 16), "b": random(40, 16), "steps": 1}
     slabs = require_golden(nest, values, (16, 4, 1))
-    assert {slab.lowered.tiling.tile for slab in slabs.slabs} == {(16, 4, 1)}
+    assert {slab.code.tiling.tile for slab in slabs.slabs} == {(16, 4, 1)}
     assert len(require_golden(nest, values, "best").slabs) > 1
 
 
@@ -211,14 +211,16 @@ def test_what_has_no_slabs_is_refused(
     nest = nest_of(parameters, body)
     arrays = {name: np.zeros(shape, np.int32) for name, shape in values.items()}
     with pytest.raises(WorkloadError, match=reason):
-        SlabLowerer(nest, plan(nest), FEW).lower(bind(nest, arrays), None)
+        SlabCodeGenerator(nest, plan(nest), FEW).generate(bind(nest, arrays), None)
 
 
 def test_accesses_are_checked_on_whole_arrays():
     nest = nest_of("a: int32[n], b: int32[n]", "for i in range(n): b[i] = a[i + 1]")
     message = r"^f\.py:2:\d+: a: index 1000 in dimension 0: must be at least 0 and less than 1000$"
     with pytest.raises(OutsideError, match=message):
-        SlabLowerer(nest, plan(nest), FEW).lower(bind(nest, {"a": np.zeros(1000, np.int32)}), None)
+        SlabCodeGenerator(nest, plan(nest), FEW).generate(
+            bind(nest, {"a": np.zeros(1000, np.int32)}), None
+        )
 
 
 def test_rows_that_do_not_fit_are_refused():
@@ -227,6 +229,6 @@ def test_rows_that_do_not_fit_are_refused():
         "for i in range(n):\n for j in range(m): b[i, j] = a[i, j]",
     )
     with pytest.raises(CapacityError, match=r"for a lattice of 1008 in 16 tiles of 64 "):
-        SlabLowerer(nest, plan(nest), FEW).lower(
+        SlabCodeGenerator(nest, plan(nest), FEW).generate(
             bind(nest, {"a": np.zeros((3, 1000), np.int32)}), None
         )

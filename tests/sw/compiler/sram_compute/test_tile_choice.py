@@ -14,7 +14,7 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.passes import Trace
 from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.lower.lower import Lowerer
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import BEST, search_tiles, tile_choice
 from sw.compiler.sram_compute.tiles import Tiling, best_tile, valid_tiles
@@ -68,21 +68,21 @@ def test_results_are_the_same_in_any_tile(rows: int, columns: int, tile: str | N
 def test_a_search_finds_no_more_cycles_than_the_rule(rows: int, columns: int):
     workload = shifted(rows, columns)
     steps = plan(workload.nest, streams=False)
-    lowerer = Lowerer(workload.nest, steps, CONFIG.config)
-    tilings = lowerer.tilings(workload.binding)
+    generator = CodeGenerator(workload.nest, steps, CONFIG.config)
+    tilings = generator.tilings(workload.binding)
     assert len({each.tile for each in tilings}) == len(tilings) > 1
     assert all(each.tiles <= CONFIG.config.tiles for each in tilings)
-    every = [lowerer.lower(workload.binding, each.tile).estimate for each in tilings]
-    found = search_tiles(lowerer, workload.binding)
-    assert found.estimate <= min(*every, lowerer.lower(workload.binding).estimate)
+    every = [generator.generate(workload.binding, each.tile).estimate for each in tilings]
+    found = search_tiles(generator, workload.binding)
+    assert found.estimate <= min(*every, generator.generate(workload.binding).estimate)
 
 
 def test_the_named_tile_is_taken():
     workload = shifted(8, 32)
     tile = tile_choice("4x16", workload.nest, CONFIG.config)
     assert tile == (16, 4, 1)
-    lowerer = Lowerer(workload.nest, plan(workload.nest, streams=False), CONFIG.config)
-    assert lowerer.lower(workload.binding, tile).tiling == Tiling((32, 8, 1), (16, 4, 1))
+    generator = CodeGenerator(workload.nest, plan(workload.nest, streams=False), CONFIG.config)
+    assert generator.generate(workload.binding, tile).tiling == Tiling((32, 8, 1), (16, 4, 1))
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,10 @@ def test_loops_in_order_of_many_iterations_have_nearly_the_best_tile(
     config = SramConfig(banks=16, arrays=64, memory_bytes=1 << 24, bandwidth=4, network_bits=64)
     nest = read_file(EXAMPLES / f"{name}.py")
     binding = bind(nest, {each: np.zeros(shape, np.float32) for each, shape in shapes.items()})
-    lowerer = Lowerer(nest, plan(nest), config)
+    generator = CodeGenerator(nest, plan(nest), config)
     estimates = {
-        each.tile: lowerer.lower(binding, each.tile).estimate for each in lowerer.tilings(binding)
+        each.tile: generator.generate(binding, each.tile).estimate
+        for each in generator.tilings(binding)
     }
     # Where fetches keep up just so, how commands lie in lines of memory makes some percent.
-    assert lowerer.lower(binding).estimate <= 1.05 * min(estimates.values())
+    assert generator.generate(binding).estimate <= 1.05 * min(estimates.values())

@@ -218,7 +218,7 @@ def test_arrays_larger_than_memory():
     ],
 )
 def test_bounds_that_may_decrease(bounds: str, is_ordered: bool):
-    """Those that memory has are errors of the access unit, others are empty loops."""
+    """Bounds that memory has are errors of the access unit, others are empty loops."""
     text = (
         "def f(x: int32[n + 1], y: float32[n], z: float32[m]):\n"
         "    for i in range(n):\n"

@@ -226,8 +226,8 @@ def instructions_of(program: Program) -> list[Instruction]:
 
 
 def test_what_a_look_up_costs():
-    """Of four vectors, in two lines: a load and a sum each; the index of a later one, where its row
-    lies, two lines to fetch, and keeping that; a share of counting and of fetching indices."""
+    """Four vectors, in two lines, take a load and a sum each; the index of a later one, where its
+    row lies, two lines to fetch, and keeping that; a share of counting and of fetching indices."""
     workload = named_workload("embedding_bag:rm1")
     program = compile(workload, TmuConfig(), trace=Trace(), coupled=True)
     code = instructions_of(program)

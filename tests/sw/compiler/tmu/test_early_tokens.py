@@ -22,7 +22,7 @@ LANES = 4
 
 
 def test_words_of_an_event():
-    """Those up to a token: 6, and then 2."""
+    """Words up to a token: 6, and then 2."""
     steps = [WORD, VECTOR, WORD, FIRST, WORD, WORD, SECOND]
     layers = [{Event.ITERATION: steps}]
     assert early_tokens(layers, 9, LANES, 6) == layers

@@ -101,7 +101,7 @@ def made(name: str, given: dict[str, np.ndarray]) -> dict[str, ModuleOp]:
 
 
 def memory_after(module: ModuleOp, given: dict[str, np.ndarray]) -> bytes:
-    """Of the results, which begin as zeros."""
+    """Memory of the results, which begin as zeros."""
     arrays = {name: array.copy() for name, array in given.items()}
     arrays["out"] = np.zeros((ROWS, given["x"].shape[-1]), np.float32)
     arrays["count"] = np.zeros(ROWS, np.float32)

@@ -109,7 +109,7 @@ def test_orders_of_floats(order: str):
 @pytest.mark.parametrize("lower, upper", [(-3, 2), (-5, -2), (0, 3), (2, -3), (1, 1)])
 @pytest.mark.parametrize("depth", [1, 3])
 def test_bounds_of_loops_are_signed(lower: int, upper: int, depth: int):
-    """Of loops that count in hardware, and of those around them."""
+    """Loops that count in hardware have signed bounds, as have those around them."""
     fields = 'array = "out", offset = 8 : i64, operandSegmentSizes = array<i32: 1, 0, 1>'
     body = f'"flat.store"(%i, %one) <{{{fields}}}> : (i32, i32) -> ()\n'
     for number in range(1, depth):

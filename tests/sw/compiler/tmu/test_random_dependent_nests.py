@@ -19,7 +19,7 @@ COUNT, TOGETHER = 2000, 50
 
 
 def check_seed(seed: int, manner: str) -> None:
-    """Of even seeds numbers are whole, and lanes may have sums of their own."""
+    """Checks a nest; numbers of even seeds are whole, and lanes may have sums of their own."""
     random, is_exact = Random(seed), seed % 2 == 0
     nest = RandomDependentNest(random, exact=is_exact).nest()
     given = LoopWorkload("dependent", nest, random_values(random, exact=is_exact))

@@ -21,7 +21,7 @@ CONFIG = TmuConfig(lanes=4)
 
 
 def nest(body: str) -> Nest:
-    """Of ``x``, ``at``, ``ends`` and results ``y``, ``z``."""
+    """A nest of ``x``, ``at``, ``ends`` and results ``y``, ``z``."""
     head = "n, r, m = sizes('n', 'r', 'm')\n\n\n@nest\ndef f(\n"
     head += "    x: float32[r, m], v: float32[n], at: int32[n], ends: int32[n + 1],\n"
     return read_source(head + body, "file.py")
@@ -121,7 +121,7 @@ def test_what_is_stored(body: str, count: int):
 @pytest.mark.parametrize("level", range(5))
 @pytest.mark.parametrize("place, read", [("i, j, e + 3", "j, e"), ("j, i + 2, e", "j, e")])
 def test_shifted_places_of_arrays_without_elements(place: str, read: str, level: int):
-    """Which end before the first of them."""
+    """Arrays end before the first of the places."""
     shape = ", ".join(
         {"i": "n", "j": "r", "e": "m"}[each[0]] + each[1:] for each in place.split(", ")
     )
@@ -138,7 +138,7 @@ def test_short_rows_of_whole_vectors_are_left(dim: int, count: int):
 
 
 def test_arrays_are_left_for_which_there_is_no_room():
-    """Of streams: level 4 takes what level 3 does."""
+    """There are too few streams: level 4 takes what level 3 does."""
     for streams in (2, 3, 4, 8):
         config = TmuConfig(lanes=4, streams=streams)
         rng = np.random.default_rng(0)

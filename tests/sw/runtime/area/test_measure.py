@@ -110,7 +110,7 @@ def test_macros_that_serve_nothing(library: CellLibrary) -> None:
 
 @needs_sta
 def test_longest_paths(mapped: Measured) -> None:
-    """Of a stage: its gate, which ends at a register. Memories take no time of their own."""
+    """A stage's path is its gate, which ends at a register. Memories take no time of their own."""
     (stages, _) = mapped.root.parts
     assert stages.path is not None and mapped.clock is not None
     assert stages.path.delay_ns == pytest.approx(max(GATE_NS + SETUP_NS, CLOCK_TO_Q_NS), abs=1e-3)

@@ -217,7 +217,8 @@ def test_the_device_makes_the_same_tasks_and_shares(block_threads: int, features
 
 
 def any_program(features: int, block_threads: int) -> EmbeddingProgram:
-    """Of features whose demands go by samples and by indices, with workspaces and without."""
+    """A program of features whose demands go by samples and by indices, with workspaces and
+    without."""
     schedules = (
         Schedule.of("one_hot", vector=4, samples_per_thread=1),
         Schedule.of("reduce_by_key", vector=4, values_per_block=1024, unroll=2),

@@ -128,7 +128,7 @@ class TestErrors:
 
 
 class TestPrecedence:
-    """Of several errors in a cycle the lowest cause counts."""
+    """The lowest cause counts where several errors are in a cycle."""
 
     def test_an_illegal_opcode_before_an_address(self):
         instruction = Instruction(

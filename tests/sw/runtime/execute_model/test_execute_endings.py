@@ -167,7 +167,7 @@ def test_a_run_without_end():
 
 
 def test_faults_come_before_what_has_to_be_waited_for():
-    """Those of bits and places; an address has to be known first."""
+    """Faults of bits and places come first; an address has to be known first."""
     faults_in("add s1, zero, 1\nloop s1, 3\njump_token\nhalt", 2, Fault.CONTROL)
     loop = Instruction(Opcode.LOOP, a=DEQUEUED, immediate=1)
     faults([loop, Instruction(Opcode.HALT)], 0, Fault.CONTROL)

@@ -15,7 +15,7 @@ from sw.runtime.fpga import build as build_module
 from sw.runtime.fpga import place as place_module
 from sw.runtime.fpga.build import build
 from sw.runtime.fpga.build_report import BuildReport
-from sw.runtime.fpga.synthesis import Place, Synthesis
+from sw.runtime.fpga.synthesis import MemoryResource, Synthesis
 from sw.runtime.fpga.tool_run import FpgaError
 from tests.support.adder_target import AdderConfig, AdderTarget
 from tests.support.memory_target import ROWS, configuration
@@ -37,7 +37,7 @@ def check(report: BuildReport, folder: Path, bitstream: str) -> None:
     rams = {each.memory.path: each for each in report.memories if each.memory.is_ram}
     assert set(rams) == {LINK, MEMORY}
     assert rams[MEMORY].memory.rows == ROWS
-    assert {each.place for each in rams.values()} == {Place.BLOCK_RAM}
+    assert {each.resource for each in rams.values()} == {MemoryResource.BLOCK_RAM}
     assert report.meets_clock
     for end in (report.critical_path.begin, report.critical_path.end):
         assert end.startswith("machine.")
@@ -91,9 +91,11 @@ def test_a_dpu(tmp_path: Path) -> None:
     report = build(hardware, find_board("ulx3s_85f"), tmp_path, clock_hz=12_500_000)
     assert report.meets_clock
     assert (tmp_path / "dpu_d1_b8.bit").stat().st_size > 100_000
-    places = {each.memory.path: each.place for each in report.memories}
-    assert places["machine.machine.core.bank_0.words"] == Place.LUTS
-    assert places["machine.machine.core.instruction_memory.word_0.words"] == Place.BLOCK_RAM
+    places = {each.memory.path: each.resource for each in report.memories}
+    assert places["machine.machine.core.bank_0.words"] == MemoryResource.LUTS
+    assert (
+        places["machine.machine.core.instruction_memory.word_0.words"] == MemoryResource.BLOCK_RAM
+    )
     assert report.used.dsps > 0
     assert sum(report.cpu_s.values()) < 480
 

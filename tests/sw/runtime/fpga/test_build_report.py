@@ -12,13 +12,15 @@ from hw.fpga.family import Resources
 from sw.runtime.fpga.build_report import JSON_FIELDS, BuildReport
 from sw.runtime.fpga.netlist import DesignMemory
 from sw.runtime.fpga.place import CriticalPath
-from sw.runtime.fpga.synthesis import Place, PlacedMemory
+from sw.runtime.fpga.synthesis import MappedMemory, MemoryResource
 
 MEMORIES = [
-    PlacedMemory(DesignMemory(f"machine.data.word_{word}.words", 1024, 32, True), place, cells)
-    for word, place, cells in ((0, Place.BLOCK_RAM, 2), (1, Place.BLOCK_RAM, 2))
+    MappedMemory(DesignMemory(f"machine.data.word_{word}.words", 1024, 32, True), place, cells)
+    for word, place, cells in ((0, MemoryResource.BLOCK_RAM, 2), (1, MemoryResource.BLOCK_RAM, 2))
 ]
-QUEUE = PlacedMemory(DesignMemory("machine.queue.storage", 4, 32, False), Place.FLIP_FLOPS, 0)
+QUEUE = MappedMemory(
+    DesignMemory("machine.queue.storage", 4, 32, False), MemoryResource.FLIP_FLOPS, 0
+)
 
 REPORT = BuildReport(
     config="dpu_d1_b8",

@@ -1,4 +1,4 @@
-"""Which boards a configuration fits: measured by builds, else estimated."""
+"""Tests the boards that a configuration fits: measured by builds, else estimated."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def finished(hardware: NamedConfiguration, text: str, job: HostJob) -> list[Fini
 
 
 def bits(values: Array) -> list[bytes]:
-    """Of a dense array, or of the coordinates and values of a sparse one."""
+    """Bits of a dense array, or of the coordinates and values of a sparse one."""
     if isinstance(values, np.ndarray):
         return [values.tobytes()]
     return [np.ascontiguousarray(values.coordinates).tobytes(), values.values.tobytes()]

@@ -18,7 +18,7 @@ from sw.runtime.fpga.place import (
     look_up_tables,
     slowest_clock,
 )
-from sw.runtime.fpga.synthesis import Place, PlacedMemory, Synthesis
+from sw.runtime.fpga.synthesis import MappedMemory, MemoryResource, Synthesis
 from tests.sw.runtime.fpga.test_netlist import NETLIST
 
 
@@ -53,7 +53,7 @@ REPORT = {
 
 def synthesis(netlist: Netlist = NETLIST) -> Synthesis:
     memory = DesignMemory("machine.core.memory.words", 512, 64, is_ram=True)
-    placed = [PlacedMemory(memory, Place.BLOCK_RAM, 2)]
+    placed = [MappedMemory(memory, MemoryResource.BLOCK_RAM, 2)]
     return Synthesis(Path(), netlist, placed, Resources(3, 1, 0, 2), 1.0)
 
 

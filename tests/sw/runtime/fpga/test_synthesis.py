@@ -15,7 +15,14 @@ from hw.lib.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
 from sw.runtime.fpga.build import check_memories
 from sw.runtime.fpga.netlist import DesignMemory
-from sw.runtime.fpga.synthesis import RECIPES, Place, PlacedMemory, Synthesis, count, synthesise
+from sw.runtime.fpga.synthesis import (
+    RECIPES,
+    MappedMemory,
+    MemoryResource,
+    Synthesis,
+    count,
+    synthesise,
+)
 from sw.runtime.fpga.tool_run import FpgaError
 from tests.support.yowasp import needs_yosys
 
@@ -52,19 +59,19 @@ def synthesised(family: Family, rows: int) -> Synthesis:
 @pytest.mark.parametrize(
     ("family", "rows", "place"),
     [
-        (Family.ECP5, 1024, Place.BLOCK_RAM),
-        (Family.ECP5, 16, Place.LUTS),
-        (Family.ICE40, 512, Place.BLOCK_RAM),
-        (Family.ICE40, 4, Place.FLIP_FLOPS),
+        (Family.ECP5, 1024, MemoryResource.BLOCK_RAM),
+        (Family.ECP5, 16, MemoryResource.LUTS),
+        (Family.ICE40, 512, MemoryResource.BLOCK_RAM),
+        (Family.ICE40, 4, MemoryResource.FLIP_FLOPS),
     ],
 )
-def test_where_memories_go(family: Family, rows: int, place: Place) -> None:
+def test_where_memories_go(family: Family, rows: int, place: MemoryResource) -> None:
     found = synthesised(family, rows)
     (memory,) = found.memories
     assert memory.memory == DesignMemory("ram.words", rows, 8, is_ram=True)
-    assert memory.place == place
-    assert (found.used.block_rams > 0) == (place == Place.BLOCK_RAM)
-    if place == Place.FLIP_FLOPS:
+    assert memory.resource == place
+    assert (found.used.block_rams > 0) == (place == MemoryResource.BLOCK_RAM)
+    if place == MemoryResource.FLIP_FLOPS:
         text = (
             "log: memory ram.words of 4 x 8 bits: in flip-flops: must be in RAM, or be allowed: "
             "--allow-register-memories"
@@ -87,7 +94,9 @@ def test_registers_keep_their_names() -> None:
 
 
 def test_register_banks_and_queues_may_be_in_flip_flops() -> None:
-    bank = PlacedMemory(DesignMemory("bank.words", 16, 32, is_ram=False), Place.FLIP_FLOPS, 0)
+    bank = MappedMemory(
+        DesignMemory("bank.words", 16, 32, is_ram=False), MemoryResource.FLIP_FLOPS, 0
+    )
     check_memories("dpu", Synthesis(None, None, [bank], Resources(0, 0, 0, 0), 0.0))
 
 

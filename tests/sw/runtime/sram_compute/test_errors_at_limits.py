@@ -1,4 +1,4 @@
-"""Which comes first, an error or the limit of cycles: RTL and model decide it alike."""
+"""RTL and model decide alike which comes first, an error or the limit of cycles."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ STREAMS: dict[str, list[Command]] = {
 
 
 def _layout(**fields: Any) -> Command:
-    """Of eight lines: four of a tile, of two tiles."""
+    """A layout of eight lines: four of a tile, of two tiles."""
     usual: dict[str, Any] = {"layout": 1, "element": 2, "base": FIRST_LINE, "sizes": (4, 2, 1)}
     usual |= {"line_strides": (4, 8), "tile": (6, 0, 0), "tile_strides": (1, 1)}
     return command(Opcode.LAYOUT, **usual | fields)
@@ -258,7 +258,7 @@ def model() -> Iterator[Device[Any]]:
 
 
 def least_limit(device: Device[Any], given: Program) -> int:
-    """Of cycles, with which the error is told in place of the limit."""
+    """The least limit of cycles with which the error is told in place of the limit."""
     low, high = 0, MOST_CYCLES
     assert ending(device, given, 1, high).error not in ("CYCLES", "")
     while high - low > 1:

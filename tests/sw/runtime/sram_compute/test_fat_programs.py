@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.compiler.sram_compute.lower.lower import Lowerer
-from sw.compiler.sram_compute.meaning import LoweredProgram
+from sw.compiler.sram_compute.lower.lower import CodeGenerator
+from sw.compiler.sram_compute.meaning import SpecialisedProgram
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.runtime.configuration import load_configuration
@@ -102,7 +102,7 @@ def test_the_rows_of_a_configuration_choose_among_graphs(
     program = saved(text, tmp_path, "conv2d.c", place="memory")
     values = values_of("conv2d", 12, 20)
     few, many = (device.run(program, values).program for device in devices.values())
-    assert isinstance(few, LoweredProgram) and isinstance(many, LoweredProgram)
+    assert isinstance(few, SpecialisedProgram) and isinstance(many, SpecialisedProgram)
     orders = [each.meaning.order for each in (few, many)]
     nest = few.meaning.nest
     assert orders[0] == nest != orders[1]
@@ -180,13 +180,13 @@ def test_programs_are_remembered_by_shapes_and_scalars(
 ):
     """And by which results are given: the core begins from zeros where they are not."""
     calls: list[str] = []
-    lower = Lowerer.lower
+    generate = CodeGenerator.generate
 
-    def counted(self: Lowerer, *arguments: Any) -> Any:
-        calls.append("lower")
-        return lower(self, *arguments)
+    def counted(self: CodeGenerator, *arguments: Any) -> Any:
+        calls.append("generate")
+        return generate(self, *arguments)
 
-    monkeypatch.setattr(Lowerer, "lower", counted)
+    monkeypatch.setattr(CodeGenerator, "generate", counted)
     a, b = np.ones((4, 13), np.int8), np.ones((4, 1), np.uint16)
     values: dict[str, Any] = {"a": a, "b": b, "most": np.int32(3)}
     with Device("sram_b4", "model") as device:

@@ -11,7 +11,7 @@ import pytest
 from hw.sram_compute.memory_map import ErrorCause
 from sw.runtime.configuration import load_configuration
 from sw.runtime.sram_compute.model.layout_faults import first_fault
-from sw.runtime.sram_compute.model.transfer import places
+from sw.runtime.sram_compute.model.transfer import line_mapping
 
 CONFIG = load_configuration("sram_b2").config
 
@@ -36,7 +36,7 @@ def layout(chance: random.Random) -> dict[str, Any]:
 
 def walked(entry: dict[str, Any]) -> tuple[ErrorCause, int] | None:
     """The first fault, and how many lines come before it."""
-    where = places(entry)
+    where = line_mapping(entry)
     outside = where.lines >= CONFIG.memory_lines
     bad = np.flatnonzero(outside | (where.tiles.max(axis=1) >= CONFIG.tiles))
     if not len(bad):
@@ -48,7 +48,7 @@ def found(entry: dict[str, Any]) -> tuple[ErrorCause, int] | None:
     fault = first_fault(CONFIG, entry)
     if fault is None:
         return None
-    before = len(places(entry, fault.place).lines)
+    before = len(line_mapping(entry, fault.place).lines)
     assert fault.place <= 2 * before + 1
     return fault.cause, before
 
@@ -67,7 +67,7 @@ def test_the_first_fault_is_that_of_a_walk(seed: int):
 @pytest.mark.parametrize("far", ["chunk_lines", "chunk_tiles"])
 @pytest.mark.parametrize("dimension", range(3))
 def test_the_last_chunk_alone_may_be_outside(dimension: int, far: str):
-    """Which has less than the others."""
+    """The last chunk has less than the others."""
     sizes = tuple(4 if each == dimension else 1 for each in range(3))
     inside = {"element": 2, "base": 0, "sizes": sizes, "line_strides": (1, 1), "tile": (6, 0, 0)}
     inside |= {"first_tile": 0, "tile_strides": (0, 0), "chunked": dimension, "chunk": 3}

@@ -68,7 +68,7 @@ def test_loops_may_begin_beyond_the_limit(config: SramConfig, limit: int):
 
 
 def test_a_limit_comes_before_the_second_strip(config: SramConfig):
-    """Of operations of the first row alone, of which no row has more."""
+    """Operations are of the first row alone, of which no row has more."""
     body = [reads(slot, 0, when=1 << When.FIRST_Y) for slot in range(2)]
     commands = [stream(0, 3, 0, 0, 0), *body, near(MOST, 3, 3, last=1)]
     assert {outcome(config, commands, limit) for limit in range(1, 200)} == {"limit"}
@@ -96,7 +96,8 @@ def test_an_error_comes_before_the_limit(config: SramConfig, setting: Sequence[C
 
 
 def random_loop(random: Random) -> list[Command]:
-    """Of loops that are short and long, streams that are inside and leave arrays at some time."""
+    """Random loops that are short and long, streams that are inside and leave arrays at some
+    time."""
     commands = [
         stream(
             number,

@@ -111,7 +111,7 @@ def test_without_a_core_stream_engines_take_what_memory_does_not(tmp_path: Path)
 
 
 def test_auto_is_the_place_of_the_fewest_cycles(tmp_path: Path):
-    """Of memory and stream engines, whose cycles the model has."""
+    """The choice is between memory and stream engines, whose cycles the model has."""
     named = load_configuration("sram_b2", ["core_lanes=0", "wordlines=256", "bitlines=256"])
     text = (
         "void f(int n, int steps, float a[n], float b[n]) {\n"
@@ -132,7 +132,7 @@ def test_auto_is_the_place_of_the_fewest_cycles(tmp_path: Path):
 
 
 def test_tiles_are_those_of_the_arrays_that_memory_uses(tmp_path: Path):
-    """Of an array that only the core uses, a bitline an element would be too many."""
+    """An array that only the core uses does not count: a bitline an element would be too many."""
     path = tmp_path / "more.c"
     path.write_text(
         "void more(int n, int m, int a[n], const int many[m]) {\n"

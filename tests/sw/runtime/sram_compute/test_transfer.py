@@ -58,7 +58,7 @@ def layout(number: int, base: int) -> Command:
 
 
 def run(device: Device[Any], before: tuple[int, ...], after: tuple[int, ...]) -> End:
-    """Of lines that go through tiles to those behind them."""
+    """Runs a transfer of lines that go through tiles to those behind them."""
     commands = [
         layout(0, FIRST_LINE),
         layout(1, FIRST_LINE + LINES),

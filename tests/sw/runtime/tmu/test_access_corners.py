@@ -61,7 +61,7 @@ def coordinates(first: int) -> Unit:
 
 
 def last_inductions(mode: Mode, count: int) -> Case:
-    """Those before 2^31 - 1, by a stride behind which there is no other."""
+    """The last inductions before 2^31 - 1, by a stride behind which there is no other."""
     unit = Unit(
         lower_immediate=2**31 - 5,
         upper_immediate=2**31 - 1,

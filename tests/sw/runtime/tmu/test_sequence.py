@@ -65,7 +65,7 @@ def workload(seed: int = 0, dim: int = 8, *temporaries: str) -> LoopWorkload:
 
 
 def golden(made: LoopWorkload) -> dict[str, np.ndarray]:
-    """Of the whole nest, which has no sum that lanes would add up in another order."""
+    """Results of the whole nest, which has no sum that lanes would add up in another order."""
     return GoldenLoops(made.nest).run(made.binding)
 
 

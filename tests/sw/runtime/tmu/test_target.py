@@ -205,7 +205,7 @@ def test_indices_outside_the_table_are_refused(device: Device):
 
 
 def test_indices_outside_the_table_are_trapped(device: Device):
-    """By hardware for drivers that do not look: the error names layer and stream."""
+    """Hardware traps for drivers that do not look: the error names layer and stream."""
     workload = named_workload("embedding_bag:tiny")
     program = device.compile(workload)
     (launch,) = program.launches

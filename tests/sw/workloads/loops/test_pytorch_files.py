@@ -363,7 +363,7 @@ def test_types_that_no_tensor_has(good: Path, tmp_path: Path) -> None:
 
 
 def arguments(**others: object) -> dict[str, bytes | None]:
-    """Those of the export, but for ``others``."""
+    """Arguments of the export, but for ``others``."""
     return {INPUTS: pickled(((), ARGUMENTS | others))}
 
 

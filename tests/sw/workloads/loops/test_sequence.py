@@ -33,7 +33,7 @@ def f(x: float32[n], o: int32[n + 1], y: float32[n], z: float32[n], w: float32[m
 
 
 def bodies(text: str, given: tuple[str, ...] = ()) -> list[str]:
-    """Those of the nests in place of one, without indentation of their own."""
+    """Bodies of the nests in place of one, without indentation of their own."""
     found = in_sequence(read_source(HEAD + text, "f.py"), given)
     for nest in found:
         assert read_source(print_nest(nest), "f.py") == nest

@@ -31,13 +31,13 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.place import Place
+from sw.workloads.loops.place import Location
 from sw.workloads.loops.scalar_type import BOOL, BY_NAME, FLOAT32, INT32
 from sw.workloads.loops.verify import verify
 from tests.support.errors import refused
 
-AT = Place("f", 1, 1)
-HERE = Place("f", 2, 5)
+AT = Location("f", 1, 1)
+HERE = Location("f", 2, 5)
 N = Variable("n", INT32, AT)
 ONE = Constant(1, INT32, AT)
 REAL = Constant(1.0, FLOAT32, AT)

@@ -89,7 +89,7 @@ class _Coordinates(LookUps):
         yield from self._fetch_indices(("row", "column", "values"))
 
     def _next_row(self, j: int) -> Iterator[str]:
-        """Behind body ``j``."""
+        """Moves to the next row behind body ``j``."""
         words = self._row.words
         yield f"add s8, {self._target(j + 1)}, zero"
         yield "branch_lt s8, zero, done"

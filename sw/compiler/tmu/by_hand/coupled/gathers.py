@@ -118,6 +118,6 @@ def _fetches(site: Site, part: Vectors) -> Iterator[str]:
 
 
 def _place(register: str, index: int, words: int) -> Iterator[str]:
-    """Of the row whose number is at ``index``."""
+    """Loads the place of the row whose number is at ``index``."""
     yield f"load {register}, [{index}]"
     yield f"mul {register}, {register}, {words}"

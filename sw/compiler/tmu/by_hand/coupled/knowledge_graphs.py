@@ -52,8 +52,8 @@ def l2(site: Site) -> str:
 
 
 class _Scores:
-    """``make``: what is done with differences; ``add``: adds them up; ``end``: makes a score of
-    their sum s7."""
+    """Scores of samples. ``make``: what is done with differences; ``add``: adds them up; ``end``:
+    makes a score of their sum s7."""
 
     def __init__(self, site: Site, make: list[str], add: str, end: list[str]) -> None:
         self._site, self._make, self._add, self._end = site, make, add, end
@@ -112,18 +112,18 @@ class _Scores:
         yield "add s8, s8, 1"
 
     def _numbers(self) -> Iterator[str]:
-        """Of the rows of sample s6, which becomes the one behind it."""
+        """Loads the numbers of the rows of sample s6, and moves s6 to the next one."""
         for n, (numbers, _) in enumerate(_ROWS):
             yield f"load s{n + 11}, [s6 + {self._site.arrays[numbers].base}]"
         yield "add s6, s6, 1"
         yield f"min s6, s6, {self._last}"
 
     def _places(self, first: int) -> Iterator[str]:
-        """Where the rows are, into the registers from ``first`` on."""
+        """Computes where the rows are, into the registers from ``first`` on."""
         yield from (f"mul s{first + n}, s{n + 11}, {self._site.sizes['dim']}" for n in range(3))
 
     def _step(self, behind: Iterable[str] = ()) -> Iterator[str]:
-        """``behind``: the additions of what the step before has made."""
+        """A step of a score. ``behind``: the additions of what the step before has made."""
         fetches = [*self._fetches()]
         first = len(fetches) // 2
         for i in self._vectors:

@@ -151,7 +151,7 @@ class LookUps:
         return self._site.arrays[name]
 
     def _begin(self) -> Iterator[str]:
-        """Behind a group, of which there is none, a bag begins."""
+        """Begins a bag, as behind a group, of which there is none."""
         bags, group = self._bags, self._group
         yield from [self._row.mask] * bool(self._row.mask)
         if group < self._indices.lanes:
@@ -187,11 +187,11 @@ class LookUps:
         yield f"add s18, {first + 1}, zero"
 
     def _load_indices(self, ahead: int, step: str = "") -> Iterator[str]:
-        """So many from s15 on; behind the last one, what lies behind the array: the table."""
+        """Loads indices from s15 on; behind the last one, what lies behind the array: the table."""
         yield from self._load_group(self._bags.indices, self._raw, ahead, step)
 
     def _load_group(self, name: str, first: int, ahead: int, step: str) -> Iterator[str]:
-        """Of an array, into the registers from ``first`` on."""
+        """Loads a group of an array into the registers from ``first`` on."""
         lanes = self._indices.lanes
         base = self._array(name).base + ahead
         mask = ", m2" if self._group < lanes else ""
@@ -201,7 +201,7 @@ class LookUps:
             yield f"load.v v{first + n}, {place}{step if n == last else ''}"
 
     def _find_places(self) -> Iterator[str]:
-        """Of rows, from indices; behind the last look-up these may be anything."""
+        """Computes places of rows from indices; behind the last look-up these may be anything."""
         for n in range(self._indices.count):
             place = self._places + n
             yield f"min.v v{place}, v{self._raw + n}, {self._table.shape[0] - 1}"
@@ -220,7 +220,7 @@ class LookUps:
         return [f"prefetch [s{j} + {self._table.base + word}]" for word in self._row.lines]
 
     def _load_weight(self, j: int, behind: int) -> str:
-        """That of look-up s15 + ``behind``, for body ``j``."""
+        """Loads the weight of look-up s15 + ``behind``, for body ``j``."""
         place = self._array(self._bags.weights).base + behind
         return f"load {_weight(j)}, [s15 + {place}]"
 
@@ -284,7 +284,7 @@ class LookUps:
             yield row.line(line, i) + step
 
     def _next_bag(self, j: int) -> Iterator[str]:
-        """Behind body ``j``."""
+        """Moves to the next bag behind body ``j``."""
         first = (j + 1) % self._group
         yield "branch_eq s19, s23, done"
         yield "add s16, s16, s17" if self._bags.has_lengths else "sub s16, s17, s15"

@@ -57,7 +57,7 @@ def compressed_matrix_product(site: Site) -> str:
 
 
 def _text(site: Site, made: type[_Fibers], *, is_union: bool) -> str:
-    """With the largest blocks that fit. Raises ``CapacityError``."""
+    """The program with the largest blocks that fit. Raises ``CapacityError``."""
     for block in range(min(_MOST[is_union], site.config.lanes), 0, -1):
         lines = [*made(site, block, is_union=is_union).lines()]
         if sum(not line.endswith(":") for line in lines) <= site.config.program_words:
@@ -165,7 +165,7 @@ class _Fibers:
         yield from (f"extract.v {_coordinate(n, i)}, v6, {i}" for i in block)
 
     def _value(self, n: int, i: int) -> str:
-        """Of a union."""
+        """The register with a value of a union."""
         return f"s{8 * n + self._block + i}"
 
     def _states(self) -> Iterator[str]:
@@ -205,8 +205,9 @@ class _Fibers:
         return f"at_{i}_{k}"
 
     def _next_block(self, n: int, other: int | None = None, again: str = "") -> Iterator[str]:
-        """``other``: the place in the other fiber's block. An intersection ends where either fiber
-        does, and leaves out blocks that lie before that place."""
+        """Loads the next block of a fiber. ``other``: the place in the other fiber's block. An
+        intersection ends where either fiber does, and leaves out blocks that lie before that
+        place."""
         if not self._is_union:
             yield f"branch_ge s{16 + n}, s{18 + n}, end"
             if other is not None:
@@ -248,7 +249,7 @@ class _Fibers:
 
 
 class _MatrixProduct(_Fibers):
-    """Of each row and each one of the other matrix.
+    """The product of each row with each row of the other matrix.
 
     s23
         where the sum goes.
@@ -312,7 +313,7 @@ class _MatrixProduct(_Fibers):
 
 
 class _CompressedMatrixProduct(_MatrixProduct):
-    """Of rows that have a column in common.
+    """The product of rows that have a column in common.
 
     s22
         how many entries there are.

@@ -129,7 +129,8 @@ class _Messages:
         yield f"{found}:"
 
     def _body(self, add: str) -> Iterator[str]:
-        """``add``: what is done with the edge before; none, where there is none."""
+        """The body for an edge. ``add``: what is done with the edge before; none, where there is
+        none."""
         loads, slots = self._products()
         turn = len(slots)
         if add:
@@ -183,7 +184,7 @@ class _Messages:
         return (f"prefetch [s8 + {self._bases['neighbour'] + word}]" for word in self._row.lines)
 
     def _move(self) -> list[str]:
-        """To the next edge."""
+        """Moves to the next edge."""
         words = self._row.words
         return ["add s4, s5, zero", f"mul s5, s6, {words}", f"mul s8, s7, {words}"]
 

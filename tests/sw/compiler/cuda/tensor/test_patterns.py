@@ -1,4 +1,4 @@
-"""Which expressions the templates compute, and what is missing for others."""
+"""Tests the expressions that the templates compute, and what is missing for others."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Sync:
-    """Of the whole block, or of a warp's lanes in ``mask``."""
+    """A barrier of the whole block, or of a warp's lanes in ``mask``."""
 
     warp: int | None = None
     mask: int = 0

@@ -302,7 +302,7 @@ def test_nothing_is_left_on_the_device(on_fake: Call):
 
 
 def _occupancy() -> list[dict[str, int]]:
-    """Of kernels bound to one block on a multiprocessor, and to three."""
+    """Launches of kernels bound to one block on a multiprocessor, and to three."""
     for blocks in (1, 3):
         made = program()
         schedules = replace(made.schedules, blocks_per_sm=blocks)

@@ -13,7 +13,7 @@ from tests.support.fake_cuda import fake_gpus
 
 
 def _keys() -> tuple[list[int], list[int]]:
-    """Of two features' look-ups; and what the driver holds when the module is gone."""
+    """Keys of two features' look-ups; and what the driver holds when the module is gone."""
     from sw.compiler.cuda import nvrtc
     from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Stream, load, store
     from sw.runtime.cuda.gpu.loaded_module import LoadedModule

@@ -55,7 +55,7 @@ def matrix(random: np.random.Generator, shape: tuple[int, int], density: float) 
 
 
 def sparse(random: np.random.Generator, shape: tuple[int, int]) -> scipy.sparse.csr_array:
-    """Of any density, with empty rows, full ones, and zeros that are stored."""
+    """A matrix of any density, with empty rows, full ones, and zeros that are stored."""
     dense = matrix(random, shape, random.choice([0.0, 0.05, 0.5]))
     for row in range(shape[0]):
         if random.random() < 0.2:

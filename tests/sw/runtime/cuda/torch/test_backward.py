@@ -74,7 +74,7 @@ def test_steps_are_those_of_pytorch(
 def one_feature(
     rows: int, values: Sequence[int], dim: int = 4, pooling: str = "sum", bags: int = 1
 ) -> Example:
-    """Of bags that are equally long, with gradients of -1, 0 and 1: sums are exact in any order."""
+    """Bags that are equally long, with gradients of -1, 0 and 1: sums are exact in any order."""
     one = example([Feature("f", rows, dim, pooling)], [[len(values) // bags] * bags])
     one.values = [torch.tensor(values, dtype=torch.int64)]
     one.gradients = [torch.from_numpy(np.arange(bags * dim).reshape(bags, dim) % 3 - 1.0).float()]

@@ -46,7 +46,7 @@ def example(feature: Feature, lengths: Sequence[int], seed: int = 0) -> Example:
 
 
 def gradients(one: Example) -> list[torch.Tensor]:
-    """Of the table, and of weights if the feature has any, by the module."""
+    """Gradients of the table, and of weights if the feature has any, by the module."""
     table = torch.nn.Parameter(one.table.clone())
     module = fused([table], [one.feature])
     weights = one.weights.clone().requires_grad_()

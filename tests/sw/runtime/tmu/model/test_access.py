@@ -177,7 +177,7 @@ def test_limits_count_steps_of_a_layer_and_puts_of_a_queue():
 
 
 def test_lanes_that_are_not_in_use_store_nothing_and_give_0():
-    """Of an address, too, which they have."""
+    """An address gives 0, too, which the lanes have."""
     address = Stream(StreamKind.ADDRESS, a=own(0), base=8, length=3, queued=True, queue=8)
     unit = Unit(upper_immediate=3, streams=(replace(INDUCTION, queued=True), address))
     steps = EventStep(EventKind.STORE, stream=0, address=1), EventStep(EventKind.VECTOR, stream=1)
@@ -332,7 +332,7 @@ def test_what_the_queues_have_no_room_for_is_asked_for_again():
 
 
 def test_words_that_lie_apart_are_a_request_each():
-    """By a stride of the unit, or of the stream; or all the same word."""
+    """Words lie apart by a stride of the unit, or of the stream; or all are the same word."""
     for stream, stride in (
         (load(0, 64), 2),
         (load(0, 64, scale=2), 1),

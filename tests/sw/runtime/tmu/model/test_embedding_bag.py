@@ -39,7 +39,7 @@ def summed(bags: Bags, level: int, lanes: int) -> tuple[np.ndarray, execute.Exec
     seed=st.integers(0, 1 << 32),
 )
 def test_sums(level, segments, most, dimension, lanes, seed):
-    """Of any words, infinities and NaNs among them."""
+    """Sums of any words, infinities and NaNs among them."""
     bags = Bags.random(np.random.default_rng(seed), segments, most, 9, dimension)
     assert np.array_equal(summed(bags, level, lanes)[0], sums(bags))
 
