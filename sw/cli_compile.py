@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,25 +97,12 @@ def compile_(
     configuration = load_configuration(config, overrides)
     target = configuration.target
     passes = [each.name for each in target.passes]
-    for option, names in (("--dump-after", dump_after), ("--stop-after", (stop_after,))):
-        for name in names:
-            if name is not None and name not in passes:
-                raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
+    _check_passes("--dump-after", dump_after, passes)
+    _check_passes("--stop-after", () if stop_after is None else (stop_after,), passes)
     source = workload_of(configuration, workload)
     options = own_options(target, "compile", own)
-    dumps = {name: f"{number:02}_{name}" for number, name in enumerate(passes, 1)}
-    if dump is not None:
-        for path in [path for name in dumps.values() for path in dump.glob(f"{name}.*")]:
-            check_output(path)
-
-    def write(name: str, texts: Mapping[str, str]) -> None:
-        assert dump is not None
-        dump.mkdir(parents=True, exist_ok=True)
-        for ending, text in texts.items():
-            write_text(dump / f"{dumps[name]}.{ending}", text)
-
     trace = Trace(
-        write=write if dump is not None else None,
+        write=_writer(dump, passes) if dump is not None else None,
         only=dump_after or None,
         stop_after=stop_after or "",
     )
@@ -132,6 +119,26 @@ def compile_(
         program.save(output)
     if dot is not None:
         write_text(dot, drawn)
+
+
+def _check_passes(option: str, names: Sequence[str], passes: Sequence[str]) -> None:
+    for name in names:
+        if name not in passes:
+            raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
+
+
+def _writer(folder: Path, passes: Sequence[str]) -> Callable[[str, Mapping[str, str]], None]:
+    """What writes a pass's texts to files there, which it may write over."""
+    dumps = {name: f"{number:02}_{name}" for number, name in enumerate(passes, 1)}
+    for path in [path for name in dumps.values() for path in folder.glob(f"{name}.*")]:
+        check_output(path)
+
+    def write(name: str, texts: Mapping[str, str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for ending, text in texts.items():
+            write_text(folder / f"{dumps[name]}.{ending}", text)
+
+    return write
 
 
 @click.command(cls=GnarlCommand)

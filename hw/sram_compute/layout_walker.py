@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
@@ -24,6 +24,16 @@ PLACE = data.ArrayLayout(LAYOUT["sizes"].shape.elem_shape, DIMENSIONS)
 _LINE_BITS = 21
 _TILE_BITS = 15
 """A bit more than numbers in entries have: one behind the last is known as that."""
+
+
+class _Shape(NamedTuple):
+    """Elements of a line; bitlines from one element to the next in dimensions 1 and 2; tiles that
+    a line is in."""
+
+    elements: Signal
+    stride_1: Signal
+    stride_2: Signal
+    row_tiles: Signal
 
 
 class LayoutWalker(Instanced):
@@ -74,18 +84,7 @@ class LayoutWalker(Instanced):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         entry = self.entry
-        bits = range(self._bitlines + 1)
-        # Elements of a line; bitlines from one element to the next in dimensions 1 and 2.
-        elements = Signal(range(LINE_BITS // 8 + 1))
-        stride_1, stride_2 = Signal(bits), Signal(bits)
-        row_tiles = Signal(range(LINE_BITS // 8 + 1))  # that a line is in
-        m.d.comb += [
-            elements.eq((LINE_BITS // 8) >> entry.element),
-            stride_1.eq(1 << entry.tile[0]),
-            stride_2.eq(stride_1 << entry.tile[1]),
-            row_tiles.eq(Mux(elements > stride_1, elements >> entry.tile[0], 1)),
-        ]
-
+        shape = self._shape(m)
         counts = [Signal(unsigned(20), name=f"count_{dimension}") for dimension in range(3)]
         ends = [Signal(name=f"ends_{dimension}") for dimension in range(3)]
         lines = [Signal(_LINE_BITS, name=f"line_{dimension}") for dimension in range(3)]
@@ -94,7 +93,6 @@ class LayoutWalker(Instanced):
         sizes = [*(entry.sizes[dimension] for dimension in range(3)), Const(0)]
         line, tile = Signal(_LINE_BITS), Signal(_TILE_BITS)
         at, next_at, ends_chunks = Signal(_LINE_BITS), Signal(_LINE_BITS + 1), Signal()
-        last_tile = Signal(_TILE_BITS + 1)
         m.d.comb += [
             *(
                 end.eq(count + 1 == self._size_of_chunk(dimension, size))
@@ -104,34 +102,14 @@ class LayoutWalker(Instanced):
             ),
             next_at.eq(at + entry.chunk),
             ends_chunks.eq((entry.chunk == 0) | (next_at >= at_index(sizes, entry.chunked))),
-            self.line.eq(line),
-            self.tile.eq(tile),
-            self.bitline.eq(places[0] | places[1] | places[2]),
-            *(
-                self.place[dimension].eq(
-                    Mux((entry.chunk != 0) & (entry.chunked == dimension), at, count)
-                )
-                for dimension, count in enumerate(counts)
-            ),
-            last_tile.eq(tile + row_tiles - 1),
-            self.last_tile.eq(last_tile),
-            self.is_outside.eq(self.valid & (line >= self._lines)),
-            self.is_beyond.eq(self.valid & (last_tile >= self._tiles)),
         ]
+        numbers = [
+            Mux((entry.chunk != 0) & (entry.chunked == dimension), at, count)
+            for dimension, count in enumerate(counts)
+        ]
+        self._give(m, line, tile, places, numbers, shape)
 
-        # One step further in each dimension, from its line and tile on.
-        next_places = [Signal(bits, name=f"next_place_{each}") for each in range(3)]
-        wraps = [Signal(name=f"wraps_{each}") for each in range(3)]
-        m.d.comb += [
-            next_places[0].eq(Mux(elements > stride_1, stride_1, places[0] + elements)),
-            next_places[1].eq(places[1] + stride_1),
-            next_places[2].eq(places[2] + stride_2),
-            wraps[0].eq(next_places[0] == stride_1),
-            wraps[1].eq(next_places[1] == stride_2),
-            wraps[2].eq(next_places[2] == self._bitlines),
-        ]
-        line_steps = (1, entry.line_strides[0], entry.line_strides[1])
-        tile_steps = (row_tiles, entry.tile_strides[0], entry.tile_strides[1])
+        next_places, wraps = self._next_places(m, places, shape)
         with m.If(self.start):
             m.d.sync += [self.valid.eq(1), at.eq(0)]
             m.d.sync += [each.eq(0) for each in (*counts, *places)]
@@ -148,29 +126,16 @@ class LayoutWalker(Instanced):
                 moves = m.If if dimension == 0 else m.Elif
                 with moves(~ends[dimension]):
                     next_count = counts[dimension] + 1
-                    next_line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
-                    next_tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
-                    wrapped = Mux(wraps[dimension], tile_steps[dimension], 0)
-                    m.d.comb += [
-                        next_line.eq(lines[dimension] + line_steps[dimension]),
-                        next_tile.eq(tiles[dimension] + wrapped),
-                    ]
+                    outer = [next_count, *counts[dimension + 1 :], Const(0)]
+                    next_line, next_tile = self._step_from(
+                        m, dimension, lines[dimension], tiles[dimension], wraps[dimension], shape
+                    )
                     m.d.sync += [
                         counts[dimension].eq(next_count),
                         places[dimension].eq(Mux(wraps[dimension], 0, next_places[dimension])),
                         line.eq(next_line),
                         tile.eq(next_tile),
-                        at.eq(
-                            at_index(
-                                [
-                                    *(Const(0) for _ in range(dimension)),
-                                    next_count,
-                                    *counts[dimension + 1 :],
-                                    Const(0),
-                                ],
-                                entry.chunked,
-                            )
-                        ),
+                        at.eq(at_index([Const(0)] * dimension + outer, entry.chunked)),
                     ]
                     for inner in range(dimension):
                         m.d.sync += [counts[inner].eq(0), places[inner].eq(0)]
@@ -179,6 +144,81 @@ class LayoutWalker(Instanced):
             with m.Else():
                 m.d.sync += self.valid.eq(0)
         return m
+
+    def _shape(self, m: Module) -> _Shape:
+        entry = self.entry
+        bits = range(self._bitlines + 1)
+        elements = Signal(range(LINE_BITS // 8 + 1))
+        stride_1, stride_2 = Signal(bits), Signal(bits)
+        row_tiles = Signal(range(LINE_BITS // 8 + 1))
+        m.d.comb += [
+            elements.eq((LINE_BITS // 8) >> entry.element),
+            stride_1.eq(1 << entry.tile[0]),
+            stride_2.eq(stride_1 << entry.tile[1]),
+            row_tiles.eq(Mux(elements > stride_1, elements >> entry.tile[0], 1)),
+        ]
+        return _Shape(elements, stride_1, stride_2, row_tiles)
+
+    def _give(
+        self,
+        m: Module,
+        line: Signal,
+        tile: Signal,
+        places: list[Signal],
+        numbers: list[Value],
+        shape: _Shape,
+    ) -> None:
+        """A line with its ``numbers`` in the dimensions, at ``places`` of a tile in each."""
+        last_tile = Signal(_TILE_BITS + 1)
+        m.d.comb += [
+            self.line.eq(line),
+            self.tile.eq(tile),
+            self.bitline.eq(places[0] | places[1] | places[2]),
+            *(self.place[dimension].eq(number) for dimension, number in enumerate(numbers)),
+            last_tile.eq(tile + shape.row_tiles - 1),
+            self.last_tile.eq(last_tile),
+            self.is_outside.eq(self.valid & (line >= self._lines)),
+            self.is_beyond.eq(self.valid & (last_tile >= self._tiles)),
+        ]
+
+    def _next_places(
+        self, m: Module, places: list[Signal], shape: _Shape
+    ) -> tuple[list[Signal], list[Signal]]:
+        """Where one step further in each dimension leads in a tile, and whether it leaves that."""
+        elements, stride_1, stride_2, _ = shape
+        bits = range(self._bitlines + 1)
+        next_places = [Signal(bits, name=f"next_place_{each}") for each in range(3)]
+        wraps = [Signal(name=f"wraps_{each}") for each in range(3)]
+        m.d.comb += [
+            next_places[0].eq(Mux(elements > stride_1, stride_1, places[0] + elements)),
+            next_places[1].eq(places[1] + stride_1),
+            next_places[2].eq(places[2] + stride_2),
+            wraps[0].eq(next_places[0] == stride_1),
+            wraps[1].eq(next_places[1] == stride_2),
+            wraps[2].eq(next_places[2] == self._bitlines),
+        ]
+        return next_places, wraps
+
+    def _step_from(
+        self,
+        m: Module,
+        dimension: int,
+        line: Signal,
+        tile: Signal,
+        wraps: Signal,
+        shape: _Shape,
+    ) -> tuple[Signal, Signal]:
+        """The line and tile one step further."""
+        entry = self.entry
+        line_step = entry.line_strides[dimension - 1] if dimension else 1
+        tile_step = entry.tile_strides[dimension - 1] if dimension else shape.row_tiles
+        next_line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
+        next_tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
+        m.d.comb += [
+            next_line.eq(line + line_step),
+            next_tile.eq(tile + Mux(wraps, tile_step, 0)),
+        ]
+        return next_line, next_tile
 
     def _size_of_chunk(self, dimension: int, size: Value) -> Value:
         """The size of the first chunk, which no other exceeds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum
@@ -49,6 +49,25 @@ class _State(enum.Enum):
     GATHER = 2
     EXTEND = 3
     GIVE = 4
+
+
+class _Piece(NamedTuple):
+    """The piece of a row whose turn it is.
+
+    size, first
+        it has 2^``size`` elements, from this one of the line on.
+    bitline, shift
+        where it begins in a tile, and in a word of that.
+    ends_row, ends_line
+        it is the last of its row; and that is the line's last.
+    """
+
+    size: Signal
+    first: Signal
+    bitline: Signal
+    shift: Signal
+    ends_row: Signal
+    ends_line: Signal
 
 
 class LineTransposer(Instanced):
@@ -105,66 +124,15 @@ class LineTransposer(Instanced):
         row, piece = Signal(WIDTH_BITS), Signal(range(MOST_ELEMENTS))
         extended = Signal(WIDTH_BITS)
 
-        # Pieces: 2^size elements each.
-        size, pieces = Signal(3), Signal(range(MOST_ELEMENTS + 1))
-        first = Signal(range(MOST_ELEMENTS))  # element of the line
-        bitline, shift = Signal(range(self._bitlines + 1)), Signal(range(WORD_BITS))
-        ends_row, ends_line = Signal(), Signal()
-        size_of_line = Signal(3)
-        m.d.comb += [
-            size_of_line.eq(6 - entry.element),
-            size.eq(_least(_least(size_of_line, entry.tile[0]), Const(5))),
-            pieces.eq(1 << (size_of_line - size)[:3]),
-            first.eq(piece << size),
-            bitline.eq(first_bitline + (first & ((1 << entry.tile[0]) - 1))),
-            shift.eq(bitline),
-            ends_row.eq(piece + 1 == pieces),
-            ends_line.eq(ends_row & (row + 1 == transfer.n)),
-        ]
-
-        # Words of the tiles.
-        ones = Signal(WORD_BITS)
-        piece_bits = Signal(WORD_BITS)
-        bits_of_row = Signal(MOST_ELEMENTS)
-        moves_on, word = Signal(), self.word
-        m.d.comb += [
-            ones.eq(_at_size(size, lambda bits: Const((1 << bits) - 1, WORD_BITS))),
-            bits_of_row.eq(low_bits(line, entry.element)),
-            piece_bits.eq(bits_of_row >> first),
-            word.tile.eq(first_tile + (first >> entry.tile[0])),
-            word.row.eq(transfer.row + row),
-            word.group.eq(bitline >> (WORD_BITS - 1).bit_length()),
-            word.write.eq(Mux(state == _State.SCATTER, (ones << shift)[:WORD_BITS], 0)),
-            word.data.eq(
-                _at_size(size, lambda bits: piece_bits[:bits].replicate(WORD_BITS // bits))
-            ),
-            moves_on.eq((state == _State.SCATTER) | (state == _State.GATHER)),
-            self.accesses.eq(moves_on),
-        ]
+        at = self._piece(m, row, piece, first_bitline)
+        moves_on, ones = self._ask(m, at, state, row, first_tile)
+        ends_row, ends_line = at.ends_row, at.ends_line
         with m.If(moves_on):
             m.d.sync += piece.eq(Mux(ends_row, 0, piece + 1))
             with m.If(ends_row):
                 m.d.sync += row.eq(Mux(ends_line, 0, row + 1))
 
-        # What was read, a cycle later.
-        gathers, begins_row = Signal(), Signal()
-        read_first, read_shift = Signal.like(first), Signal.like(shift)
-        tops = Signal(MOST_ELEMENTS)
-        m.d.sync += [
-            gathers.eq(state == _State.GATHER),
-            begins_row.eq(piece == 0),
-            read_first.eq(first),
-            read_shift.eq(shift),
-        ]
-        read_bits = Signal(WORD_BITS)
-        m.d.comb += read_bits.eq((self.read >> read_shift) & ones)
-        with m.If(gathers):
-            m.d.comb += tops.eq(read_bits << read_first)
-        with m.Else():
-            m.d.comb += tops.eq(
-                Mux(transfer.is_signed, high_bits(line, entry.element), Const(0, MOST_ELEMENTS))
-            )
-
+        gathers, begins_row, tops = self._read_bits(m, at, state, piece, ones)
         is_extended = Signal()
         m.d.comb += is_extended.eq(transfer.n + extended == (8 << entry.element))
         with m.If(self.start):
@@ -176,17 +144,104 @@ class LineTransposer(Instanced):
             m.d.sync += line.eq(shifted_in(line, entry.element, tops, shifts))
 
         m.d.comb += [self.idle.eq(state == _State.IDLE), self.gives.eq(state == _State.GIVE)]
+        whole_line = [
+            row.eq(0),
+            piece.eq(0),
+            extended.eq(0),
+            first_tile.eq(self.tile),
+            first_bitline.eq(self.bitline),
+        ]
+        self._move_on(m, state, whole_line, ends_line, extended, is_extended)
+        return m
+
+    def _piece(self, m: Module, row: Signal, piece: Signal, first_bitline: Signal) -> _Piece:
+        entry = self.entry
+        size, pieces = Signal(3), Signal(range(MOST_ELEMENTS + 1))
+        first = Signal(range(MOST_ELEMENTS))
+        bitline, shift = Signal(range(self._bitlines + 1)), Signal(range(WORD_BITS))
+        ends_row, ends_line = Signal(), Signal()
+        size_of_line = Signal(3)
+        m.d.comb += [
+            size_of_line.eq(6 - entry.element),
+            size.eq(_least(_least(size_of_line, entry.tile[0]), Const(5))),
+            pieces.eq(1 << (size_of_line - size)[:3]),
+            first.eq(piece << size),
+            bitline.eq(first_bitline + (first & ((1 << entry.tile[0]) - 1))),
+            shift.eq(bitline),
+            ends_row.eq(piece + 1 == pieces),
+            ends_line.eq(ends_row & (row + 1 == self.transfer.n)),
+        ]
+        return _Piece(size, first, bitline, shift, ends_row, ends_line)
+
+    def _ask(
+        self, m: Module, at: _Piece, state: Signal, row: Signal, first_tile: Signal
+    ) -> tuple[Signal, Signal]:
+        """Accesses a piece's word in the tiles: whether it does, and ones of a piece's length."""
+        ones = Signal(WORD_BITS)
+        piece_bits = Signal(WORD_BITS)
+        bits_of_row = Signal(MOST_ELEMENTS)
+        moves_on, word = Signal(), self.word
+        tile_size = self.entry.tile[0]
+        m.d.comb += [
+            ones.eq(_at_size(at.size, lambda bits: Const((1 << bits) - 1, WORD_BITS))),
+            bits_of_row.eq(low_bits(self.line, self.entry.element)),
+            piece_bits.eq(bits_of_row >> at.first),
+            word.tile.eq(first_tile + (at.first >> tile_size)),
+            word.row.eq(self.transfer.row + row),
+            word.group.eq(at.bitline >> (WORD_BITS - 1).bit_length()),
+            word.write.eq(Mux(state == _State.SCATTER, (ones << at.shift)[:WORD_BITS], 0)),
+            word.data.eq(
+                _at_size(at.size, lambda bits: piece_bits[:bits].replicate(WORD_BITS // bits))
+            ),
+            moves_on.eq((state == _State.SCATTER) | (state == _State.GATHER)),
+            self.accesses.eq(moves_on),
+        ]
+        return moves_on, ones
+
+    def _read_bits(
+        self,
+        m: Module,
+        at: _Piece,
+        state: Signal,
+        piece: Signal,
+        ones: Signal,
+    ) -> tuple[Signal, Signal, Signal]:
+        """Whether something was read a cycle ago, whether that begins a row, and the elements' next
+        bits, which are those of the sign where nothing was read."""
+        gathers, begins_row = Signal(), Signal()
+        read_first, read_shift = Signal.like(at.first), Signal.like(at.shift)
+        tops = Signal(MOST_ELEMENTS)
+        m.d.sync += [
+            gathers.eq(state == _State.GATHER),
+            begins_row.eq(piece == 0),
+            read_first.eq(at.first),
+            read_shift.eq(at.shift),
+        ]
+        read_bits = Signal(WORD_BITS)
+        m.d.comb += read_bits.eq((self.read >> read_shift) & ones)
+        with m.If(gathers):
+            m.d.comb += tops.eq(read_bits << read_first)
+        with m.Else():
+            signs = high_bits(self.line, self.entry.element)
+            m.d.comb += tops.eq(Mux(self.transfer.is_signed, signs, Const(0, MOST_ELEMENTS)))
+        return gathers, begins_row, tops
+
+    def _move_on(
+        self,
+        m: Module,
+        state: Signal,
+        whole_line: list[Any],
+        ends_line: Signal,
+        extended: Signal,
+        is_extended: Signal,
+    ) -> None:
+        """From state to state; ``whole_line`` is done until a line begins."""
         with m.Switch(state):
             with m.Case(_State.IDLE):
-                m.d.sync += [
-                    row.eq(0),
-                    piece.eq(0),
-                    extended.eq(0),
-                    first_tile.eq(self.tile),
-                    first_bitline.eq(self.bitline),
-                ]
+                m.d.sync += whole_line
                 with m.If(self.start):
-                    m.d.sync += state.eq(Mux(transfer.is_store, _State.GATHER, _State.SCATTER))
+                    is_store = self.transfer.is_store
+                    m.d.sync += state.eq(Mux(is_store, _State.GATHER, _State.SCATTER))
             with m.Case(_State.SCATTER):
                 with m.If(ends_line):
                     m.d.sync += state.eq(_State.IDLE)
@@ -200,7 +255,6 @@ class LineTransposer(Instanced):
             with m.Case(_State.GIVE):
                 with m.If(self.is_taken):
                     m.d.sync += state.eq(_State.IDLE)
-        return m
 
 
 def _least(a: Value, b: Value) -> Value:

@@ -151,15 +151,8 @@ def step(
     # The third stage: a hit, or a line that comes and the first read that waits for it.
     gives_hit = at[HITS] > 0 and (not has_come or at[HIT_IS_NEXT] > 0)
     serves = has_come and can_answer and not gives_hit
-    served, others = -1, 0
-    if serves:
-        for number in range(len(lines.waits)):
-            if lines.waits[number] == come:
-                if served < 0:
-                    served = number
-                else:
-                    others += 1
-    ends = serves and others == 0
+    served, is_last = _first_waiting(lines, come) if serves else (-1, False)
+    ends = serves and is_last
     hit_ends = can_answer and gives_hit
     changes = hit_ends or serves
 
@@ -174,22 +167,14 @@ def step(
         at[ANSWER] = (at[ANSWER] + 1) % _ANSWERS
         at[ANSWERS] -= 1
         changes = True
-    if can_answer and (has_come or at[HITS] > 0):
-        place = (at[ANSWER] + at[ANSWERS]) % _ANSWERS
-        lines.answers[place] = at[HIT_TAG] if gives_hit else lines.tags[served]
-        at[ANSWERS] += 1
     if can_answer:
-        at[HIT_IS_NEXT] = at[HITS] > 0 and not gives_hit
+        _give_answer(lines, has_come, gives_hit, served)
     if hits:
         at[HITS], at[HIT_TAG] = 1, at[ASKED_TAG]
     elif hit_ends:
         at[HITS] = 0
     if serves:
-        lines.waits[served] = -1
-    if ends:
-        lines.places[come] = -1
-        at[COME] = (at[COME] + 1) % len(lines.coming)
-        at[UNDER_WAY] -= 1
+        _end_wait(lines, come, served, ends)
 
     takes = line >= 0 and at[READY] <= now and (not at[LOOKS] or decided)
     if takes:
@@ -199,6 +184,40 @@ def step(
         at[LOOKS] = 0
     changes |= _write_buffer(lines, now, has_request, is_free)
     return takes, changes
+
+
+@inner
+def _first_waiting(lines: Lines, fetch: int) -> tuple[int, bool]:
+    """The first read that waits for a fetch, and whether no other does."""
+    served = -1
+    for number in range(len(lines.waits)):
+        if lines.waits[number] == fetch:
+            if served >= 0:
+                return served, False
+            served = number
+    return served, True
+
+
+@inner
+def _give_answer(lines: Lines, has_come: bool, gives_hit: bool, served: int) -> None:
+    """A hit, or the line of a read that is served, is answered, if there is one."""
+    at = lines.at
+    if has_come or at[HITS] > 0:
+        place = (at[ANSWER] + at[ANSWERS]) % _ANSWERS
+        lines.answers[place] = at[HIT_TAG] if gives_hit else lines.tags[served]
+        at[ANSWERS] += 1
+    at[HIT_IS_NEXT] = at[HITS] > 0 and not gives_hit
+
+
+@inner
+def _end_wait(lines: Lines, fetch: int, served: int, ends: bool) -> None:
+    """A read waits no longer for a fetch, which ``ends`` with the last one."""
+    at = lines.at
+    lines.waits[served] = -1
+    if ends:
+        lines.places[fetch] = -1
+        at[COME] = (at[COME] + 1) % len(lines.coming)
+        at[UNDER_WAY] -= 1
 
 
 @inner
@@ -220,21 +239,9 @@ def _decide(
     line = at[ASKED_LINE]
     row = line % len(lines.keys)
     keys, used = lines.keys[row], lines.used[row]
-    way = -1
-    for number in range(WAYS):
-        if keys[number] == line:
-            way = number
-    is_present = way >= 0
-    if not is_present:
-        way = 0
-        for number in range(1, WAYS):
-            if used[number] < used[way]:
-                way = number
+    way, is_present = _way(keys, used, line)
     place = row * WAYS + way
-    found = -1
-    for number in range(len(lines.places)):
-        if lines.places[number] == place:
-            found = number
+    found = _last_with(lines.places, place)
 
     if at[ASKED_WRITE]:
         if not can_request or (is_present and (found >= 0 or ends)):
@@ -263,6 +270,29 @@ def _decide(
 
 
 @inner
+def _way(keys: np.ndarray, used: np.ndarray, line: int) -> tuple[int, bool]:
+    """The way of a set that holds a line, or is to hold it; and whether it does."""
+    way = _last_with(keys, line)
+    if way >= 0:
+        return way, True
+    way = 0
+    for number in range(1, WAYS):
+        if used[number] < used[way]:
+            way = number
+    return way, False
+
+
+@inner
+def _last_with(numbers: np.ndarray, number: int) -> int:
+    """The last place of a number; -1 if there is none."""
+    found = -1
+    for place in range(len(numbers)):
+        if numbers[place] == number:
+            found = place
+    return found
+
+
+@inner
 def _request(lines: Lines, line: int, is_write: bool, fetch: int) -> None:
     at = lines.at
     place = (at[REQUEST] + at[WAITING]) % REQUESTS
@@ -277,42 +307,64 @@ def _write_buffer(lines: Lines, now: int, has_request: bool, is_free: bool) -> b
     ``is_free``. Whether anything changes."""
     at = lines.at
     asked = lines.requests[at[REQUEST]]
-    found, kept = -1, at[KEPT]
-    is_write = has_request and asked[1] > 0
-    is_read = has_request and asked[1] == 0
-    if has_request:
-        for number in range(kept):
-            place = (at[OLDEST] + number) % WRITTEN_LINES
-            if lines.kept[place] == asked[0]:
-                found = place
-    is_full = kept == WRITTEN_LINES
-    writes = is_write and (found >= 0 or not is_full)
-    passes = is_read and found < 0 and not at[IS_LEAVING]
-    wanted = (is_write and found < 0 and is_full) or (is_read and found >= 0) or at[DRAINS] <= now
-    leaves = wanted and kept > 0 and not at[IS_LEAVING] and not (passes and not is_free)
-    leaves = leaves and not (writes and found == at[OLDEST])
+    found = _kept_place(lines, asked[0]) if has_request else -1
+    is_write, is_leaving = asked[1] > 0, at[IS_LEAVING] > 0
+    writes = has_request and is_write and (found >= 0 or at[KEPT] < WRITTEN_LINES)
+    passes = has_request and not is_write and found < 0 and not is_leaving
+    takes = writes or (passes and is_free)
+    goes = is_free and (passes or is_leaving)
+    # What is offered below stays until it is taken. A write to the oldest goes first.
+    stays = (passes and not is_free) or (writes and found == at[OLDEST])
+    is_held = has_request and not writes and not passes
+    leaves = _can_leave(lines, now, is_held) and not stays
 
     if writes and found < 0:
-        lines.kept[(at[OLDEST] + kept) % WRITTEN_LINES] = asked[0]
+        lines.kept[(at[OLDEST] + at[KEPT]) % WRITTEN_LINES] = asked[0]
         at[KEPT] += 1
-    if is_free and (passes or at[IS_LEAVING]):
-        at[FREE] = now + at[LINE_CYCLES]
-        if passes:
-            place = (at[COME] + at[UNDER_WAY]) % len(lines.coming)
-            lines.coming[place, 0], lines.coming[place, 1] = now + at[LATENCY], asked[2]
-            at[UNDER_WAY] += 1
-            at[LINES_READ] += 1
-        else:
-            at[LINES_WRITTEN] += 1
-    takes = writes or (passes and is_free)
+    if goes:
+        _begin_memory(lines, now, passes, asked[2])
     if takes:
         at[REQUEST] = (at[REQUEST] + 1) % REQUESTS
         at[WAITING] -= 1
-    changes = takes or leaves or (is_free and at[IS_LEAVING] > 0)
     if leaves:
         at[OLDEST] = (at[OLDEST] + 1) % WRITTEN_LINES
         at[KEPT] -= 1
         at[IS_LEAVING] = 1
     elif is_free:
         at[IS_LEAVING] = 0
-    return changes
+    return takes or leaves or goes
+
+
+@inner
+def _can_leave(lines: Lines, now: int, is_held: bool) -> bool:
+    """Whether the oldest line has a reason to leave the write buffer, as for a request that
+    ``is_held`` up, and none leaves already."""
+    at = lines.at
+    is_wanted = is_held or at[DRAINS] <= now
+    return is_wanted and at[KEPT] > 0 and not at[IS_LEAVING]
+
+
+@inner
+def _kept_place(lines: Lines, line: int) -> int:
+    """Where the write buffer has a line; -1 if it does not."""
+    at = lines.at
+    found = -1
+    for number in range(at[KEPT]):
+        place = (at[OLDEST] + number) % WRITTEN_LINES
+        if lines.kept[place] == line:
+            found = place
+    return found
+
+
+@inner
+def _begin_memory(lines: Lines, now: int, reads: bool, fetch: int) -> None:
+    """Memory begins a line: the read of a fetch, or a write."""
+    at = lines.at
+    at[FREE] = now + at[LINE_CYCLES]
+    if not reads:
+        at[LINES_WRITTEN] += 1
+        return
+    place = (at[COME] + at[UNDER_WAY]) % len(lines.coming)
+    lines.coming[place, 0], lines.coming[place, 1] = now + at[LATENCY], fetch
+    at[UNDER_WAY] += 1
+    at[LINES_READ] += 1

@@ -107,15 +107,7 @@ class Program:
             try:
                 if launch.name in [earlier.name for earlier in self.launches[:number]]:
                     raise ProgramError("name: an earlier launch has it")
-                for spec in launch.inputs:
-                    if spec.name not in known:
-                        raise ProgramError(f"input {spec.name}: no earlier launch writes it")
-                _add(known, launch.inputs)
-                _add(known, launch.outputs)
-                for name in self.schema.statistics:
-                    if name not in launch.statistics:
-                        raise ProgramError(f"statistics.{name} is missing")
-                check_sections(self.schema, launch)
+                self._check_launch(launch, known)
             except ProgramError as error:
                 raise ProgramError(f"{place}{error}") from error
         for spec in self.outputs:
@@ -125,6 +117,17 @@ class Program:
         for spec in known.values():
             if isinstance(spec.storage, Ragged) and spec.storage.offsets not in known:
                 raise ProgramError(f"tensor {spec.name}: no offsets {spec.storage.offsets}")
+
+    def _check_launch(self, launch: Launch, known: dict[str, TensorSpec]) -> None:
+        for spec in launch.inputs:
+            if spec.name not in known:
+                raise ProgramError(f"input {spec.name}: no earlier launch writes it")
+        _add(known, launch.inputs)
+        _add(known, launch.outputs)
+        for name in self.schema.statistics:
+            if name not in launch.statistics:
+                raise ProgramError(f"statistics.{name} is missing")
+        check_sections(self.schema, launch)
 
     def differences(self, config: TargetConfig, filled_in: tuple[str, ...] = ()) -> list[str]:
         """What of ``config`` is not as the program needs it, a text each.

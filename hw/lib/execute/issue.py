@@ -101,18 +101,8 @@ class Issue(wiring.Component):
         i = self.instruction
         m.submodules.scalars = scalars = Pending(len(_REGISTERS))
         m.submodules.vectors = vectors = Pending(len(_REGISTERS))
-        for file, kind in ((scalars, "scalar"), (vectors, "vector")):
-            for instruction, named in ((i, file.asked), (self.coming, file.coming)):
-                m.d.comb += _registers(instruction, kind, named)
-            m.d.comb += [
-                file.valid.eq(self.valid),
-                file.begins.enable.eq(i[f"writes_{kind}"]),
-                file.begins.index.eq(i.dst),
-                file.is_load.eq(i.load),
-                file.issues.eq(self.issues),
-                file.advances.eq(self.advances),
-                file.ends.eq(getattr(self, f"{kind}_ends")),
-            ]
+        self._connect(m, scalars, "scalar")
+        self._connect(m, vectors, "vector")
         # A sum that goes into its own addend comes behind what the addend waits for.
         reads_late, excused = Signal(), Signal(len(_REGISTERS))
         sum_comes = Signal()
@@ -161,6 +151,20 @@ class Issue(wiring.Component):
             self.waits_registers.eq(waits & ~waits_queue & ~waits_memory & waits_others),
         ]
         return m
+
+    def _connect(self, m: Module, file: Pending, kind: str) -> None:
+        i = self.instruction
+        for instruction, named in ((i, file.asked), (self.coming, file.coming)):
+            m.d.comb += _registers(instruction, kind, named)
+        m.d.comb += [
+            file.valid.eq(self.valid),
+            file.begins.enable.eq(i[f"writes_{kind}"]),
+            file.begins.index.eq(i.dst),
+            file.is_load.eq(i.load),
+            file.issues.eq(self.issues),
+            file.advances.eq(self.advances),
+            file.ends.eq(getattr(self, f"{kind}_ends")),
+        ]
 
     def _overtakes(self, m: Module, reads_late: Signal) -> Any:
         """Whether the instruction could write a register that an earlier one has yet to read.

@@ -122,17 +122,7 @@ class ResultBus(wiring.Component):
                     times = self._times(path)
                     m.d.comb += self.free.eq(~Cat(used[time] for time in times).any())
                     with m.If(self.reserves):
-                        for time in times:
-                            slot = nexts[time - 1]
-                            m.d.comb += [
-                                slot.used.eq(1),
-                                slot.writes.eq(time == times[-1]),
-                                slot.vector.eq(self.vector),
-                                slot.dst.eq(self.dst),
-                                slot.path.eq(Path.ADD if path == Path.TREE else path),
-                                slot.tree.eq(time != times[0]),
-                                slot.operation.eq(self.operation),
-                            ]
+                        self._reserve(m, path, [nexts[time - 1] for time in times])
 
         late, held = self.late, Signal.like(self.held)
         m.d.comb += [late.ready.eq(~slots[1].used), self.held.eq(held)]
@@ -169,6 +159,19 @@ class ResultBus(wiring.Component):
             ),
         ]
         return m
+
+    def _reserve(self, m: Module, path: Path, slots: list[Any]) -> None:
+        """The last of the slots has the result, those before have what a tree adds up."""
+        for slot in slots:
+            m.d.comb += [
+                slot.used.eq(1),
+                slot.writes.eq(slot is slots[-1]),
+                slot.vector.eq(self.vector),
+                slot.dst.eq(self.dst),
+                slot.path.eq(Path.ADD if path == Path.TREE else path),
+                slot.tree.eq(slot is not slots[0]),
+                slot.operation.eq(self.operation),
+            ]
 
     def _times(self, path: Path) -> list[int]:
         """The cycles after issue that the instruction's results take, also those on the way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -159,12 +159,32 @@ class Cache(wiring.Component):
             with m.Else():
                 m.d.comb += [decided.eq(~hits | hit_answered), self.hit.eq(decided)]
 
-        # Third cycle of hits: the line is there. They take turns with lines from below, either of
-        # which may come in every cycle for long: else all behind a second hit would wait as long.
+        hit_line = self._answer(m, fetches, answers.i, asked, hits, hit_answered, fills)
+        m.d.comb += up.idle.eq(
+            ~(looks | hits | answers.o.valid | requests.o.valid) & fetches.idle & down.idle
+        )
+        self._add_words(m, hit_line, fetches, fills, asked, Mux(goes & present, asked.write, 0))
+        return m
+
+    def _answer(
+        self,
+        m: Module,
+        fetches: Fetches,
+        answer: Any,
+        asked: Any,
+        hits: Signal,
+        hit_answered: Signal,
+        fills: Signal,
+    ) -> Signal:
+        """The third cycle of hits: the line is there, and given.
+
+        They take turns with lines from below, either of which may come in every cycle for long:
+        else all behind a second hit would wait as long.
+        """
+        come = self.down.response
         hit_tag = Signal.like(asked.tag)
         hit_line = Signal.like(asked.data)
         gives_hit, hit_is_next = Signal(), Signal()
-        answer = answers.i
         m.d.comb += [
             fetches.fetch.eq(come.payload.tag),
             gives_hit.eq(hits & (~come.valid | hit_is_next)),
@@ -175,9 +195,6 @@ class Cache(wiring.Component):
             answer.valid.eq(come.valid | hits),
             answer.payload.tag.eq(Mux(gives_hit, hit_tag, fetches.answered_tag)),
             answer.payload.data.eq(Mux(gives_hit, hit_line, come.payload.data.as_value())),
-            up.idle.eq(
-                ~(looks | hits | answers.o.valid | requests.o.valid) & fetches.idle & down.idle
-            ),
         ]
         with m.If(self.hit):
             m.d.sync += [hits.eq(1), hit_tag.eq(asked.tag)]
@@ -185,8 +202,20 @@ class Cache(wiring.Component):
             m.d.sync += hits.eq(0)
         with m.If(answer.ready):
             m.d.sync += hit_is_next.eq(hits & ~gives_hit)
+        return hit_line
 
-        changes = Mux(goes & present, asked.write, 0)
+    def _add_words(
+        self,
+        m: Module,
+        hit_line: Signal,
+        fetches: Fetches,
+        fills: Signal,
+        asked: Any,
+        changes: Value,
+    ) -> None:
+        """Memories of words, read by hits; written by lines that come, and by words of a request
+        that ``changes`` its line."""
+        come = self.down.response
         for word in range(self._line_words):
             m.submodules[f"word_{word}"] = ram = TwoPortRam(
                 self._sets << self._set.way_bits, WORD_BITS
@@ -199,4 +228,3 @@ class Cache(wiring.Component):
                 ram.write_enable.eq(fills | changes[word]),
                 ram.write_data.eq(Mux(fills, come.payload.data[word], asked.data[word])),
             ]
-        return m

@@ -47,28 +47,17 @@ class WriteBuffer(wiring.Component):
         lines = [Signal.like(line, name=f"line_{entry}") for entry in numbers]
         masks = [Signal(self._words, name=f"mask_{entry}") for entry in numbers]
         found = Signal(self._entries)
-        entry = Signal(numbers)
         leaves, is_leaving = Signal(), Signal()
         leaving_line, leaving_mask = Signal.like(line), Signal(self._words)
         m.d.comb += found.eq(Cat(each == line for each in lines) & used)
 
-        # Writes.
         is_full = used.all()
         writes, begins = Signal(), Signal()
         m.d.comb += [
             writes.eq(is_write & (found.any() | ~is_full)),
             begins.eq(writes & ~found.any()),
-            entry.eq(next_free),
         ]
-        for number in numbers:
-            with m.If(found[number]):
-                m.d.comb += entry.eq(number)
-            with m.If(writes & (entry == number)):
-                kept = Mux(begins, 0, masks[number])
-                m.d.sync += [
-                    lines[number].eq(line),
-                    masks[number].eq(kept | asked.payload.write),
-                ]
+        entry = self._write(m, writes, begins, found, next_free, lines, masks)
 
         # The oldest line leaves: a cycle to read it, then it goes down.
         passes = Signal()
@@ -115,6 +104,52 @@ class WriteBuffer(wiring.Component):
                 request.payload.cached.eq(1),
                 request.payload.temporal.eq(1),
             ]
+        self._add_words(m, entry, writes, oldest, leaves, is_leaving)
+        answer = self.down.response
+        m.d.comb += [
+            self.up.response.valid.eq(answer.valid),
+            self.up.response.payload.eq(answer.payload),
+            answer.ready.eq(self.up.response.ready),
+        ]
+        return m
+
+    def _write(
+        self,
+        m: Module,
+        writes: Signal,
+        begins: Signal,
+        found: Signal,
+        next_free: Signal,
+        lines: list[Signal],
+        masks: list[Signal],
+    ) -> Signal:
+        """The entry of a write, which notes its line and words: one with that line, or a free
+        one."""
+        asked = self.up.request.payload
+        entry = Signal(range(self._entries))
+        m.d.comb += entry.eq(next_free)
+        for number in range(self._entries):
+            with m.If(found[number]):
+                m.d.comb += entry.eq(number)
+            with m.If(writes & (entry == number)):
+                kept = Mux(begins, 0, masks[number])
+                m.d.sync += [
+                    lines[number].eq(asked.line),
+                    masks[number].eq(kept | asked.write),
+                ]
+        return entry
+
+    def _add_words(
+        self,
+        m: Module,
+        entry: Signal,
+        writes: Signal,
+        oldest: Signal,
+        leaves: Signal,
+        is_leaving: Signal,
+    ) -> None:
+        """Memories of words: what is written to an entry, and the words of the line that leaves."""
+        asked, request = self.up.request, self.down.request
         for word in range(self._words):
             m.submodules[f"word_{word}"] = ram = TwoPortRam(self._entries, WORD_BITS)
             m.d.comb += [
@@ -126,13 +161,6 @@ class WriteBuffer(wiring.Component):
             ]
             with m.If(is_leaving):
                 m.d.comb += request.payload.data[word].eq(ram.read_data)
-        answer = self.down.response
-        m.d.comb += [
-            self.up.response.valid.eq(answer.valid),
-            self.up.response.payload.eq(answer.payload),
-            answer.ready.eq(self.up.response.ready),
-        ]
-        return m
 
 
 def _next(number: Signal, count: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
@@ -90,64 +91,17 @@ class Generator(wiring.Component):
         slot = SlotCounter(m, "own", layer.slots)
         used = Signal(SLOT_BITS)
 
-        # Lanes' induction variables, and which of them are in use.
-        inductions = [Signal(signed(32), name=f"induction_{lane}") for lane in range(self._lanes)]
-        in_use = Signal(self._lanes)
-        for lane, induction in enumerate(inductions):
-            with m.If(merges):
-                m.d.comb += [
-                    induction.eq(merged.positions[lane]),
-                    in_use[lane].eq(merged.lanes[lane]),
-                ]
-            with m.Else():
-                m.d.comb += [
-                    induction.eq(reached[lane]),
-                    in_use[lane].eq((reached[lane] < upper) & (is_wide if lane else 1)),
-                ]
+        inductions, in_use = self._lanes_of(m, merges, is_wide, reached, upper)
 
         # The stream whose turn it is.
         m.submodules.maker = maker = RunMaker(
             self._lanes, self._rows_of_store, self._streams, self._address_bits
         )
-        works = Cat(
-            (row.kind == StreamKind.MEMORY)
-            | (row.kind == StreamKind.ALU)
-            | (row.kind == StreamKind.FORWARD)
-            | (row.kind == StreamKind.ADDRESS)
-            | ((row.kind == StreamKind.INDUCTION) & row.queued)
-            for row in self._rows()
-        )
-        done = Signal(self._streams)
-        todo = Signal(self._streams)
-        turn = Signal(range(self._streams))
-        row = Signal(STREAM)
-        m.d.comb += [
-            todo.eq(works & ~done & ~maker.covers),
-            turn.eq(Mux(merges, self.turn.stream, position(lowest_one(todo)))),
-            row.eq(
-                Mux(
-                    merges,
-                    self.turn.row.as_value(),
-                    Array(one.as_value() for one in self._rows())[turn],
-                )
-            ),
-        ]
+        todo, done, turn, row = self._choose_turn(m, merges, maker.covers)
 
         m.submodules.divider = divider = LaneDivider(self._lanes)
-        iterates, ends_fiber, turns = Signal(), Signal(), Signal()
         has_slot = used != layer.slots
-        with m.If(merges):
-            m.d.comb += [
-                iterates.eq(self.merged.valid & ~merged.is_end),
-                ends_fiber.eq(self.merged.valid & merged.is_end),
-                turns.eq(iterates & has_slot & self.turn.valid),
-            ]
-        with m.Else():
-            m.d.comb += [
-                iterates.eq(is_busy & in_use[0]),
-                ends_fiber.eq(is_busy & ~in_use[0]),
-                turns.eq(iterates & has_slot & todo.any()),
-            ]
+        iterates, ends_fiber, turns = self._progress(m, merges, is_busy, in_use, todo, has_slot)
         m.d.comb += self.waits_slot.eq(iterates & ~has_slot)
         # Lanes whose turn it is.
         its_turn = Signal(self._lanes)
@@ -204,10 +158,7 @@ class Generator(wiring.Component):
             m.d.comb += [
                 self.write.lanes.eq(Mux(is_wide & ~is_address, ~0, its_turn)),
                 self.write.row.eq(slot.row(row.queue)),
-                *(
-                    self.write.data[lane].eq(Mux(in_use[lane], value, 0))
-                    for lane, value in enumerate(values)
-                ),
+                *self._written(in_use, values),
             ]
         with m.Elif(iterates & has_slot & to_fill.any()):
             is_merged = filling < 2
@@ -216,11 +167,8 @@ class Generator(wiring.Component):
                 is_filled.eq(self.granted & (to_fill == lowest_one(to_fill))),
                 self.write.lanes.eq(Mux(is_merged, ~0, ~in_use)),
                 self.write.row.eq(slot.row(Array(one.queue for one in self._rows())[filling])),
-                *(
-                    self.write.data[lane].eq(
-                        Mux(in_use[lane], Mux(filling == 0, induction, merged.coordinate), 0)
-                    )
-                    for lane, induction in enumerate(inductions)
+                *self._written(
+                    in_use, [Mux(filling == 0, each, merged.coordinate) for each in inductions]
                 ),
             ]
 
@@ -255,6 +203,90 @@ class Generator(wiring.Component):
         m.d.sync += used.eq(used + goes_on - self.release)
         self._begin(m, is_busy, index, upper, fiber)
         return m
+
+    def _lanes_of(
+        self, m: Module, merges: Signal, is_wide: Signal, reached: list[Value], upper: Signal
+    ) -> tuple[list[Signal], Signal]:
+        """Lanes' induction variables, and which of them are in use."""
+        merged = self.merged.payload
+        inductions = [Signal(signed(32), name=f"induction_{lane}") for lane in range(self._lanes)]
+        in_use = Signal(self._lanes)
+        for lane, induction in enumerate(inductions):
+            with m.If(merges):
+                m.d.comb += [
+                    induction.eq(merged.positions[lane]),
+                    in_use[lane].eq(merged.lanes[lane]),
+                ]
+            with m.Else():
+                m.d.comb += [
+                    induction.eq(reached[lane]),
+                    in_use[lane].eq((reached[lane] < upper) & (is_wide if lane else 1)),
+                ]
+        return inductions, in_use
+
+    def _choose_turn(
+        self, m: Module, merges: Signal, covers: Value
+    ) -> tuple[Signal, Signal, Signal, Any]:
+        """Streams that have work to do in an iteration, and have done it; the one whose turn it is,
+        and its row."""
+        works = Cat(
+            (row.kind == StreamKind.MEMORY)
+            | (row.kind == StreamKind.ALU)
+            | (row.kind == StreamKind.FORWARD)
+            | (row.kind == StreamKind.ADDRESS)
+            | ((row.kind == StreamKind.INDUCTION) & row.queued)
+            for row in self._rows()
+        )
+        done = Signal(self._streams)
+        todo = Signal(self._streams)
+        turn = Signal(range(self._streams))
+        row = Signal(STREAM)
+        m.d.comb += [
+            todo.eq(works & ~done & ~covers),
+            turn.eq(Mux(merges, self.turn.stream, position(lowest_one(todo)))),
+            row.eq(
+                Mux(
+                    merges,
+                    self.turn.row.as_value(),
+                    Array(one.as_value() for one in self._rows())[turn],
+                )
+            ),
+        ]
+        return todo, done, turn, row
+
+    def _progress(
+        self,
+        m: Module,
+        merges: Signal,
+        is_busy: Signal,
+        in_use: Signal,
+        todo: Signal,
+        has_slot: Value,
+    ) -> tuple[Signal, Signal, Signal]:
+        """Whether there is an iteration, or the end of a fiber, and whether a stream has its turn
+        in it."""
+        merged = self.merged.payload
+        iterates, ends_fiber, turns = Signal(), Signal(), Signal()
+        with m.If(merges):
+            m.d.comb += [
+                iterates.eq(self.merged.valid & ~merged.is_end),
+                ends_fiber.eq(self.merged.valid & merged.is_end),
+                turns.eq(iterates & has_slot & self.turn.valid),
+            ]
+        with m.Else():
+            m.d.comb += [
+                iterates.eq(is_busy & in_use[0]),
+                ends_fiber.eq(is_busy & ~in_use[0]),
+                turns.eq(iterates & has_slot & todo.any()),
+            ]
+        return iterates, ends_fiber, turns
+
+    def _written(self, in_use: Signal, values: Sequence[Value]) -> list[Any]:
+        """Statements that write lanes' words."""
+        return [
+            self.write.data[lane].eq(Mux(in_use[lane], value, 0))
+            for lane, value in enumerate(values)
+        ]
 
     def _rows(self) -> list[Any]:
         return [self.descriptors[number] for number in range(self._streams)]

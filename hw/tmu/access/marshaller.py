@@ -119,20 +119,7 @@ class Marshaller(wiring.Component):
         ]
 
         # The event, its step, and whether that can be done now.
-        event = Signal(Event)
-        happens = Signal()
-        with m.If(at == _At.LOOP):
-            m.d.comb += [
-                event.eq(Mux(head.lanes.any(), Event.ITERATION, Event.END)),
-                happens.eq(has_head & ~finished),
-            ]
-        with m.Elif(at == _At.END):
-            m.d.comb += [event.eq(Event.END), happens.eq(1)]
-        with m.Elif(at != _At.LOOK):
-            m.d.comb += [
-                event.eq(Mux(at == _At.BEGIN, Event.BEGIN, Event.TOGGLE)),
-                happens.eq(self.depth != 0),
-            ]
+        event, happens = self._next_event(m, at, head, has_head, finished)
         looks, has_changed = self._look(m, place, layer, head, happens & (at == _At.LOOP))
         steps = Signal(STEPS)
         step = Signal(EVENT)
@@ -199,6 +186,27 @@ class Marshaller(wiring.Component):
         self._leave(m, place, at, finished, leaves, here, popped, released)
         m.d.comb += self.done.eq(finished & unit.idle)
         return m
+
+    def _next_event(
+        self, m: Module, at: Signal, head: Any, has_head: Signal, finished: Signal
+    ) -> tuple[Signal, Signal]:
+        """The event at a place of the walk, and whether it happens; ``head``: the steps of the
+        layer there, if it ``has_head``."""
+        event = Signal(Event)
+        happens = Signal()
+        with m.If(at == _At.LOOP):
+            m.d.comb += [
+                event.eq(Mux(head.lanes.any(), Event.ITERATION, Event.END)),
+                happens.eq(has_head & ~finished),
+            ]
+        with m.Elif(at == _At.END):
+            m.d.comb += [event.eq(Event.END), happens.eq(1)]
+        with m.Elif(at != _At.LOOK):
+            m.d.comb += [
+                event.eq(Mux(at == _At.BEGIN, Event.BEGIN, Event.TOGGLE)),
+                happens.eq(self.depth != 0),
+            ]
+        return event, happens
 
     def _connect_unit(self, m: Module) -> None:
         """Each layer's current iteration, and what comes behind the innermost's, which stays the

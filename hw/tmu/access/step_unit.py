@@ -167,6 +167,13 @@ class StepUnit(wiring.Component):
             self.waits_store.eq(self.asks & ~lacks_words & lacks_store),
         ]
 
+        lanes = self._put(m, in_use, puts_data)
+        self._store(m, queue, reads, reads_address, has_address, lanes)
+        return m
+
+    def _put(self, m: Module, in_use: Signal, puts_data: Signal) -> Signal:
+        """Puts what was read a cycle ago into the data queue, and tokens; the lanes in use then."""
+        step, back = self.step, self.back
         kind = Signal(EventKind)
         is_put, lanes, lane = Signal(), Signal(self._lanes), Signal(range(self._lanes))
         is_token = step.kind == EventKind.TOKEN
@@ -185,7 +192,20 @@ class StepUnit(wiring.Component):
                 m.d.comb += self.put_data[each].eq(Mux(lanes[each], words[each], 0))
         with m.Else():
             m.d.comb += self.put_data[0].eq(Mux(kind == EventKind.MASK, lanes, words[lane]))
+        return lanes
 
+    def _store(
+        self,
+        m: Module,
+        queue: Queue,
+        reads: Signal,
+        reads_address: Signal,
+        has_address: Signal,
+        lanes: Signal,
+    ) -> None:
+        """Stores the words that were read a cycle ago, at the address that was read before."""
+        back, store = self.back, queue.i
+        is_store = self.step.kind == EventKind.STORE
         was_address = Signal()
         address = Signal.like(self.store.payload.address)
         m.d.sync += [
@@ -202,4 +222,3 @@ class StepUnit(wiring.Component):
             store.payload.data.eq(back.data),
             self.idle.eq(~self.put & ~self.token.valid & ~store.valid & ~queue.o.valid),
         ]
-        return m

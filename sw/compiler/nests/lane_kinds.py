@@ -40,78 +40,102 @@ def lane_kinds(loop: scf.ForOp, apart: Collection[str]) -> dict[SSAValue, Kind] 
 
     ``apart``: variables of which each lane has its own. O(operations + accesses squared).
     """
-    induction = loop.body.block.args[0]
-    operations = list(loop.body.walk())
-    changed = {each.variable.data for each in operations if isinstance(each, SetOp)}
-    written = {each.memref for each in operations if isinstance(each, memref.StoreOp)}
-    late: set[Operation] = set()
-    kinds: dict[SSAValue, Kind] = {induction: Kind.COUNTING}
+    lanes = _Lanes(loop, apart)
+    if not all(map(lanes.can_do, loop.body.walk())):
+        return None
+    return lanes.kinds if allows_vectors(loop, late=lanes.late) else None
 
-    def kind(value: SSAValue) -> Kind:
-        return kinds.get(value, Kind.SAME)
 
-    for operation in operations:
-        found = [kind(each) for each in operation.operands]
-        highest = max(found, key=lambda each: each.value, default=Kind.SAME)
-        made: Kind
+class _Lanes:
+    """What has been found of the body's values, operation by operation.
+
+    ``late``: stores that wait for the iterations before.
+    """
+
+    def __init__(self, loop: scf.ForOp, apart: Collection[str]) -> None:
+        operations = list(loop.body.walk())
+        self._induction = loop.body.block.args[0]
+        self._apart = apart
+        self._changed = {each.variable.data for each in operations if isinstance(each, SetOp)}
+        self._written = {each.memref for each in operations if isinstance(each, memref.StoreOp)}
+        self.late: set[Operation] = set()
+        self.kinds: dict[SSAValue, Kind] = {self._induction: Kind.COUNTING}
+
+    def can_do(self, operation: Operation) -> bool:
+        """Whether a vector's lanes can do the operation, whose values get their kinds."""
+        match operation:
+            case scf.ForOp():
+                return self._highest(operation) == Kind.SAME and not operation.results
+            case SetOp():
+                return self._can_set(operation)
+            case memref.StoreOp():
+                return self._can_store(operation)
+        made = self._made(operation)
+        if made is not None:
+            self.kinds |= dict.fromkeys(operation.results, made)
+        return made is not None
+
+    def _kind(self, value: SSAValue) -> Kind:
+        return self.kinds.get(value, Kind.SAME)
+
+    def _highest(self, operation: Operation) -> Kind:
+        kinds = map(self._kind, operation.operands)
+        return max(kinds, key=lambda each: each.value, default=Kind.SAME)
+
+    def _can_set(self, operation: SetOp) -> bool:
+        highest = self._highest(operation)
+        if operation.variable.data in self._apart:
+            return highest in (Kind.SAME, Kind.APART)
+        return highest != Kind.COUNTING
+
+    def _can_store(self, operation: memref.StoreOp) -> bool:
+        stored = self._kind(operation.value)
+        if stored == Kind.CHAINED:
+            self.late.add(operation)
+        return stored != Kind.COUNTING and self._is_across(operation.indices)
+
+    def _made(self, operation: Operation) -> Kind | None:
+        """What an operation without effects makes of its operands."""
         match operation:
             case scf.YieldOp() | arith.ConstantOp() | arith.IndexCastOp():
-                made = highest
-            case scf.ForOp():
-                if highest != Kind.SAME or operation.results:
-                    return None
-                continue
-            case GetOp() if operation.variable.data in apart:
-                made = Kind.APART
-            case SetOp() if operation.variable.data in apart:
-                if highest not in (Kind.SAME, Kind.APART):
-                    return None
-                continue
+                return self._highest(operation)
+            case GetOp() if operation.variable.data in self._apart:
+                return Kind.APART
             case GetOp():
-                is_chained = operation.variable.data in changed
-                made = Kind.CHAINED if is_chained else Kind.SAME
-            case SetOp():
-                if highest == Kind.COUNTING:
-                    return None
-                made = Kind.CHAINED
-            case memref.LoadOp() | memref.StoreOp():
-                indices = operation.indices
-                is_across = _is_across(indices, induction, kinds)
-                is_same = all(kind(each) == Kind.SAME for each in indices)
-                if isinstance(operation, memref.StoreOp):
-                    if not is_across or kind(operation.value) == Kind.COUNTING:
-                        return None
-                    if kind(operation.value) == Kind.CHAINED:
-                        late.add(operation)
-                    continue
-                if not is_across and (not is_same or operation.memref in written):
-                    return None
-                made = Kind.APART if is_across else Kind.SAME
+                is_chained = operation.variable.data in self._changed
+                return Kind.CHAINED if is_chained else Kind.SAME
+            case memref.LoadOp():
+                return self._loaded(operation)
             case _ if operation.regions:
                 return None
-            case _:
-                made = highest
-                if highest == Kind.COUNTING:
-                    if not isinstance(operation, arith.AddiOp | arith.SubiOp):
-                        return None
-                    if affine_of(operation.results[0]).terms.get(induction) != 1:
-                        return None
-                elif highest != Kind.SAME and Kind.COUNTING in found:
-                    return None
-                if highest == Kind.APART and not isinstance(operation, _ELEMENTWISE):
-                    return None
-                if isinstance(operation, arith.SelectOp) and kind(operation.cond) != Kind.SAME:
-                    if highest == Kind.APART:
-                        return None
-        kinds |= dict.fromkeys(operation.results, made)
-    return kinds if allows_vectors(loop, late=late) else None
+        return self._computed(operation)
 
+    def _loaded(self, operation: memref.LoadOp) -> Kind | None:
+        if self._is_across(operation.indices):
+            return Kind.APART
+        is_same = all(self._kind(each) == Kind.SAME for each in operation.indices)
+        return Kind.SAME if is_same and operation.memref not in self._written else None
 
-def _is_across(
-    indices: Sequence[SSAValue], induction: SSAValue, kinds: dict[SSAValue, Kind]
-) -> bool:
-    """Whether lanes have neighbouring elements."""
-    if not indices or any(kinds.get(each, Kind.SAME) != Kind.SAME for each in indices[:-1]):
-        return False
-    is_counting = kinds.get(indices[-1], Kind.SAME) == Kind.COUNTING
-    return is_counting and affine_of(indices[-1]).terms.get(induction) == 1
+    def _computed(self, operation: Operation) -> Kind | None:
+        highest = self._highest(operation)
+        if highest == Kind.COUNTING:
+            is_shift = isinstance(operation, arith.AddiOp | arith.SubiOp)
+            return highest if is_shift and self._counts_by_one(operation.results[0]) else None
+        counts = any(self._kind(each) == Kind.COUNTING for each in operation.operands)
+        if counts or (highest == Kind.APART and not self._is_elementwise(operation)):
+            return None
+        return highest
+
+    def _is_elementwise(self, operation: Operation) -> bool:
+        if isinstance(operation, arith.SelectOp) and self._kind(operation.cond) != Kind.SAME:
+            return False
+        return isinstance(operation, _ELEMENTWISE)
+
+    def _counts_by_one(self, value: SSAValue) -> bool:
+        return affine_of(value).terms.get(self._induction) == 1
+
+    def _is_across(self, indices: Sequence[SSAValue]) -> bool:
+        """Whether lanes have neighbouring elements."""
+        if not indices or any(self._kind(each) != Kind.SAME for each in indices[:-1]):
+            return False
+        return self._kind(indices[-1]) == Kind.COUNTING and self._counts_by_one(indices[-1])

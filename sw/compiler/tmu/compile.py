@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,7 +20,7 @@ from sw.compiler.tmu.steps import Manner, Step, first_step, in_order, launch_of,
 from sw.program.program import Launch, Program
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.inputs import DEFAULT_BATCH
-from sw.workloads.embedding.model import Batch
+from sw.workloads.embedding.model import Batch, EmbeddingModel
 from sw.workloads.embedding.program_tensors import model_tensors
 from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
 from sw.workloads.loops.sequence import in_sequence
@@ -96,41 +96,41 @@ def compile(
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
     if isinstance(workload, DumpedWorkload):
-        for name, value in (
-            ("--opt", opt),
-            ("--coupled", coupled or None),
-            ("--batch", batch),
-            ("--ref", ref or None),
-        ):
-            if value is not None:
-                raise WorkloadError(f"{name}: {workload.file} has its own: must be left out")
-        if not reassociate:
-            raise WorkloadError(f"--no-reassociate: {workload.file} has its own: must be left out")
+        given = {"--opt": opt is not None, "--coupled": coupled, "--batch": batch is not None}
+        given |= {"--ref": ref, "--no-reassociate": not reassociate}
+        _refuse(given, f"{workload.file} has its own: must be left out")
         check_configuration(workload, config)
         with as_passes_leave(workload):
             return _program(workload.name, workload.steps, config, trace)
     if ref:
-        others = {"--opt": opt, "--batch": batch}
-        for name, value in (others | {"--no-reassociate": None if reassociate else True}).items():
-            if value is not None:
-                raise WorkloadError(
-                    f"{name}: must not be given with --ref, whose programs are fixed"
-                )
+        given = {"--opt": opt is not None, "--batch": batch is not None}
+        given |= {"--no-reassociate": not reassociate}
+        _refuse(given, "must not be given with --ref, whose programs are fixed")
         return _by_hand(workload, config, coupled)
     if coupled and opt is not None:
         raise WorkloadError("--opt: must not be given with --coupled, which has no levels")
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
     if isinstance(workload, ModelWorkload):
-        model, looked_up = workload.model, _batch(workload, batch, seed)
-        given = [spec.name for spec in model_tensors(model)[0]]
-        first = [
-            first_step(group.name, Meaning(group.nest, group.sizes, group=group), given, manner)
-            for group in feature_groups(model, looked_up)
-        ]
-        return _program(model.name, first, config, trace)
+        steps = _of_groups(workload.model, _batch(workload, batch, seed), manner)
+        return _program(workload.model.name, steps, config, trace)
     if batch is not None:
         raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
     return _program(workload.name, _in_sequence(workload, manner), config, trace)
+
+
+def _refuse(given: Mapping[str, bool], problem: str) -> None:
+    for option, is_given in given.items():
+        if is_given:
+            raise WorkloadError(f"{option}: {problem}")
+
+
+def _of_groups(model: EmbeddingModel, looked_up: Batch, manner: Manner) -> list[Step]:
+    """A step for each kind of features."""
+    given = [spec.name for spec in model_tensors(model)[0]]
+    return [
+        first_step(group.name, Meaning(group.nest, group.sizes, group=group), given, manner)
+        for group in feature_groups(model, looked_up)
+    ]
 
 
 def _in_sequence(workload: LoopWorkload, manner: Manner) -> list[Step]:

@@ -66,6 +66,12 @@ HALTED, FAULTED, NO_WORDS, NO_TOKEN, STOPPED, PAUSED, FULL = range(7)
 what it needs, or else all that is left, lies behind what the queues have no room for. Or does not
 end yet: its trace is full."""
 
+_NOTHING = -1
+"""What an instruction waits for that can be done."""
+
+_NEVER = -1
+"""When no trace is full that is none."""
+
 READ, WRITE, PREFETCH = range(3)
 """What is done to a line."""
 
@@ -169,70 +175,46 @@ def follow(
     rows, masks, loops, at = state
     used, filled = np.empty(1024, np.int64), 0
     depth, pc, word, token, done = at
-    is_traced = len(trace) > 0
-    there = np.zeros(_TOKENS + 1, np.int64)
-    if len(puts) == 0:
-        there[_WORDS], there[_TOKENS] = len(words), len(tokens)
+    full_at = len(trace) if len(trace) > 0 else _NEVER
+    there = _begin_queues(puts, len(words), len(tokens))
     while True:
-        if is_traced and filled == len(trace):
+        if filled == full_at:
             at[_DEPTH], at[_PC], at[_TAKEN_WORDS], at[_TAKEN_TOKENS] = depth, pc, word, token
             at[_DONE] = done
             return Ending(PAUSED, pc, _NONE, word, token, used, filled)
-        is_last = depth > 0 and pc == loops[depth - 1, _LAST]
+        ends_body = ENDS_BODY * (depth > 0 and pc == loops[depth - 1, _LAST])
         fault = _fault_of_place(table, pc, loops, depth)
         if fault != _NONE:
-            if is_traced:
-                trace[filled, INSTRUCTION] = pc * FLAGS + FAULTS + ENDS_BODY * is_last
-                trace[filled, REQUEST] = 0
-                filled += 1
+            filled = _note(trace, filled, pc, FAULTS + ends_body, 0)
             return Ending(FAULTED, pc, fault, word, token, used, filled)
-        if done == limit:
-            return Ending(STOPPED, pc, _NONE, word, token, used, filled)
         fields = table[pc]
         opcode, target, following = fields[OPCODE], fields[OFFSET], pc + 1
         flags, request = 0, 0
-        if len(puts) > 0 and (fields[TAKES] or opcode == _JUMP_TOKEN or opcode == _HALT):
-            _put(puts, room, word, token, there)
-        is_full = there[_PUTS] < len(puts)
-        if word + fields[TAKES] > there[_WORDS]:
-            why = FULL if is_full else NO_WORDS
+        why = STOPPED if done == limit else _want(fields, puts, room, word, token, there)
+        if why != _NOTHING:
             return Ending(why, pc, _NONE, word, token, used, filled)
         for lane in range(lanes):
             rows[IMMEDIATE, lane] = target
             if fields[TAKES]:
                 rows[TAKEN, lane] = words[word + lane if fields[TAKES] > 1 else word]
 
-        if opcode == _JUMP_TOKEN:
-            if token == there[_TOKENS]:
-                why = FULL if is_full else NO_TOKEN
-                return Ending(why, pc, _NONE, word, token, used, filled)
-            following = tokens[token]
-            if following >= len(table):
+        if opcode < _LOOP:
+            following, flags = _steered(fields, pc, tokens, token, rows)
+            if opcode == _JUMP_TOKEN and following >= len(table):
                 return Ending(FAULTED, pc, _CONTROL, word, token, used, filled)
-            token += 1
         elif opcode == _LOOP:
-            iterations = np.int32(rows[fields[A], 0])
-            if iterations < 1:
-                following, flags = target, TURNS
-            else:
-                loops[depth, _FIRST], loops[depth, _LAST] = following, target - 1
-                loops[depth, _LEFT] = iterations
+            if _enters(fields, pc, rows, loops, depth):
                 depth += 1
-        elif opcode < _LOOP:
-            if _jumps(opcode, rows[fields[A], 0], rows[fields[B], 0]):
-                following = target
-                flags = TURNS if opcode != _JUMP else 0
+            else:
+                following, flags = target, TURNS
         elif opcode >= _LOAD:
             mask = masks[fields[MASK]]
             address = (np.int64(rows[fields[A], 0]) + target) & _WORD
             is_inside = _is_inside(address, fields[WIDTH], mask, len(memory))
             if not is_inside and opcode != _PREFETCH:
-                if is_traced:
-                    trace[filled, INSTRUCTION] = pc * FLAGS + FAULTS + ENDS_BODY * is_last
-                    trace[filled, REQUEST] = 1
-                    filled += 1
+                filled = _note(trace, filled, pc, FAULTS + ends_body, 1)
                 return Ending(FAULTED, pc, _ADDRESS, word, token, used, filled)
-            if is_traced and is_inside:
+            if is_inside and len(trace) > 0:
                 request = address << MOST_LANES | mask & (1 << fields[WIDTH]) - 1
             elif is_inside:
                 if filled + lanes > len(used):
@@ -243,27 +225,33 @@ def follow(
             _compute(fields, lanes, masks[fields[MASK]], rows)
         _write_result(fields[DST], lanes, rows, masks)
 
-        if is_last and opcode != _LOOP:
-            flags |= ENDS_BODY
-        if is_traced:
-            trace[filled, INSTRUCTION], trace[filled, REQUEST] = pc * FLAGS + flags, request
-            filled += 1
+        flags |= ends_body * (opcode != _LOOP)
+        filled = _note(trace, filled, pc, flags, request)
         executed[pc] += 1
         done += opcode != _JUMP_TOKEN
+        token += opcode == _JUMP_TOKEN
         word += fields[TAKES]
         if opcode == _HALT:
-            why = FULL if is_full else HALTED
+            why = _or_full(HALTED, puts, there)
             return Ending(why, pc, _NONE, word, token, used, filled)
-        if opcode < _LOOP:
-            while depth > 0 and not _has(loops[depth - 1], following):
-                depth -= 1
-        elif flags & ENDS_BODY:
-            loops[depth - 1, _LEFT] -= 1
-            if loops[depth - 1, _LEFT] > 0:
-                following = loops[depth - 1, _FIRST]
-            else:
-                depth -= 1
-        pc = following
+        pc, depth = _next(opcode, flags, following, loops, depth)
+
+
+@compiled_inner
+def _begin_queues(puts: np.ndarray, words: int, tokens: int) -> np.ndarray:
+    there = np.zeros(_TOKENS + 1, np.int64)
+    if len(puts) == 0:
+        there[_WORDS], there[_TOKENS] = words, tokens
+    return there
+
+
+@inner
+def _note(trace: np.ndarray, filled: int, pc: int, flags: int, request: int) -> int:
+    """Adds an instruction to the trace, if there is one; what is filled then."""
+    if len(trace) == 0:
+        return filled
+    trace[filled, INSTRUCTION], trace[filled, REQUEST] = pc * FLAGS + flags, request
+    return filled + 1
 
 
 @inner
@@ -295,6 +283,73 @@ def _put(puts: np.ndarray, room: tuple[int, int], word: int, token: int, there: 
         there[_WORDS] += width
         there[_TOKENS] += width == 0
         there[_PUTS] += 1
+
+
+@inner
+def _want(
+    fields: np.ndarray,
+    puts: np.ndarray,
+    room: tuple[int, int],
+    word: int,
+    token: int,
+    there: np.ndarray,
+) -> int:
+    """What an instruction has to wait for that takes words, a token or the end of all of them;
+    ``_NOTHING``."""
+    opcode, takes = fields[OPCODE], fields[TAKES]
+    if len(puts) > 0 and (takes or opcode == _JUMP_TOKEN or opcode == _HALT):
+        _put(puts, room, word, token, there)
+    if word + takes > there[_WORDS]:
+        return _or_full(NO_WORDS, puts, there)
+    if opcode == _JUMP_TOKEN and token == there[_TOKENS]:
+        return _or_full(NO_TOKEN, puts, there)
+    return _NOTHING
+
+
+@inner
+def _or_full(why: int, puts: np.ndarray, there: np.ndarray) -> int:
+    """Why a run ends, or that the queues are full, where not all has been put."""
+    return FULL if there[_PUTS] < len(puts) else why
+
+
+@inner
+def _steered(
+    fields: np.ndarray, pc: int, tokens: np.ndarray, token: int, rows: np.ndarray
+) -> tuple[int, int]:
+    """What follows on an instruction that may jump, and its flags."""
+    opcode = fields[OPCODE]
+    if opcode == _JUMP_TOKEN:
+        return int(tokens[token]), 0
+    if not _jumps(opcode, rows[fields[A], 0], rows[fields[B], 0]):
+        return pc + 1, 0
+    return fields[OFFSET], TURNS * (opcode != _JUMP)
+
+
+@inner
+def _enters(fields: np.ndarray, pc: int, rows: np.ndarray, loops: np.ndarray, depth: int) -> bool:
+    """Whether the body of a loop is run, which is the innermost then."""
+    iterations = np.int32(rows[fields[A], 0])
+    if iterations < 1:
+        return False
+    loops[depth, _FIRST], loops[depth, _LAST] = pc + 1, fields[OFFSET] - 1
+    loops[depth, _LEFT] = iterations
+    return True
+
+
+@inner
+def _next(
+    opcode: int, flags: int, following: int, loops: np.ndarray, depth: int
+) -> tuple[int, int]:
+    """The instruction that comes next, and the loops that run there."""
+    if opcode < _LOOP:
+        while depth > 0 and not _has(loops[depth - 1], following):
+            depth -= 1
+    elif flags & ENDS_BODY:
+        loops[depth - 1, _LEFT] -= 1
+        if loops[depth - 1, _LEFT] > 0:
+            return loops[depth - 1, _FIRST], depth
+        depth -= 1
+    return following, depth
 
 
 @inner

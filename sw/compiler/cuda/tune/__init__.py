@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,12 +87,7 @@ def tune(
             schedule_file.save(output, found)
         return found
     if quick:
-        chosen = choose_for_sizes(model, sizes)
-        sizes = [
-            BlockSize(replace(each.config, blocks_per_sm=chosen.blocks_per_sm), each.groups)
-            for each in sizes
-            if each.config.block_threads == chosen.block_threads
-        ]
+        sizes = _best_alone(model, sizes)
         candidates = min(candidates, QUICK_CANDIDATES)
     if journal is None and output is not None:
         journal = journal_path(output)
@@ -100,25 +95,19 @@ def tune(
     identity = _identity(model, measured_with, batches, strategy, candidates, seed)
     identity["GPUs"] = measurer.products()
     kind = f"quick {strategy}" if quick else strategy
-    opened = nullcontext() if journal is None else Journal(journal, identity)
-    try:
-        with opened as measured:
-            found = _MEASURING[strategy](
-                Tuning(
-                    model=model,
-                    sizes=sizes,
-                    candidates=candidates,
-                    origin=f"{kind} tuning of {candidates} candidates on {history}",
-                    measurer=measurer,
-                    journal=measured,
-                    progress=progress,
-                    note=note,
-                )
+    with _resumable(journal, identity) as measured:
+        found = _MEASURING[strategy](
+            Tuning(
+                model=model,
+                sizes=sizes,
+                candidates=candidates,
+                origin=f"{kind} tuning of {candidates} candidates on {history}",
+                measurer=measurer,
+                journal=measured,
+                progress=progress,
+                note=note,
             )
-    except DeviceFailure as failure:
-        if journal is None:
-            raise
-        raise DeviceFailure(f"{failure}; the same command resumes from {journal}") from failure
+        )
     if output is not None:
         schedule_file.save(output, found)
     if journal is not None:
@@ -129,6 +118,29 @@ def tune(
 def measures(strategy: str) -> bool:
     """Whether the strategy of that name has a use for a measurer."""
     return strategy in _MEASURING
+
+
+def _best_alone(model: EmbeddingModel, sizes: Sequence[BlockSize]) -> list[BlockSize]:
+    """The block size and the occupancy that the cost model finds best."""
+    chosen = choose_for_sizes(model, sizes)
+    return [
+        BlockSize(replace(each.config, blocks_per_sm=chosen.blocks_per_sm), each.groups)
+        for each in sizes
+        if each.config.block_threads == chosen.block_threads
+    ]
+
+
+@contextmanager
+def _resumable(path: Path | None, identity: dict[str, str]) -> Iterator[Journal | None]:
+    """The journal there, if any, which failures of devices name."""
+    if path is None:
+        yield None
+        return
+    try:
+        with Journal(path, identity) as journal:
+            yield journal
+    except DeviceFailure as failure:
+        raise DeviceFailure(f"{failure}; the same command resumes from {path}") from failure
 
 
 def _identity(

@@ -65,14 +65,27 @@ def _order(band: Sequence[scf.ForOp]) -> list[int]:
             continue
         if any(each.memref is store.memref and places[each] != places[store] for each in accesses):
             return before
-        terms = {value for index in places[store] for value in index.terms}
-        if any(is_defined_inside(each, band[-1]) for each in terms - {_counter(band[-1])}):
+        if not _is_known_before(places[store], band[-1]):
             return before
         across &= {number for number in before if _names(places[store], _counter(band[number]))}
+    return _sorted(band, across, list(places.values()))
+
+
+def _is_known_before(place: Sequence[Affine], loop: scf.ForOp) -> bool:
+    """Whether only the counter of a loop is not known before it."""
+    terms = {value for index in place for value in index.terms} - {_counter(loop)}
+    return not any(is_defined_inside(each, loop) for each in terms)
+
+
+def _sorted(
+    band: Sequence[scf.ForOp], across: set[int], places: Sequence[Sequence[Affine]]
+) -> list[int]:
+    """Loops ``across`` come first, of which one along all places is last; the others behind."""
+    before = range(len(band))
     along = [
         number
         for number in across
-        if all(_is_along(place, _counter(band[number])) for place in places.values())
+        if all(_is_along(place, _counter(band[number])) for place in places)
     ]
     last = [max(along)] if along else []
     first = [number for number in before if number in across and number not in last]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from hw.lib.execute_isa import Opcode
 from sw.compiler.nests.execute.machine import Block, Register, Step
@@ -19,10 +20,7 @@ def keep_constants(blocks: Sequence[Block]) -> bool:
     if not first.steps or first.steps[-1].opcode != Opcode.JUMP_TOKEN:
         return False
     everything = [step for block in blocks for step in block.steps]
-    writers: dict[Register, int] = {}
-    for step in everything:
-        if step.dst is not None:
-            writers[step.dst] = writers.get(step.dst, 0) + 1
+    writers = Counter(step.dst for step in everything)
     counts = {each for step in everything if step.opcode == Opcode.LOOP for each in step.reads}
     kept: dict[tuple[Opcode, int], Register] = {}
     for step in first.steps:
@@ -31,21 +29,35 @@ def keep_constants(blocks: Sequence[Block]) -> bool:
             kept.setdefault(key, step.dst)
     known = len(kept)
     names: dict[Register, Register] = {}
+    fixed = {each for each in writers if writers[each] > 1} | counts
     for block in cases:
-        left = []
-        for step in block.steps:
-            key = _number(step)
-            if key is None or step.dst is None or step.dst in counts or writers[step.dst] > 1:
-                left.append(step)
-                continue
-            names[step.dst] = kept.setdefault(key, step.dst)
-        block.steps = left
-    for block in cases:
+        names |= _take_out(block, fixed, kept)
+    _rename(cases, names)
+    first.steps[-1:-1] = [Step(opcode, dst=kept[opcode, a], a=a) for opcode, a in [*kept][known:]]
+    return bool(names)
+
+
+def _take_out(
+    block: Block, fixed: Collection[Register | None], kept: dict[tuple[Opcode, int], Register]
+) -> dict[Register, Register]:
+    """Leaves out the block's numbers but those of ``fixed`` registers: what has them instead."""
+    names: dict[Register, Register] = {}
+    left = []
+    for step in block.steps:
+        key = _number(step)
+        if key is None or step.dst is None or step.dst in fixed:
+            left.append(step)
+            continue
+        names[step.dst] = kept.setdefault(key, step.dst)
+    block.steps = left
+    return names
+
+
+def _rename(blocks: Sequence[Block], names: Mapping[Register, Register]) -> None:
+    for block in blocks:
         for step in block.steps:
             for old in set(step.reads) & set(names):
                 step.renamed(old, names[old])
-    first.steps[-1:-1] = [Step(opcode, dst=kept[opcode, a], a=a) for opcode, a in [*kept][known:]]
-    return bool(names)
 
 
 def _number(step: Step) -> tuple[Opcode, int] | None:

@@ -35,15 +35,7 @@ def operand_is_bad(config: SramConfig, command: Command) -> bool:
         bank_lines = config.banks * config.bank_words // LINE_WORDS
         return fields["lines"] == 0 or bool(fields["words"] + fields["lines"] > bank_lines)
     if command.opcode == Opcode.OPERATION:
-        return (
-            fields["operation"] not in list(NEAR_OPERATIONS)
-            or fields["b_source"] not in list(Second)
-            or bool(fields["offset"] > STRIP // 2)
-            or fields["operation"] == ExecuteOpcode.FDIV
-            and bool(fields["reads"] or fields["a_is_turned"])
-            or fields["operation"] == ExecuteOpcode.STORE
-            and bool(fields["reads"] or fields["d_is_turned"])
-        )
+        return _operation_is_bad(fields)
     if command.opcode == Opcode.NEAR:
         return min(fields["counts"]) == 0 or bool(fields["first_z"] >= fields["counts"][2])
     if command.opcode == Opcode.CORE:
@@ -54,6 +46,24 @@ def operand_is_bad(config: SramConfig, command: Command) -> bool:
             or fields["n"] > MAX_WIDTH
             or max(fields["bases"]) >= config.wordlines
         )
+    return _rows_are_bad(config, command)
+
+
+def _operation_is_bad(fields: Mapping[str, Any]) -> bool:
+    return (
+        fields["operation"] not in list(NEAR_OPERATIONS)
+        or fields["b_source"] not in list(Second)
+        or bool(fields["offset"] > STRIP // 2)
+        or fields["operation"] == ExecuteOpcode.FDIV
+        and bool(fields["reads"] or fields["a_is_turned"])
+        or fields["operation"] == ExecuteOpcode.STORE
+        and bool(fields["reads"] or fields["d_is_turned"])
+    )
+
+
+def _rows_are_bad(config: SramConfig, command: Command) -> bool:
+    """Of what works on ``n`` rows of tiles."""
+    fields = command.fields
     n = fields["n"]
     if not 1 <= n <= MAX_WIDTH:
         return True
