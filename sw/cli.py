@@ -41,6 +41,7 @@ from sw.runtime.configuration import (
     load_configuration,
 )
 from sw.runtime.path_types import OutputPath
+from sw.runtime.target import Target
 from sw.targets import loaded, others
 
 
@@ -236,16 +237,7 @@ def run(
 
     configuration = load_configuration(config, overrides)
     target = configuration.target
-    if backend is not None and backend not in target.backends:
-        raise click.UsageError(
-            f"--backend {backend}: target {target.name} runs on {' or '.join(target.backends)}."
-        )
-    if waves and (backend or target.backends[0]) != "rtl":
-        raise click.UsageError(
-            f"--waves shows the RTL: not for --backend {backend or target.backends[0]}."
-        )
-    if timeline is not None and not target.draws:
-        raise click.UsageError(f"--timeline: not supported by target {target.name}.")
+    _check_run(target, backend, waves, timeline)
     require_limits([target], max_cycles)
     source = workload_of(configuration, workload)
     if output is not None:
@@ -272,6 +264,22 @@ def run(
     else:
         print_result(page(report.print))
     return 0 if report.matches else DIFFERENT
+
+
+def _check_run(
+    target: Target[Any, Any, Any], backend: str | None, waves: Path | None, timeline: Path | None
+) -> None:
+    """That a target runs on the backend, which shows what is asked for."""
+    if backend is not None and backend not in target.backends:
+        raise click.UsageError(
+            f"--backend {backend}: target {target.name} runs on {' or '.join(target.backends)}."
+        )
+    if waves and (backend or target.backends[0]) != "rtl":
+        raise click.UsageError(
+            f"--waves shows the RTL: not for --backend {backend or target.backends[0]}."
+        )
+    if timeline is not None and not target.draws:
+        raise click.UsageError(f"--timeline: not supported by target {target.name}.")
 
 
 @main.command(cls=TargetCommand)

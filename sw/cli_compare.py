@@ -28,6 +28,7 @@ from sw.cli_options import (
 from sw.cli_shared import page, print_result, stderr
 from sw.progress import ConsoleStages
 from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target import Target
 
 
 @click.command(cls=TargetCommand)
@@ -87,13 +88,7 @@ def compare(
             raise click.UsageError(f"{config}: given twice.")
     configurations = _configurations(configs, overrides)
     targets = [configuration.target for configuration in configurations]
-    for backend in backends:
-        known = dict.fromkeys(name for target in targets for name in target.backends)
-        if backend not in known:
-            names = " or ".join(dict.fromkeys(target.name for target in targets))
-            raise click.UsageError(
-                f"--backend {backend}: target {names} runs on {' or '.join(known)}."
-            )
+    _check_backends(backends, targets)
     refuse_foreign(targets, "compare", own)
     require_limits(targets, max_cycles)
     comparison = run_all(
@@ -115,6 +110,16 @@ def compare(
     else:
         print_result(page(lambda console: print_comparison(comparison, console)))
     return 0 if comparison.matches else DIFFERENT
+
+
+def _check_backends(backends: Sequence[str], targets: Sequence[Target[Any, Any, Any]]) -> None:
+    known = dict.fromkeys(name for target in targets for name in target.backends)
+    for backend in backends:
+        if backend not in known:
+            names = " or ".join(dict.fromkeys(target.name for target in targets))
+            raise click.UsageError(
+                f"--backend {backend}: target {names} runs on {' or '.join(known)}."
+            )
 
 
 def _configurations(names: Sequence[str], overrides: Sequence[str]) -> list[NamedConfiguration]:

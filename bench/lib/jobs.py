@@ -62,13 +62,6 @@ def run_jobs(
     Jobs begin one by one, so that an interrupt leaves none to run. A ``GnarlError``, and the death
     of a process, make a ``Failure`` of the job's result.
     """
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
 
     def new_pool() -> ProcessPoolExecutor:
         # Spawned, for a process forked from this one would start with all of its memory.
@@ -79,12 +72,7 @@ def run_jobs(
     results: dict[int, Result | Failure] = {}
     waiting = iter(enumerate(jobs))
     running: dict[Future[Result | Failure], int] = {}
-    with (
-        Progress(
-            *columns, console=console, transient=True, disable=not console.is_interactive
-        ) as progress,
-        ExitStack() as pools,
-    ):
+    with _progress(console) as progress, ExitStack() as pools:
         task = progress.add_task(title, total=len(jobs))
         pool = pools.enter_context(new_pool())
         while True:
@@ -109,6 +97,17 @@ def run_jobs(
                         console.print(f"{title}: {job}: done", **_PLAIN)
                 progress.update(task, advance=1, description=f"{title}: {job}")
     return [results[at] for at in range(len(jobs))]
+
+
+def _progress(console: Console) -> Progress:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=console, transient=True, disable=not console.is_interactive)
 
 
 class TimeLimit(GnarlError):

@@ -122,20 +122,7 @@ class ArrayTransfer(wiring.Component):
 
         for number, transposer in enumerate(transposers):
             m.submodules[f"transposer_{number}"] = transposer
-            m.d.comb += [
-                transposer.transfer.eq(transfer),
-                transposer.entry.eq(entry),
-                transposer.start.eq(goes & (owner == number)),
-                transposer.tile.eq(places.tile),
-                transposer.bitline.eq(places.bitline),
-                transposer.loaded.eq(response.payload.data),
-                transposer.is_taken.eq(
-                    transfer.is_store & request.valid & request.ready & (giver == number)
-                ),
-                transposer.read.eq(self.reads[number]),
-                self.words[number].eq(transposer.word),
-                self.accesses[number].eq(transposer.accesses),
-            ]
+            self._connect(m, number, transposer, places, goes & (owner == number), giver)
         with m.If(shares):
             first, word = transposers[0], transposers[0].word
             m.d.comb += first.read.eq(reduce(or_, (self.reads[each] for each in self._numbers)))
@@ -145,6 +132,32 @@ class ArrayTransfer(wiring.Component):
                     self.accesses[number].eq(first.accesses & (self._bank(word.tile) == number)),
                 ]
         return m
+
+    def _connect(
+        self,
+        m: Module,
+        number: int,
+        transposer: LineTransposer,
+        places: LayoutWalker,
+        start: Value,
+        giver: Signal,
+    ) -> None:
+        """A bank's transposer, which starts on the line of ``places``."""
+        transfer, request = self.transfer, self.port.request
+        m.d.comb += [
+            transposer.transfer.eq(transfer),
+            transposer.entry.eq(self.entry),
+            transposer.start.eq(start),
+            transposer.tile.eq(places.tile),
+            transposer.bitline.eq(places.bitline),
+            transposer.loaded.eq(self.port.response.payload.data),
+            transposer.is_taken.eq(
+                transfer.is_store & request.valid & request.ready & (giver == number)
+            ),
+            transposer.read.eq(self.reads[number]),
+            self.words[number].eq(transposer.word),
+            self.accesses[number].eq(transposer.accesses),
+        ]
 
     def _bank(self, tile: Value) -> Value:
         return tile[(self._arrays - 1).bit_length() :]

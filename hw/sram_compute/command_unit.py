@@ -198,6 +198,28 @@ class CommandUnit(wiring.Component):
                     m.d.sync += state.eq(_State.DECODE)
         return m
 
+    def _go_transfer(
+        self,
+        m: Module,
+        command: data.View,
+        state: Signal,
+        is_set: Signal,
+        unsynced: Signal,
+        is_quiet: Signal,
+    ) -> None:
+        """Of a ``LOAD`` or ``STORE``."""
+        is_wide = command.transfer.n > (8 << self.entry.element)
+        m.d.comb += self.holds.eq(1)
+        with m.If(unsynced):
+            m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
+        with m.Elif(~at_index(list(is_set), command.layout)):
+            m.d.comb += self.fault.eq(ErrorCause.LAYOUT)
+        with m.Elif(is_wide):
+            m.d.comb += self.fault.eq(ErrorCause.OPERAND)
+        with m.Elif(is_quiet & self.fetch_idle & ~self.near_copies):
+            m.d.comb += self.starts_transfer.eq(1)
+            m.d.sync += state.eq(_State.TRANSFER)
+
     def _go(
         self,
         m: Module,
@@ -228,17 +250,7 @@ class CommandUnit(wiring.Component):
                         state.eq(_State.DECODE),
                     ]
             with m.Case(Opcode.LOAD, Opcode.STORE):
-                is_wide = command.transfer.n > (8 << self.entry.element)
-                m.d.comb += self.holds.eq(1)
-                with m.If(unsynced):
-                    m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
-                with m.Elif(~at_index(list(is_set), command.layout)):
-                    m.d.comb += self.fault.eq(ErrorCause.LAYOUT)
-                with m.Elif(is_wide):
-                    m.d.comb += self.fault.eq(ErrorCause.OPERAND)
-                with m.Elif(is_quiet & self.fetch_idle & ~self.near_copies):
-                    m.d.comb += self.starts_transfer.eq(1)
-                    m.d.sync += state.eq(_State.TRANSFER)
+                self._go_transfer(m, command, state, is_set, unsynced, is_quiet)
             with m.Case(Opcode.CORE):
                 m.d.comb += self.holds.eq(1)
                 with m.If(unsynced):

@@ -79,34 +79,7 @@ class SramCore(Core):
         m.d.sync += was_busy.eq(control.busy)
         m.d.comb += reset.eq(~control.busy)
 
-        size = (config.wordlines, config.bitlines, config.tiles, len(config.rom.words))
-        network = (
-            config.banks,
-            config.arrays,
-            config.wordlines,
-            config.bitlines,
-            config.network_bits,
-        )
-        fetch = CommandFetch(config.memory_lines)
-        unit = CommandUnit(
-            *size,
-            config.core_instructions if config.core_lanes else 0,
-            config.memory_lines,
-            config.near_lanes > 0,
-        )
-        transfer = ArrayTransfer(
-            config.memory_lines,
-            config.wordlines,
-            config.bitlines,
-            config.arrays,
-            config.banks,
-        )
-        exchange, rows = Exchange(*network), RowNetwork(*network)
-        m.submodules.fetch = ResetInserter(reset)(fetch)
-        m.submodules.unit = ResetInserter(reset)(unit)
-        m.submodules.transfer = ResetInserter(reset)(transfer)
-        m.submodules.exchange = ResetInserter(reset)(exchange)
-        m.submodules.rows = ResetInserter(reset)(rows)
+        fetch, unit, transfer, exchange, rows = self._add_units(m, reset)
         near = self._add_near(m, reset, unit) if config.near_lanes else None
         banks = self._add_banks(m, reset, unit, transfer, rows, near)
         self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
@@ -172,6 +145,40 @@ class SramCore(Core):
         )
         self.add_totals(m, control, control.busy, totals, amounts)
         return m
+
+    def _add_units(
+        self, m: Module, reset: Signal
+    ) -> tuple[CommandFetch, CommandUnit, ArrayTransfer, Exchange, RowNetwork]:
+        config = self._config
+        size = (config.wordlines, config.bitlines, config.tiles, len(config.rom.words))
+        network = (
+            config.banks,
+            config.arrays,
+            config.wordlines,
+            config.bitlines,
+            config.network_bits,
+        )
+        fetch = CommandFetch(config.memory_lines)
+        unit = CommandUnit(
+            *size,
+            config.core_instructions if config.core_lanes else 0,
+            config.memory_lines,
+            config.near_lanes > 0,
+        )
+        transfer = ArrayTransfer(
+            config.memory_lines,
+            config.wordlines,
+            config.bitlines,
+            config.arrays,
+            config.banks,
+        )
+        exchange, rows = Exchange(*network), RowNetwork(*network)
+        m.submodules.fetch = ResetInserter(reset)(fetch)
+        m.submodules.unit = ResetInserter(reset)(unit)
+        m.submodules.transfer = ResetInserter(reset)(transfer)
+        m.submodules.exchange = ResetInserter(reset)(exchange)
+        m.submodules.rows = ResetInserter(reset)(rows)
+        return fetch, unit, transfer, exchange, rows
 
     def _add_banks(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
@@ -246,6 +247,20 @@ class StreamSequencer(wiring.Component):
                 m.d.sync += [origin.eq(origin + product), state.eq(_State.OFFER)]
             with m.Case(_State.OFFER):
                 m.d.comb += goes_on.eq(taken)
+        self._go_on(m, state, goes_on, [slot, y, x, z], [ends_slots, ends_y, ends_x, ends_z])
+        return {"origin": origin, "strip": strip, "rotation": rotation}
+
+    def _go_on(
+        self,
+        m: Module,
+        state: Signal,
+        goes_on: Signal,
+        counters: Sequence[Signal],
+        ends: Sequence[Signal],
+    ) -> None:
+        """To the next operation; behind the last one of the loop body on to the next iteration."""
+        slot, y, x, z = counters
+        ends_slots, ends_y, ends_x, ends_z = ends
         with m.If(goes_on):
             m.d.sync += [slot.eq(slot + 1), state.eq(_State.FETCH)]
             with m.If(ends_slots):
@@ -256,7 +271,6 @@ class StreamSequencer(wiring.Component):
                         m.d.sync += [x.eq(0), z.eq(z + 1), state.eq(_State.OWNER)]
                         with m.If(ends_z):
                             m.d.sync += state.eq(_State.IDLE)
-        return {"origin": origin, "strip": strip, "rotation": rotation}
 
     def _step(
         self,

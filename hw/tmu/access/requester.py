@@ -144,9 +144,22 @@ class Requester(wiring.Component):
                 rest.slot.eq(following(left.slot, left.queue)),
                 rest.lane.eq(Mux(left.wide, 0, left.lane)),
             ]
+        self._spread(m, line, left, words, writes, ends & left.pads)
+        m.d.comb += [
+            write.row.eq(left.slot.row),
+            write.phase.eq(left.slot.phase),
+            self.is_coordinates.eq(left.is_coordinates),
+            self.layer.eq(left.layer),
+        ]
+        return ends, tag
+
+    def _spread(
+        self, m: Module, line: Signal, left: Any, words: Signal, writes: Signal, pads: Value
+    ) -> None:
+        """Lanes' words of a line."""
+        write = self.write
         words_of_line = Array(line)
-        pads = ends & left.pads
-        for lane in range(lanes):
+        for lane in range(self._lanes):
             # Lanes before the run's come behind all of its words, modulo a line.
             behind = Signal(range(LINE_WORDS), name=f"behind_{lane}")
             place = Signal(range(LINE_WORDS), name=f"place_{lane}")
@@ -157,13 +170,6 @@ class Requester(wiring.Component):
                 write.data[lane].eq(Mux(behind < words, words_of_line[place], 0)),
                 write.lanes[lane].eq(writes & (behind < words) | is_behind),
             ]
-        m.d.comb += [
-            write.row.eq(left.slot.row),
-            write.phase.eq(left.slot.phase),
-            self.is_coordinates.eq(left.is_coordinates),
-            self.layer.eq(left.layer),
-        ]
-        return ends, tag
 
     def _hand_out_single(self, m: Module, takes: Value, line: Any, run: Any) -> Signal:
         """Writes the words of lines of layers of one unit. Gives whether it ``takes`` one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -63,18 +64,23 @@ def lane_sums(body: Region) -> dict[str, LaneSum]:
     """Variables that a body reads only to add to them, by name. O(operations)."""
     gets = [each for each in body.walk() if isinstance(each, GetOp)]
     sets = [each for each in body.walk() if isinstance(each, SetOp)]
+    names = Counter(each.variable.data for each in gets)
+    names.update(each.variable.data for each in sets)
+    getting = {each.variable.data: each for each in gets}
     sums = {}
     for each in sets:
         name, add = each.variable.data, each.value.owner
-        get = next((one for one in gets if one.variable.data == name), None)
-        names = [one.variable.data for one in gets] + [one.variable.data for one in sets]
-        if names.count(name) != 2 or get is None or not isinstance(add, arith.AddfOp):
+        if names[name] != 2 or name not in getting or not isinstance(add, arith.AddfOp):
             continue
-        uses = list(get.value.uses)
-        is_apart = [one.operation for one in uses] == [add] and len(list(add.result.uses)) == 1
-        if is_apart and add.result.type == f32:
-            sums[name] = LaneSum(get, add, each)
+        if _is_apart(getting[name], add) and add.result.type == f32:
+            sums[name] = LaneSum(getting[name], add, each)
     return sums
+
+
+def _is_apart(get: GetOp, add: arith.AddfOp) -> bool:
+    """Whether what is read is only added to, for one use."""
+    users = [each.operation for each in get.value.uses]
+    return users == [add] and len(list(add.result.uses)) == 1
 
 
 def add_lanes(loop: ForOp, sums: Collection[LaneSum], lanes: int) -> None:

@@ -5,9 +5,11 @@ Source: FuseFlow, sections 6 and 7, parallelization by stream parallelizers and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hw.lib.errors import WorkloadError
 from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.streams import Output, trace
+from sw.compiler.sam.streams import Loops, Output, trace
 
 
 def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
@@ -25,18 +27,10 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
             for number, fibers in enumerate(around)
             if fibers.index == index
         ),
-        None,
+        -1,
     )
-
-    def is_inside(block: Block) -> bool:
-        around = [loops[block.name, output] for output in block.outputs]
-        return bool(around) and all(
-            place is not None and len(loop) > place + 1 and loop[place].index == index
-            for loop in around
-        )
-
-    inside = {block.name for block in graph.blocks if is_inside(block)}
-    if not inside or place is None:
+    inside = {block.name for block in graph.blocks if _is_inside(block, loops, index, place)}
+    if not inside:
         raise WorkloadError(
             f"parallelize({index},{lanes}): no block lies inside the loop over {index}"
         )
@@ -72,6 +66,15 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
         else:
             edges.append(edge)
     return Graph(tuple(Graph(tuple(blocks), tuple(edges)).topological()), tuple(edges))
+
+
+def _is_inside(block: Block, loops: Mapping[Output, Loops], index: str, place: int) -> bool:
+    """Whether all streams of a block lie in more loops than that over ``index``, the one at a
+    place; -1: there is none."""
+    around = [loops[block.name, output] for output in block.outputs]
+    return bool(around) and all(
+        0 <= place < len(loop) - 1 and loop[place].index == index for loop in around
+    )
 
 
 def _lanes(name: str, lanes: int) -> list[str]:

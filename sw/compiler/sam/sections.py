@@ -14,7 +14,7 @@ from hw.lib.errors import GnarlError, ProgramError, damaged_as, short
 from hw.sam.block_types import BITVECTOR, DENSE
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import encode as encode_fabric
-from hw.sam.graph import Graph
+from hw.sam.graph import Block, Graph
 from hw.sam.unit import WRITERS
 from sw.compiler.sam.verify import verify
 from sw.program.program import Launch
@@ -22,6 +22,7 @@ from sw.program.schema import Schema, Section, Sections
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.program_tensors import statement_tensors
+from sw.workloads.tensor.storage import TensorFormat
 from sw.workloads.text_file import is_number, parse_json
 
 
@@ -95,13 +96,7 @@ def _check_tensors(graph: Graph, statement: Statement) -> None:
         if not named and block.arrays and block.type != "arrayvals":
             raise ProgramError(f"{place}: tensor {tensor}: a number has no levels")
         if named and "level" in block.parameters:
-            format, level = statement.formats[tensor], block["level"]
-            kind = _LEVELS.get(block.type) or block["format"]
-            if not 0 <= level < format.order or format.levels[level] != kind:
-                raise ProgramError(
-                    f"{place}: level {level} of tensor {tensor}: must be a {kind} level of "
-                    f"{format}, as the statement stores it"
-                )
+            _check_level(place, block, statement.formats[tensor])
         if block.type in WRITERS and tensor != statement.result.tensor:
             raise ProgramError(f"{place}: writes {tensor}: must write {statement.result.tensor}")
         for name in block.settings:
@@ -116,6 +111,16 @@ def _check_tensors(graph: Graph, statement: Statement) -> None:
         raise ProgramError(
             f"section 'plan': its graph writes {len(levels)} levels: must be "
             f"{len(statement.result.indices)}, as the statement"
+        )
+
+
+def _check_level(place: str, block: Block, format: TensorFormat) -> None:
+    tensor, level = block["tensor"], block["level"]
+    kind = _LEVELS.get(block.type) or block["format"]
+    if not 0 <= level < format.order or format.levels[level] != kind:
+        raise ProgramError(
+            f"{place}: level {level} of tensor {tensor}: must be a {kind} level of "
+            f"{format}, as the statement stores it"
         )
 
 

@@ -46,14 +46,7 @@ def _accumulation(module: ModuleOp, loop: scf.ForOp) -> Accumulation | None:
     sets = [
         each for each in module.walk() if isinstance(each, SetOp) and each.variable.data == name
     ]
-    behind = [each for each in sets if source_of(each.value) is upper.result]
-    first = [each for each in sets if each not in behind]
-    if len(behind) != 1 or len(first) != 1 or constant_of(first[0].value) != 0:
-        return None
-    around = loop.parent_op()
-    if behind[0].parent_op() is not around or not isinstance(around, scf.ForOp):
-        return None
-    if first[0].parent_block() is not around.parent_block():
+    if not _is_carried(loop, upper, sets):
         return None
     reads = [
         each for each in module.walk() if isinstance(each, GetOp) and each.variable.data == name
@@ -63,6 +56,18 @@ def _accumulation(module: ModuleOp, loop: scf.ForOp) -> Accumulation | None:
     if not users <= {*replaced, loop}:
         return None
     return Accumulation(others[0], frozenset(replaced))
+
+
+def _is_carried(loop: scf.ForOp, upper: arith.AddiOp, sets: list[SetOp]) -> bool:
+    """Whether a variable is 0 before the loop around, and a loop's upper bound behind each."""
+    behind = [each for each in sets if source_of(each.value) is upper.result]
+    first = [each for each in sets if each not in behind]
+    if len(behind) != 1 or len(first) != 1 or constant_of(first[0].value) != 0:
+        return False
+    around = loop.parent_op()
+    if behind[0].parent_op() is not around or not isinstance(around, scf.ForOp):
+        return False
+    return first[0].parent_block() is around.parent_block()
 
 
 def _reads(value: SSAValue, name: str) -> bool:

@@ -26,11 +26,7 @@ def first_iterations(module: ModuleOp) -> ModuleOp:
         if not isinstance(callback, CallbackOp) or not isinstance(loop, ForOp):
             continue
         streams = {_stream_of(each, callback) for each in test.operands}
-        chooses = all(
-            isinstance(use.operation, arith.SelectOp) and use.index == 0 for use in test.result.uses
-        )
-        is_equal = test.predicate.value.data == 0
-        if is_equal and chooses and streams == {loop.induction, loop.lower}:
+        if _chooses_equal(test) and streams == {loop.induction, loop.lower}:
             _replace(test, variables.setdefault(loop, f"{len(variables)}_begun"))
             callback.drop_unused()
     for loop, name in variables.items():
@@ -39,6 +35,13 @@ def first_iterations(module: ModuleOp) -> ModuleOp:
         assert block is not None
         block.insert_op_after(_set(name, 0), loop)
     return module
+
+
+def _chooses_equal(test: arith.CmpiOp) -> bool:
+    """Whether it is whether two are equal, for choices alone."""
+    return test.predicate.value.data == 0 and all(
+        isinstance(use.operation, arith.SelectOp) and use.index == 0 for use in test.result.uses
+    )
 
 
 def _stream_of(value: SSAValue, callback: CallbackOp) -> SSAValue | None:

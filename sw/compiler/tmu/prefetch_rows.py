@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
@@ -33,11 +33,7 @@ def prefetch_rows(module: ModuleOp) -> ModuleOp:
         counter = counter_of(loop) if isinstance(loop, ForOp) else None
         if not isinstance(loop, ForOp) or counter is None:
             continue
-        rows: dict[tuple[SSAValue, ...], list[_Load]] = {}
-        for load in callback.body.block.ops:
-            if isinstance(load, _Load) and load.base not in written:
-                key = (load.base, *map(source_of, load.indices[:-1]))
-                rows.setdefault(key, []).append(load)
+        rows = _rows(callback.body.block, written)
         for (array, *indices), loads in rows.items():
             steps = [_factor(each, counter) * loop.step.value.data for each in indices]
             starts = [constant_of(each.indices[-1]) for each in loads]
@@ -45,6 +41,16 @@ def prefetch_rows(module: ModuleOp) -> ModuleOp:
                 words = [each for each in starts if each is not None]
                 _fetch(callback.body.block, array, indices, steps, _lines(loads[0], words))
     return changed
+
+
+def _rows(block: Block, written: Collection[SSAValue]) -> dict[tuple[SSAValue, ...], list[_Load]]:
+    """Loads of vectors by array, of those that are not written, and row."""
+    rows: dict[tuple[SSAValue, ...], list[_Load]] = {}
+    for load in block.ops:
+        if isinstance(load, _Load) and load.base not in written:
+            key = (load.base, *map(source_of, load.indices[:-1]))
+            rows.setdefault(key, []).append(load)
+    return rows
 
 
 def _factor(index: SSAValue, counter: str) -> int:

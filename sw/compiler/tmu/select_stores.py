@@ -39,21 +39,26 @@ def _convert(choice: scf.IfOp) -> None:
     if len(branches) != 2 or len(stores[0]) != len(stores[1]) or choice.results:
         return
     written = {store.memref for store in stores[0]}
-    if not all(
-        isinstance(each, memref.StoreOp) or _is_harmless(each, written)
-        for branch in branches
-        for each in branch
-    ):
+    others = [
+        each for branch in branches for each in branch if not isinstance(each, memref.StoreOp)
+    ]
+    if not all(_is_harmless(each, written) for each in others):
         return
     if not all(map(_Alike(choice).stores, *stores)):
         return
+    _store_chosen(choice, [each for branch in branches for each in branch], stores)
+
+
+def _store_chosen(
+    choice: scf.IfOp, operations: Sequence[Operation], stores: Sequence[Sequence[memref.StoreOp]]
+) -> None:
+    """Puts the branches' operations, and stores of what is chosen, in place of the choice."""
     block = choice.parent_block()
     assert block is not None
-    for branch in branches:
-        for operation in branch:
-            operation.detach()
-            if not isinstance(operation, memref.StoreOp):
-                block.insert_op_before(operation, choice)
+    for operation in operations:
+        operation.detach()
+        if not isinstance(operation, memref.StoreOp):
+            block.insert_op_before(operation, choice)
     for chosen, other in zip(*stores, strict=True):
         value = arith.SelectOp(choice.cond, chosen.value, other.value)
         store = memref.StoreOp.get(value.result, chosen.memref, chosen.indices)

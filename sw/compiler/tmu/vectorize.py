@@ -181,25 +181,13 @@ class _Body:
         if isinstance(operation, _ELEMENTWISE):
             if any(map(self._is_index, operation.operands)):
                 return False
-            if any(self._is_vector(each) for each in operation.operands):
-                result = operation.results[0]
-                elementwise = operation.create(
-                    operands=[self._vector(each) for each in operation.operands],
-                    result_types=[VectorType(result.type, [self._lanes])],
-                    properties=operation.properties,
-                )
-                self.values[result] = self._append(elementwise).results[0]
+            if any(map(self._is_vector, operation.operands)):
+                self._compute(operation)
                 return True
         if isinstance(operation, arith.SelectOp) and any(
             self._is_vector(each) for each in operation.operands[1:]
         ):
-            if self._is_vector(operation.cond):
-                return False
-            condition = self.values.get(operation.cond, operation.cond)
-            values = [self._vector(each) for each in operation.operands[1:]]
-            copied = self._append(arith.SelectOp(condition, *values))
-            self.values[operation.result] = copied.results[0]
-            return True
+            return self._select(operation)
         is_cast = isinstance(operation, arith.IndexCastOp)
         if not is_cast and any(map(self._is_index, operation.operands)):
             return False
@@ -208,6 +196,24 @@ class _Body:
         copied = self._append(copy(operation, self.values))
         for old, new in zip(operation.results, copied.results, strict=True):
             self.values[old] = new
+        return True
+
+    def _compute(self, operation: Operation) -> None:
+        result = operation.results[0]
+        elementwise = operation.create(
+            operands=[self._vector(each) for each in operation.operands],
+            result_types=[VectorType(result.type, [self._lanes])],
+            properties=operation.properties,
+        )
+        self.values[result] = self._append(elementwise).results[0]
+
+    def _select(self, operation: arith.SelectOp) -> bool:
+        if self._is_vector(operation.cond):
+            return False
+        condition = self.values.get(operation.cond, operation.cond)
+        values = [self._vector(each) for each in operation.operands[1:]]
+        made = self._append(arith.SelectOp(condition, *values))
+        self.values[operation.result] = made.results[0]
         return True
 
     def _set_sum(self, found: LaneSum) -> bool:

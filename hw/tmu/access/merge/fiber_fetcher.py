@@ -206,15 +206,7 @@ class FiberFetcher(Instanced):
         a, b = Signal(32), Signal(32)
         index, address = Signal(32), Signal(32)
         m.d.comb += here.eq(Array(self.positions)[chosen])
-        for value, operand, word in zip((a, b), (row.a, row.b), self.begin_pair, strict=True):
-            with m.Switch(operand.source):
-                with m.Case(Source.OWN):
-                    m.d.comb += value.eq(here)
-                with m.Case(Source.PARENT):
-                    m.d.comb += value.eq(word)
-                with m.Default():
-                    m.d.comb += value.eq(row.immediate)
-
+        self._connect_operands(m, here, a, b)
         is_memory = row.kind == StreamKind.MEMORY
         a_counts = (row.a.source == Source.OWN) & (row.scale == 1) & (row.b.source != Source.OWN)
         b_counts = (row.b.source == Source.OWN) & (row.a.source != Source.OWN)
@@ -253,14 +245,7 @@ class FiberFetcher(Instanced):
             self.row.eq(tail[:bits]),
             self.phase.eq(~tail[bits]),
         ]
-        result = integer_alu(m, "result", row.operation, a, b)
-        with m.Switch(row.kind):
-            with m.Case(StreamKind.INDUCTION):
-                m.d.comb += self.word.eq(here)
-            with m.Case(StreamKind.FORWARD):
-                m.d.comb += self.word.eq(a)
-            with m.Case(StreamKind.ALU):
-                m.d.comb += self.word.eq(result)
+        self._connect_word(m, here, a, b)
         with m.If(did & is_memory & ~is_inside):
             m.d.sync += Array(self.beyond)[chosen].eq(1)
         with m.Elif(did):
@@ -269,3 +254,26 @@ class FiberFetcher(Instanced):
                 here + Mux(is_dense, taken, self.unit.stride)
             )
         return did
+
+    def _connect_operands(self, m: Module, here: Signal, a: Signal, b: Signal) -> None:
+        row = self.coordinate
+        for value, operand, word in zip((a, b), (row.a, row.b), self.begin_pair, strict=True):
+            with m.Switch(operand.source):
+                with m.Case(Source.OWN):
+                    m.d.comb += value.eq(here)
+                with m.Case(Source.PARENT):
+                    m.d.comb += value.eq(word)
+                with m.Default():
+                    m.d.comb += value.eq(row.immediate)
+
+    def _connect_word(self, m: Module, here: Signal, a: Signal, b: Signal) -> None:
+        """What is computed of operands, for rows that read no memory."""
+        row = self.coordinate
+        result = integer_alu(m, "result", row.operation, a, b)
+        with m.Switch(row.kind):
+            with m.Case(StreamKind.INDUCTION):
+                m.d.comb += self.word.eq(here)
+            with m.Case(StreamKind.FORWARD):
+                m.d.comb += self.word.eq(a)
+            with m.Case(StreamKind.ALU):
+                m.d.comb += self.word.eq(result)

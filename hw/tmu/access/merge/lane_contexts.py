@@ -144,7 +144,20 @@ class LaneContexts(Instanced):
             slot.advance()
         with m.If(ends_around):
             m.d.sync += is_first.eq(1)
+        self._add_memories(m, newest, oldest, lane, is_read, read)
+        return m
 
+    def _add_memories(
+        self,
+        m: Module,
+        newest: Signal,
+        oldest: Signal,
+        lane: Signal,
+        is_read: Signal,
+        read: Signal,
+    ) -> None:
+        """Operands of fibers, of begins and of streams: of the newest they are written where they
+        were ``read``, for a lane."""
         word = Array(self.words[each] for each in range(self._lanes))[lane]
         place = read >> 1
         begin_place, is_begin = Signal(range(2 * self._lanes)), Signal()
@@ -175,4 +188,3 @@ class LaneContexts(Instanced):
                     ram.read_enable.eq(1),
                     pair[number].eq(ram.read_data),
                 ]
-        return m

@@ -38,11 +38,7 @@ def _inner(loop: scf.ForOp) -> scf.ForOp | None:
     """The first loop of the body, if it is such a sum."""
     operations = list(loop.body.block.ops)
     inner = next((each for each in operations if each.regions), None)
-    if not isinstance(inner, scf.ForOp):
-        return None
-    if not any(isinstance(each, SetOp) for each in inner.body.block.ops):
-        return None
-    if not is_innermost(inner):
+    if not isinstance(inner, scf.ForOp) or not _is_sum(inner):
         return None
     early = [*operations[: operations.index(inner)], *inner.body.block.ops]
     if any(isinstance(each, STORES) for each in early):
@@ -56,6 +52,10 @@ def _inner(loop: scf.ForOp) -> scf.ForOp | None:
     if not inside.isdisjoint(inner.operands[:2]) and not _are_constants(inner):
         return None
     return inner if are_private(loop) else None
+
+
+def _is_sum(loop: scf.ForOp) -> bool:
+    return is_innermost(loop) and any(isinstance(each, SetOp) for each in loop.body.block.ops)
 
 
 def _are_constants(inner: scf.ForOp) -> bool:

@@ -24,12 +24,7 @@ def fuse_products(blocks: Sequence[Block]) -> None:
             if step.opcode == Opcode.FADD:
                 _fuse(step, products, reads)
             if step.dst is not None:
-                for product in [
-                    made
-                    for made, each in products.items()
-                    if made == step.dst or step.dst in each.reads
-                ]:
-                    del products[product]
+                _forget(step.dst, products)
                 if step.opcode == Opcode.FMUL and step.dst not in live:
                     products[step.dst] = step
             kept.append(step)
@@ -38,6 +33,13 @@ def fuse_products(blocks: Sequence[Block]) -> None:
             for step in kept
             if not (step.opcode == Opcode.FMUL and step.dst is not None and reads[step.dst] == 0)
         ]
+
+
+def _forget(register: Register, products: dict[Register, Step]) -> None:
+    """A register is written: the product in it is lost, and those of it cannot be made later."""
+    for made, step in list(products.items()):
+        if made == register or register in step.reads:
+            del products[made]
 
 
 def _fuse(step: Step, products: dict[Register, Step], reads: Counter[Register]) -> None:

@@ -111,21 +111,22 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
         if (one.names | two.names) & own:
             continue
         difference = one - two
-        if difference.terms:
-            _reject_unknown(write, other)
         variables = [name for name in shared if one.factor(name)]
-        if not variables:
-            if difference.constant:
-                return
-            continue
-        if len(variables) > 1 or one.factor(variables[0]) != 1:
+        if difference.terms or not _is_one_loop(one, variables):
             _reject_unknown(write, other)
-        known[variables[0]] = difference.constant
-        seen.add(variables[0])
+        if not variables and difference.constant:
+            return
+        known |= dict.fromkeys(variables, difference.constant)
+        seen.update(variables)
     unseen = set(shared) - seen
     if unseen and not (write.sums or other.sums):
         _reject_unknown(write, other)
     yield from product(*((-1, 0, 1) if name in unseen else (known[name],) for name in shared))
+
+
+def _is_one_loop(index: Affine, variables: Sequence[str]) -> bool:
+    """Whether of these variables an index has one at most, once."""
+    return not variables or (len(variables) == 1 and index.factor(variables[0]) == 1)
 
 
 def _reject_unknown(write: Element, other: Element) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Stream,
     Tensor,
 )
+from sw.workloads.loops.scalar_type import ScalarType
 
 Cells = tuple[tuple[int, int], ...]
 """First and, without, last cell of each dimension."""
@@ -141,26 +143,10 @@ def _evaluate(
             source = values[operand]
             if source.cells is None:
                 return source
-            copies = max(0, count.value(names))
-            axis = len(source.cells) - 1 - dimension
-            spread = np.concatenate([source.values] * copies, axis) if copies else source.values[:0]
-            low, high = source.cells[dimension]
-            line = (low, low + copies * (high - low))
-            spread_cells = (*source.cells[:dimension], line, *source.cells[dimension + 1 :])
-            spread = spread.reshape([last - first for first, last in reversed(spread_cells)])
-            whole = Values(spread_cells, spread)
+            whole = _repeated(source.values, source.cells, dimension, max(0, count.value(names)))
             return _moved(whole, dimension, distance.value(names), graph, names)
         case Compute(function, operands, type):
-            arguments = [values[each] for each in operands]
-            cells_of = [each.cells for each in arguments if each.cells is not None]
-            if not cells_of:
-                return Values(None, apply(function, [each.values for each in arguments], type))
-            cells = cells_of[0]
-            for each_cells in cells_of[1:]:
-                cells = _meet(cells, each_cells)
-            shape = tuple(high - low for low, high in reversed(cells))
-            parts = [np.broadcast_to(each.within(cells), shape) for each in arguments]
-            return Values(cells, apply(function, parts, type))
+            return _computed(function, [values[each] for each in operands], type)
         case Reduce(function, operand, dimension, type):
             return _reduced(values[operand], function, dimension, node)
         case Shrink(operand, dimension, kept):
@@ -174,6 +160,27 @@ def _evaluate(
             return Values(cells, source.within(cells))
         case Stream():
             return _gathered(node, arrays, names)
+
+
+def _repeated(values: np.ndarray, cells: Cells, dimension: int, copies: int) -> Values:
+    axis = len(cells) - 1 - dimension
+    spread = np.concatenate([values] * copies, axis) if copies else values[:0]
+    low, high = cells[dimension]
+    line = (low, low + copies * (high - low))
+    spread_cells = (*cells[:dimension], line, *cells[dimension + 1 :])
+    spread = spread.reshape([last - first for first, last in reversed(spread_cells)])
+    return Values(spread_cells, spread)
+
+
+def _computed(function: str, given: list[Values], type: ScalarType) -> Values:
+    """Where all operands are."""
+    cells_of = [each.cells for each in given if each.cells is not None]
+    if not cells_of:
+        return Values(None, apply(function, [each.values for each in given], type))
+    cells = reduce(_meet, cells_of)
+    shape = tuple(high - low for low, high in reversed(cells))
+    parts = [np.broadcast_to(each.within(cells), shape) for each in given]
+    return Values(cells, apply(function, parts, type))
 
 
 def _meet(one: Cells, other: Cells) -> Cells:

@@ -8,7 +8,7 @@ writes those from ``FIRST`` up to, without, ``END``. The others are its halo, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from hw.lib.errors import WorkloadError
@@ -69,12 +69,7 @@ def slab_plan(plan: tuple[Step, ...], ranks: Mapping[str, int]) -> SlabPlan:
         groups.add(graph, number, dimension)
     written = frozenset(each.array for graph in graphs for each in graph.outputs)
     moving = {groups.root(name) for name in written}
-    for key, problem in groups.whole.items():
-        if groups.root(key) in moving:
-            raise SlabError(f"{groups.array(key)}: {problem}")
-    for key, problem in groups.moved.items():
-        if groups.root(key) not in moving:
-            raise SlabError(f"{groups.array(key)}: {problem}")
+    groups.check(moving)
     arrays = frozenset(name for name in ranks if groups.root(name) in moving)
     for name in sorted(arrays):
         if ranks[name] <= dimension:
@@ -105,6 +100,16 @@ class _Groups:
         while (above := self._above.get(key, key)) != key:
             key = above
         return key
+
+    def check(self, moving: Set[_Key]) -> None:
+        """Raises ``SlabError`` where one of these moves that must not, or another does not that
+        must."""
+        for key, problem in self.whole.items():
+            if self.root(key) in moving:
+                raise SlabError(f"{self.array(key)}: {problem}")
+        for key, problem in self.moved.items():
+            if self.root(key) not in moving:
+                raise SlabError(f"{self.array(key)}: {problem}")
 
     def array(self, key: _Key) -> str:
         """The first of a group."""
