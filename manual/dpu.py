@@ -33,7 +33,7 @@ from hw.dpu.isa import (
 from hw.dpu.memory_map import memory_map
 from hw.dpu.topology import pe_list, writers
 from hw.lib.losses import LOSSES
-from hw.lib.memory_map import CONTROL, STATUS, CommonCause, Register
+from hw.lib.machine.memory_map import CONTROL, STATUS, CommonCause, Register
 
 PATH = Path(__file__).parents[1] / "docs" / "dpu_isa.md"
 

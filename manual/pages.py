@@ -22,13 +22,13 @@ import click
 from rich.console import Console
 
 from manual.markers import with_sections
-from sw.cli import main
+from sw.commands.main import main
 from sw.program.atomic import write_text
-from sw.runtime import comparison_report
-from sw.runtime.configuration import configuration_files, load_configuration
-from sw.runtime.report import JSON_FIELDS
-from sw.runtime.session import run_once
-from sw.targets import TARGETS
+from sw.runtime.report.report import JSON_FIELDS
+from sw.runtime.run import comparison_report
+from sw.runtime.run.session import run_once
+from sw.runtime.target.configuration import configuration_files, load_configuration
+from sw.runtime.target.registry import TARGETS
 
 ROOT = Path(__file__).parents[1]
 DEMO: Mapping[str, tuple[str, str, str]] = {

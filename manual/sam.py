@@ -14,8 +14,8 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from hw.lib.function import ERROR_BOUND_ULP, Function, FunctionUnit
-from hw.lib.memory_map import CommonCause
+from hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
+from hw.lib.machine.memory_map import CommonCause
 from hw.sam.block_types import (
     BITVECTOR,
     BITVECTOR_BITS,
@@ -32,11 +32,11 @@ from hw.sam.block_types import (
     Parameter,
     Port,
 )
-from hw.sam.blocks.alu import Alu
-from hw.sam.blocks.bitvector_join import BitvectorIntersect, BitvectorJoin, BitvectorUnion
-from hw.sam.blocks.function_block import FunctionBlock
-from hw.sam.blocks.root import Root
-from hw.sam.blocks.sparse_accumulator import SparseAccumulator
+from hw.sam.blocks.joins.bitvector_join import BitvectorIntersect, BitvectorJoin, BitvectorUnion
+from hw.sam.blocks.lookups.root import Root
+from hw.sam.blocks.values.alu import Alu
+from hw.sam.blocks.values.function_block import FunctionBlock
+from hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Edge, Graph
 from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map

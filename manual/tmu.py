@@ -1,7 +1,7 @@
 """Writes the reference of the TMU's programs: ``python -m manual.tmu``.
 
 Streams, events and instructions are taken from the docstrings, layouts and enumerations of
-``hw/tmu/access_isa.py`` and ``hw/lib/execute_isa.py``.
+``hw/tmu/access_isa.py`` and ``hw/lib/encoding/execute_isa.py``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.lib import execute_assembly, execute_isa
-from hw.lib.memory_map import CommonCause
+from hw.lib.encoding import execute_assembly, execute_isa
+from hw.lib.machine.memory_map import CommonCause
 from hw.tmu import access_isa, access_rules
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import (
@@ -39,8 +39,8 @@ def manual(config: TmuConfig) -> str:
     """The manual as Markdown, with the memory map of ``config``."""
     parts = [
         "# The TMU's programs\n\nWritten by `python -m manual.tmu` from `hw/tmu/access_isa.py`, "
-        "`access_rules.py`, `memory_map.py`, `hw/lib/execute_isa.py` and `execute_assembly.py`; a "
-        "test compares. "
+        "`access_rules.py`, `memory_map.py`, `hw/lib/encoding/execute_isa.py` and "
+        "`execute_assembly.py`; a test compares. "
         "[tmu.md](tmu.md) explains how the units work together.",
         "## The access unit\n\n" + _text(access_isa),
         *(_enumeration(access_isa, name) for name in _ACCESS_ENUMS),

@@ -1,5 +1,5 @@
 """The ``gnarl`` command's way in, where interrupts already end it while the rest is imported, and
-until ``sw.cli_boundary`` hears them."""
+until ``sw.commands.boundary`` hears them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
-    from sw.cli import main as command
+    from sw.commands.main import main as command
 
     command()
 

@@ -27,9 +27,9 @@ from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.program import build_program
 from sw.golden import embedding as golden
-from sw.runtime.configuration import load_configuration
 from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from sw.runtime.cuda.task_map import map_tasks
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.recflex import load_model
 

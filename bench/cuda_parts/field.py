@@ -26,10 +26,10 @@ from sw.compiler.cuda.program import build_program
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import templates
 from sw.golden import embedding as golden
-from sw.runtime.configuration import NamedConfiguration, load_configuration
 from sw.runtime.cuda.gpu.driver import Context
 from sw.runtime.cuda.gpu.embedding import DeviceTables, GpuEmbedding, upload
 from sw.runtime.cuda.gpu.gpus import GpuInfo, gpus, require_gpu
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 

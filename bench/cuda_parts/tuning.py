@@ -23,9 +23,9 @@ from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from sw.compiler.cuda.tune.journal import journal_path
-from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.gpus import GpuInfo, gpus
 from sw.runtime.cuda.tuning import tune
+from sw.runtime.target.configuration import NamedConfiguration
 
 BENCH = "cuda.tuning"
 

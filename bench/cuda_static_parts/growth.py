@@ -21,7 +21,7 @@ from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.schedule import ScheduleSet
 from sw.compiler.cuda.templates import templates
-from sw.runtime.configuration import load_configuration
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import load_model
 

@@ -17,7 +17,7 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_static.kernels"

@@ -26,7 +26,7 @@ from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from sw.compiler.cuda.config import CudaConfig
 from sw.compiler.cuda.cost_model import choose_schedules
-from sw.runtime.configuration import load_configuration
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.embedding.model import EmbeddingModel
 
 BENCH = "cuda_static.operator"

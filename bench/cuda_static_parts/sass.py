@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hw.lib.errors import GnarlError
-from sw.runtime.tools import run_tool
+from sw.runtime.machine.tools import run_tool
 
 _PACKAGE = "nvidia-cuda-nvdisasm"
 _NEED = f"machine code is read through it: pip install {_PACKAGE}"

@@ -11,8 +11,8 @@ from bench.lib.bits import same_bits
 from bench.lib.cycles import cycles_of
 from bench.lib.records import Metric, Setting
 from sw.program.program import Program
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.dag.generate import random_dag
 from sw.workloads.dag.workload import DagWorkload
 

@@ -18,7 +18,7 @@ from bench.lib.request import Request
 from bench.lib.summary import mark
 from bench.lib.tables import Cells
 from sw.compiler.passes import Trace
-from sw.runtime.configuration import load_configuration
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.dag.generate import random_dag
 
 BENCH = "dpu.scaling"

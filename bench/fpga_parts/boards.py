@@ -18,8 +18,8 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from hw.fpga.boards import find_board
 from hw.fpga.family import RESOURCE_NAMES
-from sw.runtime.configuration import configuration_files, load_configuration
 from sw.runtime.fpga.build import build
+from sw.runtime.target.configuration import configuration_files, load_configuration
 
 BENCH = "fpga.boards"
 

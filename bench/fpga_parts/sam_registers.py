@@ -15,7 +15,7 @@ from bench.lib.request import Request
 from bench.lib.summary import geometric_mean
 from bench.lib.tables import Cells
 from hw.sam.config import SamConfig
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 
 BENCH = "fpga.sam_registers"
 

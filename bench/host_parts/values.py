@@ -20,10 +20,10 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from sw.program.program import Program
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
-from sw.runtime.host_target import HostTarget
-from sw.runtime.output_files import save_outputs
+from sw.runtime.report.output_files import save_outputs
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.host_target import HostTarget
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Op
 from sw.workloads.dag.workload import DagWorkload

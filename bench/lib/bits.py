@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sw.program.tensor_spec import Array
-from sw.runtime.result import Result
+from sw.runtime.machine.result import Result
 
 
 def same_bits(one: Result[Any], other: Result[Any]) -> bool:

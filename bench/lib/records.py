@@ -16,7 +16,7 @@ from typing import Any
 
 from hw.lib.errors import GnarlError
 from sw.program.atomic import write_text
-from sw.runtime.configuration import NamedConfiguration
+from sw.runtime.target.configuration import NamedConfiguration
 
 VERSION = 1
 """Version of the files; rises when a field changes its meaning or goes."""

@@ -17,9 +17,9 @@ from bench.lib.records import Metric, Setting
 from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, operands
 from sw.compiler.sam.suite import SUITE
 from sw.program.tensor_spec import Array
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.runtime.sam.figures import longest_stream
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 CONFIG = "sam_fp32"
 

@@ -21,9 +21,9 @@ from bench.lib.tables import Cells
 from bench.sam_parts.kernels import KERNELS, operands
 from bench.sam_parts.measure import CONFIG
 from sw.compiler.sam.suite import SUITE
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.runtime.stages import TimedStages, quiet
+from sw.runtime.report.stages import TimedStages, quiet
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 
 BENCH = "sam.speed"
 

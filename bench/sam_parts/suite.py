@@ -21,10 +21,10 @@ from bench.lib.tables import Cells
 from bench.sam_parts.cases import cases
 from bench.sam_parts.measure import CONFIG
 from sw.compiler.sam.suite import SUITE
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.runtime.result import Result
+from sw.runtime.machine.result import Result
+from sw.runtime.run.device import Device
 from sw.runtime.sam.figures import longest_stream
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.tensor.tensor import Tensor
 
 BENCH = "sam.suite"

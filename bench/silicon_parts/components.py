@@ -19,7 +19,7 @@ from bench.lib.tables import Cells
 from bench.silicon_parts.libraries import libraries, versions
 from sw.runtime.area.measure import measure as measure_area
 from sw.runtime.area.report import Row
-from sw.runtime.configuration import load_configuration
+from sw.runtime.target.configuration import load_configuration
 
 BENCH = "silicon.components"
 

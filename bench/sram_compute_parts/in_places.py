@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from bench.lib.cycles import cycles_of
+from hw.lib.encoding.execute_isa import Instruction
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.cost.core import part_cycles
 from sw.program.program import Program
-from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.device import Device
-from sw.runtime.result import Result
-from sw.runtime.stages import quiet
+from sw.runtime.machine.result import Result
+from sw.runtime.report.stages import quiet
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration
 from sw.workloads.loops.workload import LoopWorkload
 
 _NO_LIMIT = 1 << 40

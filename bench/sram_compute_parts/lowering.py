@@ -23,8 +23,8 @@ from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
 from sw.compiler.sram_compute.tdfg.run import iterations
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.workloads.loops.binding import Binding
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from sw.workloads.loops.ir.binding import Binding
 
 BENCH = "sram_compute.lowering"
 CONFIG = "sram_b4"

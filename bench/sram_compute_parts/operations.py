@@ -24,8 +24,8 @@ from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Ope
 from manual.sram_microcode import PIMEVAL
 from sw.golden.arithmetic import arithmetic
 from sw.golden.division import divide
-from sw.runtime.configuration import load_configuration
 from sw.runtime.sram_compute.model.array import ComputeArray
+from sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.operations"
 CONFIG = "sram_b4"

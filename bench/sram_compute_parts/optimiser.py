@@ -22,7 +22,7 @@ from sw.compiler.sram_compute.optimise.costs import graph_cost
 from sw.compiler.sram_compute.optimise.saturate import optimise
 from sw.compiler.sram_compute.tdfg.graph import Compute, Const, Graph
 from sw.compiler.sram_compute.tdfg.plan import plan, regions
-from sw.runtime.configuration import load_configuration
+from sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.optimiser"
 CONFIG = "sram_b4"

@@ -20,9 +20,9 @@ from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.program.program import Program
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.runtime.stages import quiet
+from sw.runtime.report.stages import quiet
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.placement"

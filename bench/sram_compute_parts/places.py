@@ -17,8 +17,8 @@ from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
 from hw.sram_compute.config import SramConfig
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.places"

@@ -23,12 +23,12 @@ from bench.sram_compute_parts.pointnet_parts import (
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.program.program import Program
-from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.device import Device
-from sw.runtime.stages import quiet
-from sw.workloads.loops import c_source
-from sw.workloads.loops.binding import bind
-from sw.workloads.loops.nest import Nest
+from sw.runtime.report.stages import quiet
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.workloads.loops.c import source as c_source
+from sw.workloads.loops.ir.binding import bind
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
 
 SOURCE = Path(__file__).with_name("pointnet.c")

@@ -25,8 +25,8 @@ from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.tdfg.graph import Move, Reduce
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
 from sw.compiler.sram_compute.tiles import Tiling
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.tiles"
 CONFIG = "sram_b4"

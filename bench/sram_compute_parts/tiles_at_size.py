@@ -22,7 +22,7 @@ from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from sw.compiler.sram_compute.tdfg.plan import Step, plan
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.tiles_at_size"

@@ -10,8 +10,8 @@ import numpy as np
 
 from bench.lib.records import ROOT
 from sw.compiler.sram_compute.tdfg.plan import plan, refusals
-from sw.workloads.loops.nest import Load, Nest
-from sw.workloads.loops.parts import nodes
+from sw.workloads.loops.ir.nest import Load, Nest
+from sw.workloads.loops.ir.parts import nodes
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.synthesise import synthesised
 from sw.workloads.loops.workload import LoopWorkload

@@ -11,9 +11,9 @@ import numpy as np
 from amaranth.hdl import Module
 
 from bench.tmu_parts.tape import Tape
+from hw.lib.encoding.execute_assembly import assemble
 from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.execute_assembly import assemble
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 from hw.tmu.access.access_unit import AccessUnit
 from hw.tmu.config import TmuConfig
 from hw.tmu.core import TmuCore
@@ -22,7 +22,7 @@ from hw.tmu.queues.token_queue import TokenQueue
 from sw.program.program import Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
-from sw.runtime.host_machine import HostJob
+from sw.runtime.machine.host_machine import HostJob
 from sw.runtime.tmu.image import Operands
 from sw.runtime.tmu.target import TmuTarget
 

@@ -18,7 +18,7 @@ from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, run_named
 from hw.tmu.config import TmuConfig
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "tmu.coupled"
 

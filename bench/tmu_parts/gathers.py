@@ -21,8 +21,8 @@ from hw.tmu.config import TmuConfig
 from hw.tmu.memory.hierarchy import L2_WAYS
 from sw.compiler.tmu.sections import bases_of
 from sw.golden.loop_code import MemoryLayout
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.lru_cache import lru_hits
+from sw.runtime.machine.lru_cache import lru_hits
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.runtime.tmu.image import golden_of
 from sw.workloads.loops.operation_inputs import BLOCKS
 

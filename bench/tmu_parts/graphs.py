@@ -16,7 +16,7 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, run_named
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.loops.operation_inputs import GRAPHS, RELATIONS
 
 BENCH = "tmu.graphs"

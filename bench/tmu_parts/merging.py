@@ -20,7 +20,7 @@ from bench.sam_parts import measure as sam
 from bench.tmu_parts import coupled, merging_cells
 from bench.tmu_parts.runs import CONFIG, run_named
 from sw.compiler.sam.suite import SUITE
-from sw.runtime.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.loops.sources import named_workload
 
 BENCH = "tmu.merging"

@@ -17,8 +17,8 @@ from bench.sam_parts import measure as sam
 from bench.tmu_parts.runs import CONFIG
 from sw.compiler.sam.suite import SUITE
 from sw.runtime.area.measure import measure as measure_area
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "tmu.merging.cells"
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from bench.lib.cycles import cycles_of
 from sw.program.program import Program
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.runtime.host_machine import HostJob
-from sw.runtime.result import Result
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.machine.result import Result
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.runtime.tmu.image import Operands
 from sw.workloads.loops.sources import named_workload
 from sw.workloads.loops.workload import LoopWorkload

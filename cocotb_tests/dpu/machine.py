@@ -13,7 +13,7 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import instruction_word_bits
 from hw.dpu.memory_map import memory_map
 from sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
-from sw.runtime.host import HostDriver, Status
+from sw.runtime.machine.host import HostDriver, Status
 
 Result = TypeVar("Result")
 

@@ -18,8 +18,8 @@ from hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
 from sw.runtime.dpu.model.interpreter import ModelError, run
-from sw.runtime.host import Status
-from tests.support.dpu_programs import HALT, NOP, Instruction, load, program, store
+from sw.runtime.machine.host import Status
+from tests.support.dpu.programs import HALT, NOP, Instruction, load, program, store
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)

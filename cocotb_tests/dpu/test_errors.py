@@ -21,8 +21,8 @@ from hw.dpu.isa import (
     instruction_word_bits,
 )
 from hw.dpu.top import build
-from sw.runtime.host import Status
-from tests.support.dpu_programs import HALT, NOP, Instruction, copy, load, program, store
+from sw.runtime.machine.host import Status
+from tests.support.dpu.programs import HALT, NOP, Instruction, copy, load, program, store
 
 CONFIG = ODD
 ILLEGAL, RANGE = ErrorCause.ILLEGAL_OPCODE, ErrorCause.ADDRESS_OUT_OF_RANGE

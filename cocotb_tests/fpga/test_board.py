@@ -11,9 +11,9 @@ from cocotb_tests.lib.serial_line import CocotbLine, levels, open_line
 from hw.dpu.isa import Opcode
 from hw.fpga.board_machine import LEDS, BoardMachine
 from hw.fpga.frame import pause
-from hw.lib.memory_map import CONTROL, MAGIC, VERSION, Register
-from sw.runtime.configuration import load_configuration
-from sw.runtime.fpga.frames import Response, read_request, take_response, write_request
+from hw.lib.machine.memory_map import CONTROL, MAGIC, VERSION, Register
+from sw.runtime.machine.board.frames import Response, read_request, take_response, write_request
+from sw.runtime.target.configuration import load_configuration
 
 CONFIGURATION = load_configuration("dpu_d1_b8")
 CONFIG = CONFIGURATION.config

@@ -13,13 +13,13 @@ from cocotb.task import bridge
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.lib.serial_line import open_line
 from hw.fpga.board_machine import BoardMachine
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.runtime.fpga.frame_port import FramePort, Line
-from sw.runtime.host_machine import HostMachine
-from sw.runtime.programs import load_program
+from sw.runtime.machine.board.frame_port import FramePort, Line
+from sw.runtime.machine.host_machine import HostMachine
+from sw.runtime.run.device import Device
+from sw.runtime.run.programs import load_program
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.dag.generate import random_dag
-from tests.support.faulty_line import FaultyLine
+from tests.support.machines.faulty_line import FaultyLine
 
 CONFIGURATION = load_configuration("dpu_d1_b8")
 TARGET: Any = CONFIGURATION.target

@@ -27,7 +27,7 @@ from cocotb_tools.runner import get_runner
 
 from hw.lib.verilog import to_verilog
 from sw.program.cache import cached, digest_of
-from sw.runtime.verilate import Trace, compile_design, verilate
+from sw.runtime.machine.verilate import Trace, compile_design, verilate
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.

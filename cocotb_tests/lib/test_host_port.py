@@ -16,9 +16,15 @@ from cocotb_tests.lib.host_port import (
     write_requests,
 )
 from cocotb_tests.lib.run import run_cocotb
-from hw.lib.memory_map import MAGIC, VERSION, CommonCause, Register
-from sw.runtime.host import AcceleratorError, HostDriver, HostError, HostTimeoutError, Status
-from tests.support.adder import (
+from hw.lib.machine.memory_map import MAGIC, VERSION, CommonCause, Register
+from sw.runtime.machine.host import (
+    AcceleratorError,
+    HostDriver,
+    HostError,
+    HostTimeoutError,
+    Status,
+)
+from tests.support.targets.adder import (
     CYCLES,
     DIGEST,
     NARROW_BITS,

@@ -12,8 +12,8 @@ from cocotb.triggers import FallingEdge
 
 from cocotb_tests.lib.streams import End, Memory, Port, Sink, Source, settle
 from hw.lib.stream.memory_ports import ReadPort, WritePort
-from tests.support.sam_cases import Case
-from tests.support.tokens import format_stream, pack, unpack
+from tests.support.sam.cases import Case
+from tests.support.sam.tokens import format_stream, pack, unpack
 
 _QUIET_CYCLES = 12
 """Cycles after a run in which nothing may happen any more."""

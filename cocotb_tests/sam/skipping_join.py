@@ -11,13 +11,12 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.stream.memory_ports import ReadPort
 from hw.lib.stream.queue import Queue
-from hw.sam.blocks.compressed_lookup import CompressedLookup
-from hw.sam.blocks.intersect import Intersect
+from hw.sam.blocks.joins.intersect import Intersect
+from hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
 from hw.sam.token import token_layout, token_stream
-from tests.support import sam_cases as cases
-from tests.support import sam_reference as reference
-from tests.support.sam_cases import Case
-from tests.support.sam_nested import mapped, stream
+from tests.support.sam import cases, reference
+from tests.support.sam.cases import Case
+from tests.support.sam.nested import mapped, stream
 
 
 class SkippingJoin(wiring.Component):

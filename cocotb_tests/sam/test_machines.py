@@ -19,7 +19,7 @@ from sw.compiler.sam.compile import compile
 from sw.compiler.sam.workload import SamWorkload
 from sw.golden.words import from_words
 from sw.program.rows import Rows
-from sw.runtime.host import HostDriver, Status
+from sw.runtime.machine.host import HostDriver, Status
 from sw.runtime.sam.image import Operands, bind, operands, result, result_rows
 from sw.workloads.tensor.parser import parse
 

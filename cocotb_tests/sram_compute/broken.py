@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cocotb_tests.sram_compute.programs import pattern
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, Opcode

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hw.lib.execute_assembly import assemble
+from hw.lib.encoding.execute_assembly import assemble
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.memory_map import ErrorCause

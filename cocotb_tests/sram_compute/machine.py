@@ -12,7 +12,7 @@ from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS
 from hw.sram_compute.memory_map import ErrorCause, memory_map
 from sw.program.rows import row_spans
-from sw.runtime.host import HostDriver, Status
+from sw.runtime.machine.host import HostDriver, Status
 from sw.runtime.sram_compute.model.check import StoppedError
 from sw.runtime.sram_compute.model.system import Run, System
 

@@ -13,7 +13,7 @@ from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause, memory_map
 from sw.program.rows import row_spans
-from sw.runtime.host import HostDriver, Status
+from sw.runtime.machine.host import HostDriver, Status
 
 Result = TypeVar("Result")
 

@@ -9,25 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
+from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.tmu.access_isa import EVENT, EVENT_STEPS, Event, EventKind, Mode
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause
-from sw.runtime.execute_model import execute
-from sw.runtime.execute_model.execute import (
+from sw.execute.values import execute
+from sw.execute.values.execute import (
     DeadlockError,
     ExecuteError,
     FaultError,
     LeftError,
 )
-from sw.runtime.execute_model.output import Output, Room
+from sw.execute.values.output import Output, Room
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import BoundsError, StreamError
-from tests.support.access_merges import random_nest
-from tests.support.access_programs import INDUCTION, load
-from tests.support.execute_programs import (
+from tests.support.execute.programs import (
     DEQUEUE,
     HALT,
     IMMEDIATE,
@@ -35,6 +33,8 @@ from tests.support.execute_programs import (
     random_program,
     register,
 )
+from tests.support.tmu.access_merges import random_nest
+from tests.support.tmu.access_programs import INDUCTION, load
 
 Words = npt.NDArray[np.uint32]
 

@@ -16,11 +16,11 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import LEVELS, compile
 from sw.compiler.tmu.sections import ACCESS_SECTIONS
-from sw.runtime.execute_model.execute import MOST_INSTRUCTIONS
+from sw.execute.values.execute import MOST_INSTRUCTIONS
 from sw.runtime.tmu import image as contents
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum, embedding_bag_weighted
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tmu_operations import LENGTHS, operation_inputs
+from tests.support.tmu.operations import LENGTHS, operation_inputs
 from tests.sw.compiler.tmu.test_operations import NESTS
 
 _ALL = {**NESTS, "sum": embedding_bag_sum, "weighted": embedding_bag_weighted}

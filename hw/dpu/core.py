@@ -20,11 +20,11 @@ from hw.dpu.memory_map import cycle_bits, memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
-from hw.lib.counters import Counters
 from hw.lib.losses import LOSSES
-from hw.lib.machine import Core
-from hw.lib.memory import SharedMemory
-from hw.lib.run_control import RunControl
+from hw.lib.machine.counters import Counters
+from hw.lib.machine.machine import Core
+from hw.lib.machine.run_control import RunControl
+from hw.lib.memory.shared import SharedMemory
 
 
 class DpuCore(Core):

@@ -8,9 +8,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.host import WindowSignature
-from hw.lib.memory import SharedMemory
-from hw.lib.memory_map import Window
+from hw.lib.machine.host import WindowSignature
+from hw.lib.machine.memory_map import Window
+from hw.lib.memory.shared import SharedMemory
 
 
 class DataMemory(wiring.Component):

@@ -15,7 +15,7 @@ from hw.dpu.isa import (
     Opcode,
     address_bits,
 )
-from hw.lib.fault_recorder import FaultRecorder, Rank
+from hw.lib.machine.fault_recorder import FaultRecorder, Rank
 
 
 def fault_layout(config: DpuConfig) -> data.StructLayout:

@@ -14,7 +14,7 @@ from amaranth.lib import data
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.topology import writers
-from hw.lib.enum import EnumType, IntEnum
+from hw.lib.encoding.enum import EnumType, IntEnum
 from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.isa import COUNTERS, ErrorCause, instruction_memory_bytes, instruction_word_bits
-from hw.lib.memory_map import MemoryMap, Window
+from hw.lib.machine.memory_map import MemoryMap, Window
 
 
 def memory_map(config: DpuConfig) -> MemoryMap:

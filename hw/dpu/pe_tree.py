@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dpu.isa import PeOp
 from hw.dpu.pe import Pe
-from hw.lib.count_ones import count_ones
 from hw.lib.formats import NumberFormat
 from hw.lib.instanced import Instanced
+from hw.lib.integer.count_ones import count_ones
 from hw.lib.losses import LOSSES
 
 

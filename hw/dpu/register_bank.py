@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.cut_points import named
 from hw.lib.instanced import Instanced
-from hw.lib.lowest_one import lowest_one, position
+from hw.lib.integer.lowest_one import lowest_one, position
 
 
 class RegisterBank(Instanced):

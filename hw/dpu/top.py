@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.core import DpuCore
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 
 
 def build(config: DpuConfig) -> Machine:

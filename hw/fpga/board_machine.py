@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.fpga.host_link import HostLink
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 
 LEDS = data.StructLayout({"idle": 1, "running": 1, "done": 1, "error": 1})
 """What the machine does, one of: nothing since its reset or a clear or stop; a run; nothing, and

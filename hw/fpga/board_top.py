@@ -13,7 +13,7 @@ from hw.fpga.board_machine import BoardMachine
 from hw.fpga.boards import Board
 from hw.fpga.clock import Clock, pll
 from hw.fpga.family import Family
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 
 
 class BoardTop(wiring.Component):

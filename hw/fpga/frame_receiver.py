@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from hw.fpga.crc import Crc
 from hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, pause
 from hw.fpga.uart import DATA_BITS, UartReceiver, bit_period
-from hw.lib.enum import EnumType, IntEnum
-from hw.lib.ram import TwoPortRam
+from hw.lib.encoding.enum import EnumType, IntEnum
+from hw.lib.memory.ram import TwoPortRam
 
 WORD_BITS = 32
 WORD_BYTES = WORD_BITS // DATA_BITS

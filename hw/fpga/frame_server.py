@@ -12,7 +12,7 @@ from hw.fpga.crc import Crc
 from hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, RESPONSE
 from hw.fpga.frame_receiver import WORD_BITS, WORD_BYTES
 from hw.fpga.uart import DATA_BITS, UartTransmitter, bit_period
-from hw.lib.host import HostSignature
+from hw.lib.machine.host import HostSignature
 
 _HEADER_BYTES = RESPONSE.size // DATA_BITS
 _CRC_BYTES = CRC_BITS // DATA_BITS

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.fpga.frame_receiver import FrameReceiver
 from hw.fpga.frame_server import FrameServer
-from hw.lib.host import HostSignature
+from hw.lib.machine.host import HostSignature
 
 
 class HostLink(wiring.Component):

@@ -8,10 +8,10 @@ from amaranth.hdl import Module, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.fixed import check_fixed, compute_fixed
-from hw.lib.float_arithmetic import compute_float
-from hw.lib.float_parts import check_float
+from hw.lib.float.arithmetic import compute_float
+from hw.lib.float.parts import check_float
 from hw.lib.formats import FloatFormat, NumberFormat
+from hw.lib.integer.fixed import check_fixed, compute_fixed
 from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 from hw.lib.pipelined import Pipelined

@@ -15,8 +15,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced, Key, instance_of, ports_of
-from hw.lib.memory_size import MemorySize
-from hw.lib.ram import Ram, TwoPortRam
+from hw.lib.memory.ram import Ram, TwoPortRam
+from hw.lib.memory.size import MemorySize
 
 _RAM = """
 module {name}(clk, address, read_enable, write_enable, write_data, read_data);

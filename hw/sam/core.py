@@ -7,11 +7,11 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 
-from hw.lib.counters import Counters
 from hw.lib.instanced import ResetInserter
-from hw.lib.machine import Core
-from hw.lib.settings import Settings
-from hw.lib.watchdog import Watchdog
+from hw.lib.machine.counters import Counters
+from hw.lib.machine.machine import Core
+from hw.lib.machine.settings import Settings
+from hw.lib.machine.watchdog import Watchdog
 from hw.sam.config import SamConfig
 from hw.sam.datapath import Datapath
 from hw.sam.fabric.fabric import Fabric, configuration_layout

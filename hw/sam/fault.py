@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Mux
 from amaranth.lib import data
 
-from hw.lib.fault_recorder import FaultRecorder, Rank
+from hw.lib.machine.fault_recorder import FaultRecorder, Rank
 from hw.sam.memory_map import ErrorCause
 
 

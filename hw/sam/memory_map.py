@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hw.lib.enum import EnumType, IntEnum
+from hw.lib.encoding.enum import EnumType, IntEnum
 from hw.lib.errors import ConfigError
-from hw.lib.memory_map import MemoryMap, Window
+from hw.lib.machine.memory_map import MemoryMap, Window
 from hw.sam.block_types import BITVECTOR_BITS, Array
 from hw.sam.config import SamConfig
 from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 from hw.sam.config import SamConfig
 from hw.sam.core import SamCore
 from hw.sam.fabric.fabric import check_fabric

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.errors import WorkloadError
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.text_lines import plain, words_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import COMMANDS, NEAR_OPERATIONS, Opcode

@@ -18,9 +18,9 @@ from typing import Any
 from amaranth.hdl import Shape, unsigned
 from amaranth.lib import data
 
-from hw.lib.enum import EnumType, IntEnum
-from hw.lib.execute_isa import INTEGERS
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.enum import EnumType, IntEnum
+from hw.lib.encoding.execute_isa import INTEGERS
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.pattern import LEVELS

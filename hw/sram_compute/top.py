@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 from hw.sram_compute.config import SramConfig
-from hw.sram_compute.core import SramCore
+from hw.sram_compute.core.core import SramCore
 
 
 def build(config: SramConfig) -> Machine:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from hw.lib.enum import EnumType, IntEnum
+from hw.lib.encoding.enum import EnumType, IntEnum
 from hw.tmu.config import TmuConfig
 
 

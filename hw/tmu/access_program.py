@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from amaranth.lib import data
 
-from hw.lib.bit_fields import BitField, bit_fields, packed, unpacked
+from hw.lib.encoding.bit_fields import BitField, bit_fields, packed, unpacked
 from hw.tmu import access_isa as isa
 from hw.tmu.access_isa import (
     AluOperation,

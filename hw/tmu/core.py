@@ -7,14 +7,14 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 
-from hw.lib.counters import Counters
+from hw.lib.encoding.execute_isa import FLOAT_STAGES, Fault
 from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.execute_isa import FLOAT_STAGES, Fault
-from hw.lib.fault_recorder import FaultRecorder, Rank
 from hw.lib.instanced import ResetInserter
-from hw.lib.machine import Core
-from hw.lib.memory import SharedMemory
-from hw.lib.watchdog import Watchdog
+from hw.lib.machine.counters import Counters
+from hw.lib.machine.fault_recorder import FaultRecorder, Rank
+from hw.lib.machine.machine import Core
+from hw.lib.machine.watchdog import Watchdog
+from hw.lib.memory.shared import SharedMemory
 from hw.tmu import access_isa
 from hw.tmu.access.access_unit import AccessUnit
 from hw.tmu.access_isa import Mode

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hw.lib.enum import EnumType, IntEnum
-from hw.lib.execute_isa import INSTRUCTION_WORDS
+from hw.lib.encoding.enum import EnumType, IntEnum
+from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory_map import MemoryMap, Window
+from hw.lib.machine.memory_map import MemoryMap, Window
 from hw.tmu import access_isa as isa
 from hw.tmu.config import TmuConfig
 

@@ -9,8 +9,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.host import WindowSignature
-from hw.lib.memory_map import Window
+from hw.lib.machine.host import WindowSignature
+from hw.lib.machine.memory_map import Window
 
 
 class ProgramRows(wiring.Component):

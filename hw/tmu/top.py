@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.lib.machine import Machine
+from hw.lib.machine.machine import Machine
 from hw.tmu.config import TmuConfig
 from hw.tmu.core import TmuCore
 

@@ -1,4 +1,4 @@
-"""Functions of one number, bit for bit as ``hw.lib.function`` computes them.
+"""Functions of one number, bit for bit as ``hw.lib.functions.function`` computes them.
 
 Reciprocal and square root are correctly rounded, so float64 gives them. The others follow the same
 tables and widths (``hw.lib.functions.numerics``) in whole numbers.
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.formats import FixedFormat, FloatFormat, parse_format
-from hw.lib.function import Function, check_function
 from hw.lib.functions import numerics
+from hw.lib.functions.function import Function, check_function
 from hw.lib.functions.tables import Table
 from sw.golden.words import float_words, from_words
 

@@ -1,7 +1,7 @@
 """What loop nests mean: the IR run on arrays, one operation after the other, as the source says.
 
-``sw.workloads.loops.nest`` defines the meaning. The nest becomes one function that numba compiles
-(``loop_code``), without any freedom for floating point: nothing is fused or reordered.
+``sw.workloads.loops.ir.nest`` defines the meaning. The nest becomes one function that numba
+compiles (``loop_code``), without any freedom for floating point: nothing is fused or reordered.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numba import njit
 from hw.lib.errors import WorkloadError
 from sw.golden.loop_code import LoopCode, MemoryLayout
 from sw.golden.words import as_float64
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.verify import verify
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.verify import verify
 
 _RECURSION = 20_000
 

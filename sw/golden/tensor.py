@@ -69,7 +69,7 @@ class _Words:
     def call(self, function: str, numbers: np.ndarray) -> np.ndarray:
         """A function of one number."""
         # Its tables are made on import, and few statements need them.
-        from hw.lib.function import Function
+        from hw.lib.functions.function import Function
         from sw.golden import functions
 
         return functions.apply(Function[function.upper()], numbers, self._format)  # type: ignore

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import gnarl
-from tests.support.dag_files import CONFIG, INPUT, node_link
+from tests.support.dpu.dag_files import CONFIG, INPUT, node_link
 
 
 @pytest.fixture

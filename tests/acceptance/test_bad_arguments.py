@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import GNARL, gnarl, refusal, state
-from tests.support.dag_files import CONFIG, refused_file
+from tests.support.dpu.dag_files import CONFIG, refused_file
 
 
 @pytest.mark.parametrize("command", ["run", "compile"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.dag_files import refused_file
+from tests.support.dpu.dag_files import refused_file
 
 PSDD = {
     "no header": ("L 0 0 1\n", ":1: the first line must be 'psdd COUNT'"),

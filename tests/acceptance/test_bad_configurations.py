@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.configuration import configuration_files
+from sw.runtime.target.configuration import configuration_files
 from tests.support.commands import refusal
-from tests.support.dag_files import CONFIG
+from tests.support.dpu.dag_files import CONFIG
 
 FIELDS = (
     "depth, banks, registers, format, output_interconnect, pe_stages, technology, "

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.dag_files import INPUT, graphml, node_link, refused_file, xml_node
+from tests.support.dpu.dag_files import INPUT, graphml, node_link, refused_file, xml_node
 
 OPERATIONS = "input, const, add, mul, max, min, sub, neg"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.dag_files import HEADER, refused_file
+from tests.support.dpu.dag_files import HEADER, refused_file
 
 MATRIX = {
     "neither lower nor upper": (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.commands import refusal
-from tests.support.dag_files import CONFIG
+from tests.support.dpu.dag_files import CONFIG
 from tests.support.program_files import (
     array_bytes,
     array_of,

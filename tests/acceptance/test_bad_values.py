@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import gnarl, refusal
-from tests.support.dag_files import CONFIG, HEADER, INPUT, node_link
+from tests.support.dpu.dag_files import CONFIG, HEADER, INPUT, node_link
 
 VALUES = {
     "NaN": ('{"a": NaN, "b": 1}', ": a = NaN: must be finite in float64"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import gnarl, refusal
-from tests.support.dag_files import CONFIG, HEADER
+from tests.support.dpu.dag_files import CONFIG, HEADER
 
 
 @pytest.fixture

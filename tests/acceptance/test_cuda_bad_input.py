@@ -11,7 +11,7 @@ import pytest
 
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from tests.support.commands import gnarl, refusal
-from tests.support.embedding_files import values, write_model, write_values
+from tests.support.cuda.embedding_files import values, write_model, write_values
 from tests.support.program_files import array_bytes, with_member
 
 CONFIG = "cuda_sm90"

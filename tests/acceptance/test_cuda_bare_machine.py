@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.bare_machine import packages, python
-from tests.support.embedding_files import write_model
-from tests.support.sam_files import write_mtx
+from tests.support.cuda.bare_machine import packages, python
+from tests.support.cuda.embedding_files import write_model
+from tests.support.sam.files import write_mtx
 
 TUNING = ("--strategy", "cost-model", "--batches", "1")
 EMULATED = ("--backend", "emulation", "--json")
@@ -46,7 +46,7 @@ def test_it_has_few_packages(site: Path, tmp_path: Path, absent: str) -> None:
 
 
 def test_all_of_cuda_is_imported(site: Path, tmp_path: Path) -> None:
-    names = ["sw.cli", "sw.compiler.cuda", "sw.runtime.cuda", "sw.workloads.embedding"]
+    names = ["sw.commands.main", "sw.compiler.cuda", "sw.runtime.cuda", "sw.workloads.embedding"]
     names += ["bench.lib", "bench.cuda", "bench.cuda_parts"]
     run(site, tmp_path, "-c", IMPORT, *names)
 

@@ -11,7 +11,7 @@ import pytest
 
 from sw.compiler.cuda.schedule import MAPPINGS
 from tests.support.commands import gnarl
-from tests.support.embedding_files import write_model, write_values
+from tests.support.cuda.embedding_files import write_model, write_values
 
 CONFIG = "cuda_sm90"
 

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from sw.runtime import Device
 from tests.support.commands import gnarl, refusal
-from tests.support.sam_files import write_mtx
+from tests.support.sam.files import write_mtx
 
 CUDA, SAM = "cuda_sm90", "sam_fp32"
 POOLED = "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:dd"

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from sw.cli import main
-from sw.runtime.path_types import InputFile, OutputPath
+from sw.commands.main import main
+from sw.runtime.target.path_types import InputFile, OutputPath
 from tests.support.commands import refusal
 
 

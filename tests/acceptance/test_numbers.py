@@ -13,10 +13,10 @@ import pytest
 import scipy.sparse
 
 from tests.support.commands import gnarl, refusal
-from tests.support.dag_files import CONFIG as DPU
-from tests.support.dag_files import HEADER, INPUT, graphml, node_link, xml_node
+from tests.support.dpu.dag_files import CONFIG as DPU
+from tests.support.dpu.dag_files import HEADER, INPUT, graphml, node_link, xml_node
 from tests.support.program_files import array_bytes
-from tests.support.sam_files import CONFIG as SAM
+from tests.support.sam.files import CONFIG as SAM
 
 NOT_FINITE = ("nan", "inf", "-inf", "1e400", str(10**400))
 

@@ -12,10 +12,10 @@ import scipy.sparse
 
 from sw.workloads.tensor.tensor_files import load_tensor
 from tests.support.commands import gnarl, refusal
-from tests.support.dag_files import CONFIG, node_link
-from tests.support.embedding_files import write_model, write_values
-from tests.support.sam_files import CONFIG as SAM
-from tests.support.sam_files import COPY, PRODUCT, B, C, write_mtx
+from tests.support.cuda.embedding_files import write_model, write_values
+from tests.support.dpu.dag_files import CONFIG, node_link
+from tests.support.sam.files import CONFIG as SAM
+from tests.support.sam.files import COPY, PRODUCT, B, C, write_mtx
 
 
 def run(config: str, workload: str | Path, *arguments: str | Path) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from hw.lib.errors import GnarlError
-from sw.targets import TARGETS
+from sw.runtime.target.registry import TARGETS
 from tests.support.commands import gnarl, refusal, state
-from tests.support.embedding_files import write_model
-from tests.support.sam_files import PRODUCT
+from tests.support.cuda.embedding_files import write_model
+from tests.support.sam.files import PRODUCT
 
 
 class Case(NamedTuple):

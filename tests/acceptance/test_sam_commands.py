@@ -15,7 +15,7 @@ from click.testing import Result
 from sw.runtime import Device
 from tests.support.commands import gnarl, state
 from tests.support.results import dense, load_dense
-from tests.support.sam_files import (
+from tests.support.sam.files import (
     CONFIG,
     COPY,
     PRODUCT,

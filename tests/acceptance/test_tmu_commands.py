@@ -13,7 +13,7 @@ import scipy.sparse
 from sw.runtime import Device
 from sw.workloads.loops.sources import named_workload
 from tests.support.commands import gnarl, refusal
-from tests.support.sam_files import write_mtx
+from tests.support.sam.files import write_mtx
 
 TMU = "tmu_l2"
 PRODUCT = "Y(i,k)=B(i,j)*C(j,k) -f=B:ds -s=reorder(i,j,k)"

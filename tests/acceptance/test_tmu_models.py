@@ -15,7 +15,7 @@ from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from sw.workloads.embedding.recflex import load_model
 from tests.support.commands import gnarl, refusal
-from tests.support.embedding_files import FEATURES, values, write_model, write_values
+from tests.support.cuda.embedding_files import FEATURES, values, write_model, write_values
 
 TMU = "tmu_l2"
 

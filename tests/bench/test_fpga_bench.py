@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from bench.fpga import main
 from bench.fpga_parts import boards, dpu_points, dpu_registers, page, sam_registers, variants
 from bench.lib.records import Record, Setting, load, records
-from tests.support.yowasp import needs_ecp5
+from tests.support.machines.yowasp import needs_ecp5
 
 USED = {"luts": 41_820, "flip_flops": 2_000, "dsps": 16, "block_rams": 13}
 SHARES = {f"{name}_share": 50.0 for name in USED}

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from amaranth.lib import data
 
-from hw.lib.execute_isa import INSTRUCTION
+from hw.lib.encoding.execute_isa import INSTRUCTION
 from hw.sram_compute.isa import COMMANDS, UNIT_BITS
 from hw.sram_compute.program import opcode_of
 from hw.tmu import access_isa

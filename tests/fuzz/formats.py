@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.tmu.compile import PASSES
-from tests.support.sam_files import COPY, VECTOR
+from tests.support.sam.files import COPY, VECTOR
 
 OUTPUTS = ("out.npz", "out", "out.gv", "out.json", "out.json.journal", "out.png")
 """What commands may write to their folder."""

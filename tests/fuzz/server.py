@@ -26,7 +26,7 @@ from typing import IO, Any, NoReturn
 from unittest import mock
 
 import sw.compiler.sram_compute.compile as sram_compile
-from sw.cli import main
+from sw.commands.main import main
 from sw.compiler.cuda.tune.journal import journal_path
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.runtime.cuda import tuning
@@ -35,7 +35,7 @@ from tests.fuzz.formats import FORMATS, JOURNALLED
 from tests.fuzz.valid_files import COMPILED, write_valid_files
 from tests.fuzz.verdict import failure
 from tests.support.commands import state
-from tests.support.simulated_gpu import SimulatedGpus
+from tests.support.cuda.simulated_gpu import SimulatedGpus
 
 CPU_S = 10
 """Of one case, processor time."""

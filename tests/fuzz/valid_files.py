@@ -12,11 +12,11 @@ import networkx as nx
 import numpy as np
 import scipy.sparse
 
-from sw.runtime.configuration import configuration_files
+from sw.runtime.target.configuration import configuration_files
 from tests.fuzz.formats import NEST_ARRAYS, VECTOR
-from tests.support.dag_files import HEADER
-from tests.support.embedding_files import write_model, write_values
-from tests.support.sam_files import VECTOR_C, B, write_fibertree, write_mtx
+from tests.support.cuda.embedding_files import write_model, write_values
+from tests.support.dpu.dag_files import HEADER
+from tests.support.sam.files import VECTOR_C, B, write_fibertree, write_mtx
 
 ROOT = Path(__file__).parents[2]
 
@@ -149,7 +149,7 @@ def write_valid_files(folder: Path) -> None:
 _MODULE = """
 import sys
 import torch
-from tests.support.pytorch_modules import bag
+from tests.support.nests.pytorch_modules import bag
 
 indices, offsets = torch.tensor([1, 0, 3, 2]), torch.tensor([0, 3])
 torch.export.save(torch.export.export(bag(), (indices, offsets)), sys.argv[1])

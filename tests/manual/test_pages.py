@@ -12,7 +12,7 @@ import pytest
 
 from manual.pages import DEMO, QUICKSTARTS, ROOT, commands, configurations, pages
 from sw.compiler.sam.examples import EXAMPLES as SAM_EXAMPLES
-from sw.runtime.configuration import load_configuration
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.tensor.parser import parse
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

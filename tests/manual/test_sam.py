@@ -26,9 +26,9 @@ from manual.sam import (
 )
 from manual.sam_block_examples import ENTRIES
 from sw.golden.words import from_words, to_words
-from tests.support.sam_streams import run_block
-from tests.support.sam_writers import run_writer
-from tests.support.tokens import format_stream, kind_of, parse_stream
+from tests.support.sam.streams import run_block
+from tests.support.sam.tokens import format_stream, kind_of, parse_stream
+from tests.support.sam.writers import run_writer
 
 CONFIG = SamConfig(array_words=64, accumulator_words=32)
 EXAMPLES = [

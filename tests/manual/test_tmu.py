@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from hw.tmu.config import TmuConfig
 from manual.tmu import PATH, manual
 

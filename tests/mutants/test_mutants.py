@@ -94,10 +94,13 @@ def test_samples_depend_on_the_seed_alone():
 
 def test_neighbours_have_the_name_or_import_it():
     neighbours = Neighbours(ROOT)
-    near = neighbours.of("hw/sam/blocks/parallelizer.py")
-    assert near == ["tests/hw/sam/test_parallelizer.py", "tests/hw/sam/test_serializer.py"]
-    assert neighbours.of("hw/sam/blocks/drained_fibers.py") == [
-        "tests/hw/sam/test_sparse_accumulator.py"
+    near = neighbours.of("hw/sam/blocks/streams/parallelizer.py")
+    assert near == [
+        "tests/hw/sam/blocks/streams/test_parallelizer.py",
+        "tests/hw/sam/blocks/streams/test_serializer.py",
+    ]
+    assert neighbours.of("hw/sam/blocks/values/drained_fibers.py") == [
+        "tests/hw/sam/blocks/values/test_sparse_accumulator.py"
     ]
     assert "tests/hw/tmu/access/test_merge.py" in neighbours.of("hw/tmu/access/merge/merger.py")
 
@@ -176,7 +179,7 @@ class Ran(list[Mutant]):
 
 def test_again_is_of_survivors_and_new_ones():
     group = next(group for group in GROUPS if group.name == "RTL lib")
-    first, second, third, fourth = sample(group, "hw/lib/memory_map.py", 4, 0)
+    first, second, third, fourth = sample(group, "hw/lib/machine/memory_map.py", 4, 0)
     earlier = [
         Outcome(group, mutant, verdict).to_dict()
         for mutant, verdict in ((first, "killed"), (second, "survived"), (third, "timeout"))
@@ -243,7 +246,7 @@ def run_command(*arguments: str) -> subprocess.Popen[str]:
 
 def test_an_interrupt_leaves_nothing_behind(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    process = run_command("--file", "hw/lib/memory_map.py", "--count", "3")
+    process = run_command("--file", "hw/lib/machine/memory_map.py", "--count", "3")
     while not any(tmp_path.glob("*/hw")):
         assert process.poll() is None
     process.send_signal(signal.SIGTERM)

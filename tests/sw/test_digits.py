@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from hw.lib.encoding.execute_assembly import assemble
 from hw.lib.errors import GnarlError
-from hw.lib.execute_assembly import assemble
 from hw.lib.formats import parse_format
 from sw.compiler.sam.dot_read import read_dot
 from sw.workloads.tensor.parser import parse

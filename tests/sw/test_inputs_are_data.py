@@ -23,10 +23,11 @@ from sw.compiler.tmu.text import from_text
 from sw.runtime.area.activity import read_activity
 from sw.runtime.area.liberty_text import read_liberty
 from sw.runtime.area.macros import load_macros
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.dag.load import load
-from sw.workloads.loops import c_source, python_source
+from sw.workloads.loops.c import source as c_source
+from sw.workloads.loops.python import source as python_source
 from sw.workloads.loops.sources import load_arrays
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor_files import load_tensor

@@ -8,7 +8,7 @@ import pytest
 
 from hw.lib.errors import WorkloadError
 from sw.program.python_files import python_allowed, split_name
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
 

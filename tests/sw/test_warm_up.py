@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.warm_up import running_ahead
+from sw.runtime.run.warm_up import running_ahead
 from tests.support.commands import gnarl
-from tests.support.installed import OUTSIDE, importable, install
+from tests.support.targets.installed import OUTSIDE, importable, install
 
 NAMES = ("adder", "ulp")
 

@@ -19,7 +19,7 @@ from hw.dpu.memory_map import memory_map
 from hw.dpu.output_interconnect import OutputInterconnect
 from hw.dpu.pe_tree import PeTree
 from hw.dpu.register_bank import RegisterBank
-from hw.lib.run_control import RunControl
+from hw.lib.machine.run_control import RunControl
 
 
 class Blocks(wiring.Component):

@@ -8,8 +8,8 @@ from amaranth.hdl import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.enum import EnumType, IntEnum
-from hw.lib.execute_isa import CONTROL, INSTRUCTION, INTEGERS, Fault, Opcode, Source
+from hw.lib.encoding.enum import EnumType, IntEnum
+from hw.lib.encoding.execute_isa import CONTROL, INSTRUCTION, INTEGERS, Fault, Opcode, Source
 from hw.lib.operation import Operation
 
 

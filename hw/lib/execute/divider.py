@@ -8,10 +8,10 @@ from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.encoding.execute_times import BITS_PER_CYCLE
 from hw.lib.execute.result_bus import result_layout
-from hw.lib.execute_times import BITS_PER_CYCLE
-from hw.lib.float_div import FloatDivider
-from hw.lib.float_sqrt import FloatSquareRoot
+from hw.lib.float.div import FloatDivider
+from hw.lib.float.sqrt import FloatSquareRoot
 from hw.lib.formats import FLOAT_FORMATS
 
 

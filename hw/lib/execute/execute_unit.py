@@ -8,6 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.encoding.execute_isa import INSTRUCTION, Fault, Opcode
 from hw.lib.execute.addresses import AddressUnit
 from hw.lib.execute.divider import Divider
 from hw.lib.execute.instruction_buffer import InstructionBuffer
@@ -19,7 +20,6 @@ from hw.lib.execute.operands import Operands
 from hw.lib.execute.result_bus import ResultBus
 from hw.lib.execute.scalar_stage import ScalarStage
 from hw.lib.execute.sequencer import Sequencer, issued_layout
-from hw.lib.execute_isa import INSTRUCTION, Fault, Opcode
 from hw.lib.lines.lane_port import LanePort
 
 

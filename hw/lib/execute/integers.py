@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.cut_points import named
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from hw.lib.formats import FLOAT_FORMATS
 
 _INFINITY = FLOAT_FORMATS["float32"].infinity

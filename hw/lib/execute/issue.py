@@ -8,9 +8,9 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.encoding.execute_isa import Opcode
 from hw.lib.execute.decoded import DECODED, Path
 from hw.lib.execute.pending import NAMED, Pending
-from hw.lib.execute_isa import Opcode
 
 _REGISTERS = ("a", "b", "c", "dst")
 

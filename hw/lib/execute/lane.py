@@ -8,9 +8,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.arithmetic import ArithmeticUnit
+from hw.lib.encoding.execute_isa import Opcode
 from hw.lib.execute.integers import IntegerUnit
-from hw.lib.execute_isa import Opcode
-from hw.lib.float_from_int import FloatFromInteger
+from hw.lib.float.from_int import FloatFromInteger
 from hw.lib.formats import FLOAT_FORMATS
 from hw.lib.instanced import Instanced
 from hw.lib.operation import Operation

@@ -8,10 +8,10 @@ from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.encoding.execute_isa import Opcode
 from hw.lib.execute.decoded import Path
 from hw.lib.execute.lane import Lane
 from hw.lib.execute.result_bus import SLOT
-from hw.lib.execute_isa import Opcode
 
 
 class Lanes(wiring.Component):

@@ -8,9 +8,9 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.encoding.execute_times import INTEGER_CYCLES
 from hw.lib.execute.decoded import Path
 from hw.lib.execute.pending import NAMED
-from hw.lib.execute_times import INTEGER_CYCLES
 from hw.lib.operation import Operation
 
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.execute_isa import SCALAR_REGISTERS
+from hw.lib.encoding.execute_isa import SCALAR_REGISTERS
 from hw.lib.select import at_index
 
 WRITE = data.StructLayout({"enable": 1, "index": unsigned(5), "value": unsigned(32)})

@@ -8,10 +8,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.encoding.execute_isa import Fault, Opcode
 from hw.lib.execute.decoded import DECODED
 from hw.lib.execute.integers import IntegerUnit
 from hw.lib.execute.scalar_file import WRITE
-from hw.lib.execute_isa import Fault, Opcode
 
 
 class ScalarStage(wiring.Component):

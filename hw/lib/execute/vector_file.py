@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.cleared_ram import ClearedRam
-from hw.lib.execute_isa import VECTOR_REGISTERS
+from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
+from hw.lib.memory.cleared_ram import ClearedRam
 
 
 class VectorFile(wiring.Component):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
-from hw.lib.float_parts import FINISH_DEPTHS, Operand, at_most, decode, finish, special
+from hw.lib.float.parts import FINISH_DEPTHS, Operand, at_most, decode, finish, special
 from hw.lib.formats import FloatFormat
 from hw.lib.functions.numerics import (
     Exponential,

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
-from hw.lib.float_parts import FINISH_DEPTHS, at_most, decode, finish
+from hw.lib.float.parts import FINISH_DEPTHS, at_most, decode, finish
 from hw.lib.formats import FloatFormat
 from hw.lib.functions.exponential import split
 from hw.lib.functions.numerics import Tail, position_bits, tail, unit_bits

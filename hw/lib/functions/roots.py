@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
-from hw.lib.float_parts import (
+from hw.lib.float.parts import (
     FINISH_DEPTHS,
     Pending,
     as_exponent,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 
 from hw.lib.cut_points import named
-from hw.lib.float_parts import Operand, Pending, at_most, exponent_bits
+from hw.lib.float.parts import Operand, Pending, at_most, exponent_bits
 from hw.lib.formats import FloatFormat
 from hw.lib.functions.numerics import position_bits, unit_bits
 from hw.lib.functions.tables import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Value
 
 from hw.lib.cut_points import CutPoints, named
-from hw.lib.float_parts import FINISH_DEPTHS, decode, finish
+from hw.lib.float.parts import FINISH_DEPTHS, decode, finish
 from hw.lib.formats import FloatFormat
 from hw.lib.functions.numerics import tangent, unit_bits
 from hw.lib.functions.steps import (

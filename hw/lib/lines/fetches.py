@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.lowest_one import lowest_one, position
+from hw.lib.integer.lowest_one import lowest_one, position
 from hw.lib.select import selected
 
 

@@ -8,10 +8,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.host import WindowSignature
 from hw.lib.lines.line_port import LinePort
-from hw.lib.memory import SharedMemory
-from hw.lib.memory_map import Window
+from hw.lib.machine.host import WindowSignature
+from hw.lib.machine.memory_map import Window
+from hw.lib.memory.shared import SharedMemory
 
 MEMORY = "memory"
 """Instance name of the ``SharedMemory`` of a ``LineMemory``."""

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.lines.lane_port import LanePort
 from hw.lib.lines.line_port import LinePort
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 
 OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 
 
 class SetMemory(Instanced):

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.lines.line_port import WORD_BITS, LinePort
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 
 
 class WriteBuffer(wiring.Component):

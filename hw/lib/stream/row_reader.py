@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.memory import RowSignature
-from hw.lib.memory_map import Window
+from hw.lib.machine.memory_map import Window
+from hw.lib.memory.shared import RowSignature
 from hw.lib.stream.memory_ports import ReadPort
 
 

@@ -12,7 +12,7 @@ from hw.lib.instanced import Instanced
 from hw.lib.select import selected
 from hw.lib.stream.memory_ports import ReadPort, WritePort
 from hw.sam.block_types import Port
-from hw.sam.blocks.alu import OPERATIONS, Alu
+from hw.sam.blocks.values.alu import OPERATIONS, Alu
 from hw.sam.components import component
 from hw.sam.config import SamConfig
 from hw.sam.datapath import COUNT_BITS

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from hw.lib.host import WindowSignature
-from hw.lib.memory_map import Window
+from hw.lib.machine.host import WindowSignature
+from hw.lib.machine.memory_map import Window
 from hw.lib.stream.memory_ports import ReadPort, WritePort
 
 Arrays = Iterable[tuple[Window, bool]]

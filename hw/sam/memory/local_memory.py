@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.lib.instanced import ResetInserter
-from hw.lib.memory import SharedMemory
+from hw.lib.memory.shared import SharedMemory
 from hw.lib.stream.queue import Queue
 from hw.lib.stream.row_reader import RowReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows

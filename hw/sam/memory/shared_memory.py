@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In
 
 from hw.lib.arbiter import RoundRobin
 from hw.lib.instanced import ResetInserter
-from hw.lib.ram import Ram
+from hw.lib.memory.ram import Ram
 from hw.lib.select import selected
 from hw.lib.stream.shared_reader import SharedReader
 from hw.sam.memory.arrays import Arrays, array_ports, array_windows

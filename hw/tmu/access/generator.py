@@ -9,8 +9,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.integer.lowest_one import lowest_one, position
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.lowest_one import lowest_one, position
 from hw.tmu.access.context import context_layout
 from hw.tmu.access.integer_alu import integer_alu, is_division
 from hw.tmu.access.lane_divider import LaneDivider

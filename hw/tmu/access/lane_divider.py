@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.int_div import IntegerDivider
+from hw.lib.integer.div import IntegerDivider
 
 
 class LaneDivider(wiring.Component):

@@ -8,9 +8,9 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.lib.integer.lowest_one import lowest_one, position
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.lowest_one import lowest_one, position
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 from hw.tmu.access.run import following, run_layout
 from hw.tmu.access.stream_store import write_signature
 from hw.tmu.config import MAX_LAYERS

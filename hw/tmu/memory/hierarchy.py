@@ -8,7 +8,6 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.host import WindowSignature
 from hw.lib.lines.cache import Cache
 from hw.lib.lines.lane_cache import LaneCache
 from hw.lib.lines.lane_port import LanePort
@@ -18,7 +17,8 @@ from hw.lib.lines.line_port import LinePort, connect_wider
 from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 from hw.lib.lines.line_splitter import PART_BITS, LineSplitter
 from hw.lib.lines.write_buffer import WriteBuffer
-from hw.lib.memory_map import Window
+from hw.lib.machine.host import WindowSignature
+from hw.lib.machine.memory_map import Window
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import MEMORY_EVENTS
 

@@ -38,8 +38,8 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
     vector with a mask, behind the loop.
 
     With ``reassociate``, each lane has its own sum of what a loop adds up; see
-    ``sw.workloads.loops.lane_sums``. What else needs a variable that the loop sets is done for one
-    lane after the other, in the source's order. Others stay. O(operations).
+    ``sw.workloads.loops.ir.lane_sums``. What else needs a variable that the loop sets is done for
+    one lane after the other, in the source's order. Others stay. O(operations).
     """
     module = module.clone()
     copies = Counter(each.attributes.get(STATEMENT) for each in module.walk())

@@ -19,13 +19,13 @@ from sw.compiler.sram_compute.places import ENGINES
 from sw.compiler.sram_compute.tdfg.check import check_plan
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.program.tree_json import Word, decoded, encoded
-from sw.workloads.loops.binding import Binding, bind, require_sizes
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Location
-from sw.workloads.loops.printer import print_nest
-from sw.workloads.loops.python_source import read_source
-from sw.workloads.loops.scalar_type import BY_NAME, ScalarType
-from sw.workloads.loops.source_places import places_of, with_places
+from sw.workloads.loops.ir.binding import Binding, bind, require_sizes
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.printer import print_nest
+from sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
+from sw.workloads.loops.ir.source_places import places_of, with_places
+from sw.workloads.loops.python.source import read_source
 
 _WORDS: Mapping[type, Word] = {ScalarType: Word(str, BY_NAME.__getitem__)}
 

@@ -13,7 +13,7 @@ from sw.compiler.sram_compute.placement import Part, elsewhere
 from sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
-from sw.workloads.loops.binding import Binding
+from sw.workloads.loops.ir.binding import Binding
 
 Made = tuple[Part, MemoryCode | Slabs | NearCode | None]
 """A part with its commands, in memory or near it, which one on the core does not have."""

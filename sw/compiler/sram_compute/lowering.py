@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hw.lib.encoding.execute_assembly import encode
+from hw.lib.encoding.execute_isa import Instruction
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.execute_assembly import encode
-from hw.lib.execute_isa import Instruction
 from hw.sram_compute.assembly import line_of
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import Opcode
@@ -36,9 +36,9 @@ from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import tile_choice
 from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.binding import Binding, bind
-from sw.workloads.loops.nest import Statement
-from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.ir.binding import Binding, bind
+from sw.workloads.loops.ir.nest import Statement
+from sw.workloads.loops.python.source import read_source
 
 _REMEMBERED = 64
 """Shapes and scalars for which a program is kept."""

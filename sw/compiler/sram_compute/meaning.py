@@ -8,9 +8,9 @@ from typing import Any
 
 from sw.compiler.sram_compute.tdfg.plan import Step
 from sw.program.program import Program
-from sw.workloads.loops.binding import Binding, bind
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.binding import Binding, bind
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.place import Location
 
 _IN = {"memory": "in memory", "near": "near memory", "core": "on the core"}
 

@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hw.lib.encoding.execute_isa import Instruction
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import Instruction
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from sw.compiler.nests.coupled.pipeline import couple
 from sw.compiler.nests.execute.assemble import ProgramWordsError
 from sw.compiler.nests.lane_sums import summed_loops
 from sw.compiler.nests.scf import to_scf
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.lane_sums import sum_by_lanes
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from sw.workloads.loops.ir.nest import Nest
 
 
 class _Core(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
-from sw.workloads.loops.nest import (
+from sw.workloads.loops.ir.nest import (
     Array,
     Assign,
     AugmentedStore,
@@ -17,7 +17,7 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.parts import nodes
+from sw.workloads.loops.ir.parts import nodes
 
 
 @dataclass(frozen=True, eq=False)

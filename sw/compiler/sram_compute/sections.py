@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction
+from hw.lib.encoding.execute_listing import listing as execute_listing
 from hw.lib.errors import CapacityError, ProgramError, damaged_as
-from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction
-from hw.lib.execute_listing import listing as execute_listing
 from hw.lib.lines.line_size import LINE_BYTES
 from hw.lib.text_lines import text_lines
 from hw.sram_compute.assembly import line_of
@@ -22,8 +22,8 @@ from sw.compiler.sram_compute.tdfg.text import text as graphs_text
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.nest import Array, Constant, Nest
-from sw.workloads.loops.printer import print_expression, print_nest
+from sw.workloads.loops.ir.nest import Array, Constant, Nest
+from sw.workloads.loops.ir.printer import print_expression, print_nest
 
 
 def program_of(

@@ -32,8 +32,8 @@ from sw.compiler.sram_compute.tdfg.slabs import (
     slab_plan,
 )
 from sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Array, Nest
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.nest import Array, Nest
 
 
 @dataclass(frozen=True, eq=False)

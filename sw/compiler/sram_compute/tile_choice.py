@@ -10,8 +10,8 @@ from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.lower.lattice import padded
 from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
 from sw.compiler.sram_compute.tiles import Tile
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.nest import Nest
 
 BEST = "best"
 

@@ -23,7 +23,7 @@ from sw.workloads.embedding.inputs import DEFAULT_BATCH
 from sw.workloads.embedding.model import Batch, EmbeddingModel
 from sw.workloads.embedding.program_tensors import model_tensors
 from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
-from sw.workloads.loops.sequence import in_sequence
+from sw.workloads.loops.ir.sequence import in_sequence
 from sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.lib.execute_isa import Instruction
-from hw.lib.execute_listing import listing as execute_listing
+from hw.lib.encoding.execute_isa import Instruction
+from hw.lib.encoding.execute_listing import listing as execute_listing
 from hw.tmu.access_isa import UNBOUNDED, Source, StreamKind
 from hw.tmu.access_program import EventStep, Operand, Stream, Unit
 from sw.compiler.tmu.sections import access_of

@@ -21,13 +21,13 @@ from sw.workloads.embedding.program_tensors import (
     model_of_fields,
     model_tensors,
 )
-from sw.workloads.loops.binding import dimension
 from sw.workloads.loops.embedding_model import FeatureGroup
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.printer import print_nest
-from sw.workloads.loops.python_source import read_source
-from sw.workloads.loops.result_levels import is_compressed, result_arrays, result_tensor
-from sw.workloads.loops.scalar_type import FLOAT32
+from sw.workloads.loops.expressions.result_levels import is_compressed, result_arrays, result_tensor
+from sw.workloads.loops.ir.binding import dimension
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.printer import print_nest
+from sw.workloads.loops.ir.scalar_type import FLOAT32
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.tensor.expression import Statement
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.program_tensors import statement_tensors

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.lib.execute_isa import Instruction
+from hw.lib.encoding.execute_isa import Instruction
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.pipeline import STEPS, couple
@@ -16,15 +16,15 @@ from sw.compiler.nests.lane_sums import renumbered, summed_loops
 from sw.compiler.nests.scf import to_scf
 from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.halve_sums import halved_loops
 from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.partial_sums import loops_of_partial_sums
+from sw.compiler.tmu.passes.halve_sums import halved_loops
+from sw.compiler.tmu.passes.partial_sums import loops_of_partial_sums
 from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
 from sw.compiler.tmu.sections import encode
 from sw.program.program import Launch
 from sw.workloads.embedding.program_tensors import Specs
-from sw.workloads.loops.lane_sums import sum_by_lanes
+from sw.workloads.loops.ir.lane_sums import sum_by_lanes
 
 PASSES_OF = {
     False: ("scf", *pipeline(TmuConfig(), (), max(LEVELS))),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.lib.errors import GnarlError, damaged_as, quoted
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from hw.lib.text_lines import BLANKS, text_lines
 from sw.runtime.area.component import Component
 from sw.runtime.area.liberty import CellLibrary

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from sw.runtime.area.netlist import NetlistModule
 
 _SUFFIX = re.compile(r"\$\d+$")

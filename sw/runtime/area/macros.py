@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.lib.errors import damaged_as, quoted
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from sw.runtime.area.liberty_text import Group, LibraryError, read_liberty
 from sw.workloads.text_file import parse_json, read_text
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from sw.runtime.area.activity import DEFAULT, Activity, output_signals, read_activity
 from sw.runtime.area.component import Component, build_tree
 from sw.runtime.area.liberty import CellLibrary, load_cells
@@ -16,9 +16,9 @@ from sw.runtime.area.netlist import parse_netlist
 from sw.runtime.area.report import AreaReport, Memory, Row, instance_names, make_rows
 from sw.runtime.area.synthesis import cost_of, synthesise
 from sw.runtime.area.timing import LongestPath, OpenSta
-from sw.runtime.configuration import NamedConfiguration
-from sw.runtime.stages import Stages, quiet
-from sw.runtime.verilog import module_name, verilog
+from sw.runtime.report.stages import Stages, quiet
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.verilog import module_name, verilog
 
 
 @dataclass(frozen=True)

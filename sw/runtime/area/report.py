@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from sw.runtime.area.component import Component, Cost, plain_name
 from sw.runtime.area.liberty import CellLibrary
 from sw.runtime.area.macros import Fit

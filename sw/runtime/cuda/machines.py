@@ -18,8 +18,8 @@ from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
 from sw.runtime.cuda.gpu.gpus import require_gpu
 from sw.runtime.cuda.grid import map_batch
 from sw.runtime.cuda.task_map import Mapping, TaskMap
-from sw.runtime.machine import Finished
-from sw.runtime.stages import Stages
+from sw.runtime.machine.machine import Finished
+from sw.runtime.report.stages import Stages
 from sw.workloads.embedding.model import Batch
 
 EmbeddingT = TypeVar("EmbeddingT")

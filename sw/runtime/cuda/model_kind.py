@@ -14,9 +14,9 @@ from sw.runtime.cuda.kind import Kind
 from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
 from sw.runtime.cuda.picture import draw_grid
 from sw.runtime.cuda.verify import golden, reference, verify
-from sw.runtime.embedding_models import given
-from sw.runtime.result import Result
-from sw.runtime.verify import Verification
+from sw.runtime.machine.result import Result
+from sw.runtime.report.verify import Verification
+from sw.runtime.target.embedding_models import given
 
 
 class ModelKind(Kind[EmbeddingJob]):

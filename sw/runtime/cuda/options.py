@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
-from sw.runtime.embedding_models import batch_option
-from sw.runtime.path_types import InputFile, OutputPath
-from sw.runtime.target import TargetOption
+from sw.runtime.target.contract import TargetOption
+from sw.runtime.target.embedding_models import batch_option
+from sw.runtime.target.path_types import InputFile, OutputPath
 
 DEFAULT_HISTORY = 16
 """Batches to tune on."""

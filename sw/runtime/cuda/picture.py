@@ -11,7 +11,7 @@ from sw.compiler.cuda.program import EmbeddingProgram
 from sw.compiler.cuda.templates import templates
 from sw.runtime.cuda.grid import block_bytes
 from sw.runtime.cuda.task_map import TaskMap
-from sw.runtime.timeline import PALETTE, save_figure, set_title, span_edges, span_means
+from sw.runtime.report.timeline import PALETTE, save_figure, set_title, span_edges, span_means
 from sw.workloads.embedding.model import Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))

@@ -15,7 +15,6 @@ from sw.compiler.cuda.sections import CUDA_SCHEMA, decode
 from sw.compiler.passes import Trace
 from sw.program.program import Launch, Program
 from sw.program.tensor_spec import Array
-from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.gpus import gpus
 from sw.runtime.cuda.job_machine import CudaJob, JobMachine
 from sw.runtime.cuda.kind import Kind
@@ -23,14 +22,15 @@ from sw.runtime.cuda.model_kind import ModelKind
 from sw.runtime.cuda.options import OPTIONS
 from sw.runtime.cuda.tensor.kind import TensorKind
 from sw.runtime.cuda.tuning import tune
-from sw.runtime.machine import Machine
-from sw.runtime.report import Figures
-from sw.runtime.result import Result
-from sw.runtime.serial_address import SerialAddress
-from sw.runtime.stages import Stages
-from sw.runtime.target import Example, Target
-from sw.runtime.vanished import Given
-from sw.runtime.verify import Verification
+from sw.runtime.machine.board.serial_address import SerialAddress
+from sw.runtime.machine.machine import Machine
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Figures
+from sw.runtime.report.stages import Stages
+from sw.runtime.report.vanished import Given
+from sw.runtime.report.verify import Verification
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.contract import Example, Target
 from sw.workloads.embedding.inputs import refuse_tensors
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import source_model, write_example
@@ -40,7 +40,7 @@ from sw.workloads.tensor.workload import TensorWorkload
 
 
 class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
-    """See ``sw.runtime.target.Target``. Models and expressions are kinds of their own."""
+    """See ``sw.runtime.target.contract.Target``. Models and expressions are kinds of their own."""
 
     name = "cuda"
     configuration = CudaConfig

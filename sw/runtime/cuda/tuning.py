@@ -11,10 +11,10 @@ from sw.compiler.cuda.config import require_cuda
 from sw.compiler.cuda.schedule import STRATEGIES
 from sw.compiler.cuda.tune import measures
 from sw.compiler.cuda.tune import tune as find_schedules
-from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.cuda.gpu.measure import find_measurer
 from sw.runtime.cuda.options import DEFAULT_HISTORY
-from sw.runtime.stages import Stages, quiet
+from sw.runtime.report.stages import Stages, quiet
+from sw.runtime.target.configuration import NamedConfiguration
 from sw.workloads.embedding.data import past_batches
 from sw.workloads.embedding.model import EmbeddingModel
 

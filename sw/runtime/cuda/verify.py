@@ -9,8 +9,8 @@ import numpy as np
 
 from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
 from sw.program.tensor_spec import Array
-from sw.runtime.tally import Tally
-from sw.runtime.verify import Verification, difference, entry_name, verification
+from sw.runtime.report.tally import Tally
+from sw.runtime.report.verify import Verification, difference, entry_name, verification
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 

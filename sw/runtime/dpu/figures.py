@@ -15,11 +15,11 @@ from hw.dpu.topology import pe_list
 from hw.lib.errors import ProgramError
 from hw.lib.losses import LOSSES
 from sw.program.program import Program
-from sw.runtime.host_machine import HostJob
-from sw.runtime.machine import LaunchRun
-from sw.runtime.report import Chart, Figures
-from sw.runtime.result import Result
-from sw.runtime.timeline import Activity
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.machine.machine import LaunchRun
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Chart, Figures
+from sw.runtime.report.timeline import Activity
 
 _KINDS = {
     "exec": Opcode.EXEC,

@@ -15,7 +15,7 @@ from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array, Labels
-from sw.runtime.vanished import Given, elements
+from sw.runtime.report.vanished import Given, elements
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:

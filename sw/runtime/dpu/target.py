@@ -19,22 +19,22 @@ from sw.golden.words import typed
 from sw.program.program import Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
-from sw.runtime.cycle_limit import require_cycles
 from sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
 from sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
 from sw.runtime.dpu.model.interpreter import ModelError, run
 from sw.runtime.dpu.options import OPTIONS
 from sw.runtime.dpu.sources import inputs, made_up, warm_up, workload
-from sw.runtime.host_machine import HostJob
-from sw.runtime.host_target import HostTarget
-from sw.runtime.target import Example
+from sw.runtime.machine.cycle_limit import require_cycles
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.target.contract import Example
+from sw.runtime.target.host_target import HostTarget
 from sw.workloads.dag.generate import write_examples
 from sw.workloads.dag.workload import DagWorkload
 
 
 class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
-    """See ``sw.runtime.target.Target``.
+    """See ``sw.runtime.target.contract.Target``.
 
     Operands of jobs are the leaves: words, uint32, of all inputs and then all constants.
     """

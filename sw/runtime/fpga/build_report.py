@@ -16,7 +16,7 @@ from hw.fpga.family import RESOURCE_NAMES, Resources
 from hw.fpga.pll import mhz
 from sw.runtime.fpga.place import CriticalPath
 from sw.runtime.fpga.synthesis import MappedMemory
-from sw.runtime.report import INDENT, bar, duration, titled
+from sw.runtime.report.report import INDENT, bar, duration, titled
 
 VERSION = 1
 """Version of the JSON object's fields; rises when one changes its meaning or goes."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from hw.fpga.boards import Board
 from hw.fpga.family import RESOURCE_NAMES, Resources
-from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.fpga.tool_run import FpgaError
-from sw.runtime.host_target import HostTarget
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.host_target import HostTarget
 
 
 def shortages(used: Resources, available: Resources) -> list[str]:

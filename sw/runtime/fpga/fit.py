@@ -13,12 +13,12 @@ from hw.fpga.baud import BAUD
 from hw.fpga.boards import Board, find_board, usable_boards
 from hw.fpga.clock import plan_clock
 from hw.fpga.family import RESOURCE_NAMES, Family, Resources
-from sw.runtime.configuration import NamedConfiguration
 from sw.runtime.fpga.build import REPORT, board_verilog
 from sw.runtime.fpga.capacity import shortages
 from sw.runtime.fpga.synthesis import synthesise
-from sw.runtime.stages import Stages
-from sw.runtime.verilog import module_name
+from sw.runtime.report.stages import Stages
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.verilog import module_name
 
 # How many of a family's resources stand for one of ECP5's. By the widths of multipliers and block
 # RAMs: 18 x 18 and 18 Kbit on ECP5; 25 x 18 and 18 Kbit on the 7 series, 27 x 27 and 10 Kbit on

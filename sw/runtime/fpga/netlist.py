@@ -16,13 +16,14 @@ REGISTER = "gnarl_register"
 """Attribute of the wires that were registers in the Verilog."""
 
 RAM = "gnarl_ram"
-"""Attribute of the memories of ``hw.lib.ram``, as opposed to register banks and small queues."""
+"""Attribute of the memories of ``hw.lib.memory.ram``, as opposed to register banks and small
+queues."""
 
 
 @dataclass(frozen=True)
 class DesignMemory:
     """A memory that can be written: its instance path, size in words and bits, and whether it is
-    one of ``hw.lib.ram``."""
+    one of ``hw.lib.memory.ram``."""
 
     path: str
     rows: int

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hw.fpga.boards import EXTRA
 from hw.lib.errors import GnarlError
-from sw.runtime.tools import first_complaint, program, run_tool
+from sw.runtime.machine.tools import first_complaint, program, run_tool
 
 
 class FpgaError(GnarlError):

@@ -14,12 +14,12 @@ from hw.sam.unit import Unit
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.sections import graph_of, statement_of
 from sw.program.program import Launch, Program
-from sw.runtime.host_machine import HostJob
-from sw.runtime.machine import LaunchRun
-from sw.runtime.report import Chart, Figures
-from sw.runtime.result import Result
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.machine.machine import LaunchRun
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Chart, Figures
+from sw.runtime.report.timeline import Activity
 from sw.runtime.sam.image import Operands
-from sw.runtime.timeline import Activity
 
 _SUMMING = ("reduce", "spaccumulator")
 _COMPUTING = ("alu", "function", *_SUMMING)

@@ -22,11 +22,11 @@ from sw.golden.words import RangeError, to_words, typed
 from sw.program.program import Launch, Program
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
+from sw.runtime.report.vanished import Given, elements
+from sw.runtime.report.verify import entry_name
 from sw.runtime.sam.model.interpreter import interpret
 from sw.runtime.sam.model.streams import ModelRun
 from sw.runtime.sam.written import written_levels
-from sw.runtime.vanished import Given, elements
-from sw.runtime.verify import entry_name
 from sw.workloads.tensor.operands import bind_operands
 from sw.workloads.tensor.program_tensors import result_array
 from sw.workloads.tensor.shapes import check_shapes

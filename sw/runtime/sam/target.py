@@ -21,9 +21,8 @@ from sw.golden.words import typed
 from sw.program.program import Launch, Program
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
-from sw.runtime.cycle_limit import require_cycles
-from sw.runtime.host_machine import HostJob
-from sw.runtime.host_target import HostTarget
+from sw.runtime.machine.cycle_limit import require_cycles
+from sw.runtime.machine.host_machine import HostJob
 from sw.runtime.sam.figures import activity, dot, figures
 from sw.runtime.sam.image import (
     Operands,
@@ -37,14 +36,15 @@ from sw.runtime.sam.image import (
 from sw.runtime.sam.model.interpreter import machine_run
 from sw.runtime.sam.model.timing import timing
 from sw.runtime.sam.sources import inputs, source, workload
-from sw.runtime.target import Example
+from sw.runtime.target.contract import Example
+from sw.runtime.target.host_target import HostTarget
 
 _STEPS_A_TOKEN = 64
 """More than a search takes: twice for each bit of a reference."""
 
 
 class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
-    """See ``sw.runtime.target.Target``."""
+    """See ``sw.runtime.target.contract.Target``."""
 
     name = "sam"
     configuration = SamConfig

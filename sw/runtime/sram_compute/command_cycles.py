@@ -10,8 +10,8 @@ from hw.sram_compute.isa import STRIP, Opcode
 from hw.sram_compute.memory_map import WATCHDOG_CYCLES
 from hw.sram_compute.operations import MAX_WIDTH
 from hw.sram_compute.program import Command, disassemble
-from hw.sram_compute.stream_engine import DIVIDE_CYCLES
-from hw.sram_compute.word_network import word_cycles
+from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
+from hw.sram_compute.streams.word_network import word_cycles
 from sw.compiler.sram_compute.sections import line_count
 from sw.program.program import Launch
 from sw.runtime.sram_compute.model.near_limits import groups_of

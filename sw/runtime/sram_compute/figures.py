@@ -11,9 +11,9 @@ from sw.golden.loop_code import MemoryLayout
 from sw.golden.loops import GoldenLoops
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
-from sw.runtime.host_machine import HostJob
-from sw.runtime.report import Chart, Figures
-from sw.runtime.result import Result
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Chart, Figures
 
 Tensors = Mapping[str, Array]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.execute_isa import INSTRUCTION_WORDS
+from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, LINE_UNITS, Opcode

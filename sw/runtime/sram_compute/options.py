@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sw.compiler.sram_compute.places import ENGINES
-from sw.runtime.target import TargetOption, reassociate_option
+from sw.runtime.target.contract import TargetOption, reassociate_option
 
 OPTIONS = (
     TargetOption(

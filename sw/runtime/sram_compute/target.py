@@ -26,9 +26,8 @@ from sw.program.python_files import split_name
 from sw.program.rows import MachineRun, Rows, Wanted
 from sw.program.tensor_spec import Array
 from sw.program.tensor_spec import bind as bind_arrays
-from sw.runtime.host_machine import HostJob
-from sw.runtime.host_target import HostTarget
-from sw.runtime.nest_cycles import most_cycles
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.report.stages import Stages, quiet
 from sw.runtime.sram_compute.command_checks import check_commands
 from sw.runtime.sram_compute.command_cycles import most_command_cycles
 from sw.runtime.sram_compute.figures import Tensors, figures
@@ -36,10 +35,11 @@ from sw.runtime.sram_compute.image import image, outputs, result_rows
 from sw.runtime.sram_compute.memory_reads import with_zeros
 from sw.runtime.sram_compute.model.system import System
 from sw.runtime.sram_compute.options import OPTIONS
-from sw.runtime.stages import Stages, quiet
-from sw.runtime.target import Example
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.sequence import begun
+from sw.runtime.target.contract import Example
+from sw.runtime.target.host_target import HostTarget
+from sw.runtime.target.nest_cycles import most_cycles
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.sequence import begun
 from sw.workloads.loops.sources import file_workload, load_arrays
 from sw.workloads.loops.synthesise import made_up, synthesised
 from sw.workloads.loops.workload import LoopWorkload
@@ -57,8 +57,9 @@ void differences(int n, const float a[n], float b[n]) {
 
 
 class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]):
-    """See ``sw.runtime.target.Target``. Nests are lowered when a run says their sizes. What a nest
-    means, the golden model of nests says; what commands that were written by hand mean, the model.
+    """See ``sw.runtime.target.contract.Target``. Nests are lowered when a run says their sizes.
+    What a nest means, the golden model of nests says; what commands that were written by hand mean,
+    the model.
     """
 
     name = "sram"

@@ -11,12 +11,12 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import bases_of
 from sw.golden.loop_code import MemoryLayout
 from sw.program.program import Launch, Program, totals
-from sw.runtime.host_machine import HostJob
-from sw.runtime.lru_cache import lru_hits
-from sw.runtime.report import Chart, Figures
-from sw.runtime.result import Result
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.machine.lru_cache import lru_hits
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Chart, Figures
 from sw.runtime.tmu.image import Operands, golden_of
-from sw.workloads.loops.result_levels import is_compressed
+from sw.workloads.loops.expressions.result_levels import is_compressed
 from sw.workloads.tensor.storage import CompressedLevel, store
 from sw.workloads.tensor.tensor import Tensor
 

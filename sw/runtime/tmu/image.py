@@ -17,8 +17,8 @@ from sw.golden.loops import Counted, GoldenLoops
 from sw.program.program import Launch
 from sw.program.rows import Rows
 from sw.program.tensor_spec import Array
-from sw.workloads.loops.binding import Binding, bind
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import Binding, bind
+from sw.workloads.loops.ir.nest import Nest
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from sw.compiler.tmu.sections import meaning
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
 from sw.program.tensor_spec import bind as bind_arrays
-from sw.runtime import embedding_models
-from sw.runtime.vanished import Given
-from sw.runtime.verify import entry_name
+from sw.runtime.report.vanished import Given
+from sw.runtime.report.verify import entry_name
+from sw.runtime.target import embedding_models
 from sw.workloads.embedding.files import load_values
 from sw.workloads.embedding.inputs import (
     bind_model,
@@ -29,15 +29,15 @@ from sw.workloads.embedding.inputs import (
 from sw.workloads.embedding.model import EmbeddingModel
 from sw.workloads.embedding.recflex import is_model, source_model
 from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.pytorch.export import SUFFIX, is_module
-from sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
-from sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
-from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
-from sw.workloads.loops.tensor_expression import (
+from sw.workloads.loops.expressions.tensor_expression import (
     expression_arrays,
     expression_workload,
     result_shape,
 )
+from sw.workloads.loops.pytorch.export import SUFFIX, is_module
+from sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
+from sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
+from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
 from sw.workloads.loops.workload import LoopWorkload
 from sw.workloads.made_up import MadeUp, without
 from sw.workloads.tensor.expression import Statement

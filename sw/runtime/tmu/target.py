@@ -18,10 +18,10 @@ from sw.compiler.tmu.sections import TMU_SCHEMA, check_units
 from sw.program.program import Program
 from sw.program.rows import MachineRun, Wanted
 from sw.program.tensor_spec import Array
-from sw.runtime.host_machine import HostJob
-from sw.runtime.host_target import HostTarget
-from sw.runtime.nest_cycles import most_cycles
-from sw.runtime.target import Example
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.target.contract import Example
+from sw.runtime.target.host_target import HostTarget
+from sw.runtime.target.nest_cycles import most_cycles
 from sw.runtime.tmu.figures import figures
 from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
 from sw.runtime.tmu.model import machine
@@ -39,7 +39,7 @@ from sw.runtime.tmu.sources import (
 
 
 class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
-    """See ``sw.runtime.target.Target``."""
+    """See ``sw.runtime.target.contract.Target``."""
 
     name = "tmu"
     configuration = TmuConfig

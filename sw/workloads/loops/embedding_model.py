@@ -11,7 +11,7 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.program.tensor_spec import Array
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.operations.embedding_tables import (
     embedding_tables_max,
     embedding_tables_mean,

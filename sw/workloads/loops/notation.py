@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.nest import Nest
 
 
 class Size:
@@ -107,7 +107,7 @@ def union(left: Any, right: Any) -> Any:
 
 def nest(function: Callable[..., Any]) -> Nest:
     """The loop nest that a function writes down."""
-    from sw.workloads.loops.python_source import read_function  # which needs the words above
+    from sw.workloads.loops.python.source import read_function  # which needs the words above
 
     return read_function(function)
 

@@ -11,8 +11,9 @@ import numpy as np
 from hw.lib.errors import WorkloadError
 from sw.program.npz import ArrayFileError, read_array
 from sw.program.python_files import split_name
-from sw.workloads.loops import c_source, python_source
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.c import source as c_source
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.sequence import begun
 from sw.workloads.loops.operation_families import (
     Bags,
     Family,
@@ -32,7 +33,7 @@ from sw.workloads.loops.operations import (
     sparse_vectors,
     spmm,
 )
-from sw.workloads.loops.sequence import begun
+from sw.workloads.loops.python import source as python_source
 from sw.workloads.loops.workload import LoopWorkload
 from sw.workloads.made_up import ZEROS, random_values
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from sw.workloads.loops.binding import dimension, open_sizes, sizes_of
-from sw.workloads.loops.nest import Load, Nest, Scalar
-from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.scalar_type import ScalarType
-from sw.workloads.loops.sequence import begun
+from sw.workloads.loops.ir.binding import dimension, open_sizes, sizes_of
+from sw.workloads.loops.ir.nest import Load, Nest, Scalar
+from sw.workloads.loops.ir.parts import nodes
+from sw.workloads.loops.ir.scalar_type import ScalarType
+from sw.workloads.loops.ir.sequence import begun
 from sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16

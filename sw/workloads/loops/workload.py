@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from sw.workloads.embedding.data import check_bag_offsets
-from sw.workloads.loops.binding import Binding, bind
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import Binding, bind
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.made_up import MadeUp
 
 

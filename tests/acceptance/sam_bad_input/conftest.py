@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.sam_files import B, C, write_mtx
+from tests.support.sam.files import B, C, write_mtx
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _no_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     def generated(*arguments: Any) -> None:
         raise AssertionError("RTL was generated")
 
-    monkeypatch.setattr("sw.runtime.verilog.verilog", generated)
+    monkeypatch.setattr("sw.runtime.target.verilog.verilog", generated)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from tests.support.commands import gnarl
-from tests.support.sam_files import CONFIG, COPY, HEADER
-from tests.support.sam_refusals import refused
+from tests.support.sam.files import CONFIG, COPY, HEADER
+from tests.support.sam.refusals import refused
 
 
 def test_values_that_fixed_point_does_not_hold(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import refusal
-from tests.support.sam_files import PRODUCT
-from tests.support.sam_refusals import TRANSPOSED, refused
+from tests.support.sam.files import PRODUCT
+from tests.support.sam.refusals import TRANSPOSED, refused
 
 TOML = {
     "bad expression": (

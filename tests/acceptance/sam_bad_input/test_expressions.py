@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import refusal
-from tests.support.sam_files import CONFIG
-from tests.support.sam_refusals import TRANSPOSED, refused
+from tests.support.sam.files import CONFIG
+from tests.support.sam.refusals import TRANSPOSED, refused
 
 EXPRESSIONS = {
     "blank": (" ", 1, "expected a result such as X(i,j), found the end"),

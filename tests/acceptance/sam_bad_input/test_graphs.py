@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import gnarl, refusal
-from tests.support.sam_files import CONFIG, VECTOR
-from tests.support.sam_refusals import refused
+from tests.support.sam.files import CONFIG, VECTOR
+from tests.support.sam.refusals import refused
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from sw.runtime import Device
 from tests.support.commands import refusal
 from tests.support.errors import refused as error_is
-from tests.support.sam_files import CONFIG, PRODUCT, VECTOR, B
-from tests.support.sam_refusals import refused
+from tests.support.sam.files import CONFIG, PRODUCT, VECTOR, B
+from tests.support.sam.refusals import refused
 
 
 def test_tensors_that_are_missing(tmp_path: Path, operands: list[str]) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.commands import gnarl
 from tests.support.program_files import array_bytes, array_of, with_manifest, with_member
-from tests.support.sam_files import CONFIG, COPY, PRODUCT, B, write_mtx
-from tests.support.sam_refusals import refused
+from tests.support.sam.files import CONFIG, COPY, PRODUCT, B, write_mtx
+from tests.support.sam.refusals import refused
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.commands import gnarl
 from tests.support.program_files import array_bytes
-from tests.support.sam_files import CONFIG, COPY, HEADER, write_fibertree
-from tests.support.sam_refusals import refused
+from tests.support.sam.files import CONFIG, COPY, HEADER, write_fibertree
+from tests.support.sam.refusals import refused
 
 FILES: dict[str, tuple[str, str | bytes, str]] = {
     "entry twice": (

@@ -6,7 +6,7 @@ import pytest
 
 from hw.dpu.config import DpuConfig
 from hw.dpu.data_memory import DataMemory
-from hw.lib.memory_map import Window
+from hw.lib.machine.memory_map import Window
 from tests.hw.dpu.simulate import seeded, simulate
 
 ROWS, WORDS = 20, 8

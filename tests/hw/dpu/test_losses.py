@@ -17,10 +17,10 @@ from hw.lib.formats import FloatFormat
 from hw.lib.losses import LOSSES
 from sw.golden.words import to_words
 from sw.runtime.dpu.model.interpreter import run
-from sw.runtime.host import AcceleratorError, HostDriver
-from tests.support.amaranth_port import AmaranthPort
-from tests.support.dpu_programs import HALT, NOP, Instruction, load, program
-from tests.support.losses import special_words
+from sw.runtime.machine.host import AcceleratorError, HostDriver
+from tests.support.arithmetic.losses import special_words
+from tests.support.dpu.programs import HALT, NOP, Instruction, load, program
+from tests.support.machines.amaranth_port import AmaranthPort
 from tests.support.parameters import slow_but
 
 CONFIGS = {

@@ -14,9 +14,9 @@ from hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction_word_bits
 from hw.dpu.memory_map import memory_map
 from hw.dpu.top import build
 from hw.lib.losses import LOSSES
-from sw.runtime.host import AcceleratorError, HostDriver, Status
-from tests.support.amaranth_port import AmaranthPort
-from tests.support.dpu_programs import HALT, NOP, Instruction, copy, load, program, store
+from sw.runtime.machine.host import AcceleratorError, HostDriver, Status
+from tests.support.dpu.programs import HALT, NOP, Instruction, copy, load, program, store
+from tests.support.machines.amaranth_port import AmaranthPort
 
 CONFIG = DpuConfig(
     depth=2, banks=8, registers=8, format="fixed16.0", instruction_words=16, data_rows=16

@@ -15,8 +15,8 @@ from amaranth.back.rtlil import convert
 from hw.dpu.config import DpuConfig
 from hw.dpu.top import build
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import lint
-from tests.support.generations import under_hash_seeds
+from sw.runtime.machine.verilate import lint
+from tests.support.machines.generations import under_hash_seeds
 from tests.support.parameters import slow_but
 
 CONFIGS: dict[str, dict[str, Any]] = {

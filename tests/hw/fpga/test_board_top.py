@@ -9,10 +9,10 @@ from hw.fpga.board_top import BoardTop
 from hw.fpga.boards import find_board
 from hw.fpga.clock import plan_clock
 from hw.lib.verilog import to_verilog
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.verilate import lint
-from tests.support.memory_target import configuration
+from sw.runtime.machine.verilate import lint
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from tests.support.parameters import slow_but
+from tests.support.targets.memory_target import configuration
 
 pytest.importorskip("amaranth_boards")
 

@@ -11,7 +11,7 @@ from hw.fpga.boards import find_board
 from hw.fpga.clock import Clock, plan_clock
 from hw.lib.errors import ConfigError
 from hw.lib.verilog import to_verilog
-from tests.support.memory_target import configuration
+from tests.support.targets.memory_target import configuration
 
 pytest.importorskip("amaranth_boards")
 

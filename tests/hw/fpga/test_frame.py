@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hw.fpga.frame import REQUEST, RESPONSE, crc16, pause, with_check
-from tests.support.fake_board import check
+from tests.support.machines.fake_board import check
 
 
 def test_the_check_value_of_the_catalogue() -> None:

@@ -16,10 +16,10 @@ from hw.fpga.board_machine import BoardMachine
 from hw.fpga.frame import pause
 from hw.fpga.host_link import HostLink
 from hw.lib.verilog import to_verilog
-from sw.runtime.fpga.frames import Response, read_request, take_response, write_request
-from sw.runtime.verilate import lint
+from sw.runtime.machine.board.frames import Response, read_request, take_response, write_request
+from sw.runtime.machine.verilate import lint
+from tests.support.machines.yowasp import sound, yosys
 from tests.support.parameters import slow_but
-from tests.support.yowasp import sound, yosys
 
 CLOCK_HZ, BAUD = 100_000, 25_000
 BIT = CLOCK_HZ // BAUD

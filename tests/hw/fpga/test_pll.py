@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hw.fpga.pll import ECP5_PLL, GOWIN_PLL, ICE40_PLL, XILINX_MMCM, Pll, dividers, mhz
 from hw.lib.errors import ConfigError
-from sw.runtime.tools import program
+from sw.runtime.machine.tools import program
 
 PLLS = {"ecp5": ECP5_PLL, "ice40": ICE40_PLL, "gowin": GOWIN_PLL, "xilinx": XILINX_MMCM}
 SOURCES_MHZ = (12, 25, 27, 48, 100)

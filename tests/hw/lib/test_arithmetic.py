@@ -24,13 +24,13 @@ from hw.lib.formats import (
 )
 from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
-from sw.runtime.verilate import lint
-from tests.support import floats
-from tests.support.fixed import ExactFixed, fixed_operands
-from tests.support.losses import lost, pairs_at_ends
-from tests.support.numbers import RationalFloat, crossed
+from sw.runtime.machine.verilate import lint
+from tests.support.arithmetic import floats
+from tests.support.arithmetic.fixed import ExactFixed, fixed_operands
+from tests.support.arithmetic.losses import lost, pairs_at_ends
+from tests.support.arithmetic.numbers import RationalFloat, crossed
+from tests.support.arithmetic.units import Units, assert_same_words, convert
 from tests.support.parameters import slow_but
-from tests.support.units import Units, assert_same_words, convert
 
 UNITS = {f"unit_{depth}": (depth, "fpga") for depth in (1, 4)} | {"silicon": (4, "silicon")}
 """Stages and technology by name."""

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.float_div import FloatDivider
-from hw.lib.float_sqrt import FloatSquareRoot
+from hw.lib.float.div import FloatDivider
+from hw.lib.float.sqrt import FloatSquareRoot
 from hw.lib.formats import FLOAT_FORMATS, FloatFormat
-from hw.lib.int_div import IntegerDivider
+from hw.lib.integer.div import IntegerDivider
 from hw.lib.iterative import Iterative
 from sw.golden.division import divide, divide_integers, square_root
-from sw.runtime.verilate import lint
-from tests.support.floats import FORMATS, fresh_rng, numbers, words
-from tests.support.iterative import Columns, IterativeUnits, SideBySide, check_protocol
-from tests.support.numbers import corners, crossed
-from tests.support.quotients import ExactQuotients, quotient_operands, root_operands
-from tests.support.units import assert_same_words, convert
+from sw.runtime.machine.verilate import lint
+from tests.support.arithmetic.floats import FORMATS, fresh_rng, numbers, words
+from tests.support.arithmetic.iterative import Columns, IterativeUnits, SideBySide, check_protocol
+from tests.support.arithmetic.numbers import corners, crossed
+from tests.support.arithmetic.quotients import ExactQuotients, quotient_operands, root_operands
+from tests.support.arithmetic.units import assert_same_words, convert
 
 ODD = {"odd_2_1": FloatFormat(2, 1), "odd_2_4": FloatFormat(2, 4), "odd_6_40": FloatFormat(6, 40)}
 """Without a NumPy type; the widest range of exponents for its bias is the last one's."""

@@ -13,10 +13,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from hw.lib.instanced import EnableInserter, Instanced, ResetInserter
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import lint
-from tests.support.vectors import VectorSimulator
+from sw.runtime.machine.verilate import lint
+from tests.support.machines.vectors import VectorSimulator
 
 
 def modules(verilog: str) -> list[str]:

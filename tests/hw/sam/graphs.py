@@ -11,8 +11,8 @@ from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Edge, Graph
 from hw.sam.memory_map import memory_map
 from hw.sam.top import build
-from sw.runtime.host import HostDriver
-from tests.support.amaranth_port import AmaranthPort
+from sw.runtime.machine.host import HostDriver
+from tests.support.machines.amaranth_port import AmaranthPort
 
 
 def graph(blocks: dict[str, str | tuple[str, dict[str, Any]]], edges: Sequence[str]) -> Graph:

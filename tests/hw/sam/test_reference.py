@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 
-from tests.support import sam_reference as reference
-from tests.support.sam_reference import Lane
-from tests.support.tokens import format_stream, parse_stream
+from tests.support.sam import reference
+from tests.support.sam.reference import Lane
+from tests.support.sam.tokens import format_stream, parse_stream
 
 p = parse_stream
 

@@ -12,11 +12,11 @@ from hw.sam.graph import Graph
 from hw.sam.top import build
 from sw.compiler.sam.lower import lower
 from sw.compiler.sam.suite import SUITE
-from sw.runtime.verilate import lint
+from sw.runtime.machine.verilate import lint
 from sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import INTERSECTION, STUCK, small
-from tests.support.generations import under_hash_seeds
-from tests.support.yowasp import sound, yosys
+from tests.support.machines.generations import under_hash_seeds
+from tests.support.machines.yowasp import sound, yosys
 
 
 def kernel(name: str) -> Graph:

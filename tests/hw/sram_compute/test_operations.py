@@ -12,10 +12,10 @@ from hw.sram_compute.microinstruction import Base
 from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
 from hw.sram_compute.rom import rom
 from sw.runtime.sram_compute.model.array import ComputeArray
-from tests.hw.sram_compute.test_sequencer import LATENCY
-from tests.support.compute_arrays import ARRAYS, BITLINES, ArraysSimulator
-from tests.support.floats import EIGHT_BITS, fresh_rng
-from tests.support.numbers import corners, crossed, random_pairs
+from tests.hw.sram_compute.bank.test_sequencer import LATENCY
+from tests.support.arithmetic.floats import EIGHT_BITS, fresh_rng
+from tests.support.arithmetic.numbers import corners, crossed, random_pairs
+from tests.support.sram_compute.compute_arrays import ARRAYS, BITLINES, ArraysSimulator
 
 WORDLINES, LANES = 256, ARRAYS * BITLINES
 BASES = {Base.A: 0, Base.B: 32, Base.D: 64, Base.E: 128, Base.S: 160}

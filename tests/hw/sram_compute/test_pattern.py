@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 
 from hw.lib.verilog import to_verilog
 from hw.sram_compute.pattern import LEVELS, PatternExpander
-from sw.runtime.verilate import lint
+from sw.runtime.machine.verilate import lint
 
 BITS = 32
 

@@ -8,13 +8,13 @@ import pytest
 
 from hw.fpga.family import Family, Resources
 from hw.lib.verilog import to_verilog
-from hw.sram_compute.bank import Bank
-from hw.sram_compute.compute_array import ComputeArray
+from hw.sram_compute.array.compute_array import ComputeArray
+from hw.sram_compute.bank.bank import Bank
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.top import build
-from sw.runtime.configuration import load_configuration
 from sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise
-from tests.support.yowasp import needs_yosys, sound, yosys
+from sw.runtime.target.configuration import load_configuration
+from tests.support.machines.yowasp import needs_yosys, sound, yosys
 
 SMALL = SramConfig(
     banks=1,

@@ -9,7 +9,7 @@ import pytest
 from hw.lib.verilog import to_verilog
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.top import build
-from sw.runtime.verilate import lint
+from sw.runtime.machine.verilate import lint
 from tests.support.parameters import slow_but
 
 CONFIGS = {

@@ -22,10 +22,10 @@ from hw.tmu.access_program import (
     own,
     parent,
 )
-from tests.support.access_merges import random_nest
-from tests.support.access_programs import INDUCTION, load
-from tests.support.random_access import Areas, random_access
-from tests.support.small_tmu import CONFIG
+from tests.support.tmu.access_merges import random_nest
+from tests.support.tmu.access_programs import INDUCTION, load
+from tests.support.tmu.random_access import Areas, random_access
+from tests.support.tmu.small_tmu import CONFIG
 
 WORDS = CONFIG.memory_words
 ADDRESS = Stream(StreamKind.ADDRESS, a=own(0), base=64, length=8, queued=True)

@@ -9,8 +9,8 @@ import pytest
 
 from hw.lib.formats import FLOAT_FORMATS
 from sw.golden.conversion import integers_of_words, words_of_integers
-from tests.support.floats import DTYPES
-from tests.support.numbers import corners
+from tests.support.arithmetic.floats import DTYPES
+from tests.support.arithmetic.numbers import corners
 
 
 @pytest.mark.parametrize("format", FLOAT_FORMATS)

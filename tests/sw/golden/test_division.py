@@ -5,9 +5,9 @@ import pytest
 
 from hw.lib.formats import FLOAT_FORMATS
 from sw.golden.division import divide, divide_integers, divide_signed_integers, square_root
-from tests.support.floats import fresh_rng
-from tests.support.numbers import corners, crossed
-from tests.support.quotients import ExactQuotients, quotient_operands, root_operands
+from tests.support.arithmetic.floats import fresh_rng
+from tests.support.arithmetic.numbers import corners, crossed
+from tests.support.arithmetic.quotients import ExactQuotients, quotient_operands, root_operands
 
 
 @pytest.mark.parametrize("name", FLOAT_FORMATS)

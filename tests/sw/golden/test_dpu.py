@@ -11,8 +11,8 @@ from sw.golden.arithmetic import arithmetic
 from sw.golden.dpu import evaluate, reference
 from sw.golden.words import to_words
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import dags
-from tests.support.dags import evaluate as evaluate_node_by_node
+from tests.support.dpu.dags import dags
+from tests.support.dpu.dags import evaluate as evaluate_node_by_node
 
 FORMATS = ["float32", "float16", "bfloat16", "float8_e5m2", "float8_e4m3", "fixed16.8"]
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.function import ERROR_BOUND_ULP, Function
+from hw.lib.functions.function import ERROR_BOUND_ULP, Function
 from sw.golden.functions import apply
 from sw.golden.words import to_words
-from tests.support.floats import fresh_rng
-from tests.support.functions import ROUNDED, error_in_ulp, operands
+from tests.support.arithmetic.floats import fresh_rng
+from tests.support.arithmetic.functions import ROUNDED, error_in_ulp, operands
 
 INF, NAN = math.inf, math.nan
 

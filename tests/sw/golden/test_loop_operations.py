@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse
 
 from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.binding import bind
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import bind
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.operation_inputs import (
     BLOCKS,
     RECOMMENDATION_MODELS,

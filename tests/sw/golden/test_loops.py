@@ -13,17 +13,17 @@ from hw.lib.errors import WorkloadError
 from sw.golden import loops
 from sw.golden.loop_code import MemoryLayout
 from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.binding import bind
-from sw.workloads.loops.lane_sums import sum_by_lanes
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import bind
+from sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_sum,
     embedding_bag_weighted,
 )
-from sw.workloads.loops.python_source import read_source
-from tests.support.loop_interpreter import Stopped, interpret
-from tests.support.loop_nests import RandomNest, random_values
+from sw.workloads.loops.python.source import read_source
+from tests.support.nests.loop_interpreter import Stopped, interpret
+from tests.support.nests.loop_nests import RandomNest, random_values
 
 randoms = st.randoms(use_true_random=False)
 

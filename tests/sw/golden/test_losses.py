@@ -9,8 +9,8 @@ from hw.lib.formats import FLOAT_FORMATS, parse_format
 from hw.lib.losses import LOSSES
 from hw.lib.operation import Operation
 from sw.golden.arithmetic import arithmetic
-from tests.support.floats import fresh_rng
-from tests.support.losses import lost, pairs_at_ends
+from tests.support.arithmetic.floats import fresh_rng
+from tests.support.arithmetic.losses import lost, pairs_at_ends
 
 FORMATS = [*FLOAT_FORMATS, "fixed4.0", "fixed4.3", "fixed16.8", "fixed32.0", "fixed32.31"]
 COMPUTED = [each for each in Operation if not each.name.startswith("PASS")]

@@ -8,8 +8,8 @@ import pytest
 
 from sw.golden.loops import GoldenLoops
 from tests.support.errors import noted
-from tests.support.loop_interpreter import interpret
-from tests.support.random_texts.drawn import draw
+from tests.support.nests.loop_interpreter import interpret
+from tests.support.nests.random_texts.drawn import draw
 
 COUNT, TOGETHER = 2000, 100
 """Seeds that ``make test-all`` runs, and how many are one test."""

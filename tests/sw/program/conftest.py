@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.example_program import program
+from tests.support.dpu.example_program import program
 
 
 @pytest.fixture

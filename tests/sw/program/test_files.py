@@ -8,9 +8,9 @@ import pytest
 
 from hw.lib.errors import ConfigError
 from sw.program.atomic import atomic_path, write_text
-from sw.runtime import verilog as module
-from sw.runtime.configuration import load_configuration
-from sw.runtime.verilog import generate, verilog
+from sw.runtime.target import verilog as module
+from sw.runtime.target.configuration import load_configuration
+from sw.runtime.target.verilog import generate, verilog
 
 
 def test_a_file_is_replaced_when_its_block_ends(tmp_path: Path) -> None:

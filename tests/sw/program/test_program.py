@@ -11,9 +11,9 @@ import pytest
 
 from hw.lib.errors import ProgramError
 from sw.compiler.dpu.sections import STATISTICS, dag_of
-from sw.runtime.programs import load_program
+from sw.runtime.run.programs import load_program
 from sw.workloads.dag.dag import Dag
-from tests.support.example_program import DAG, equal, program
+from tests.support.dpu.example_program import DAG, equal, program
 
 
 def test_a_saved_program_loads_as_it_was(file: Path):

@@ -10,9 +10,9 @@ import pytest
 
 from hw.lib.errors import ProgramError
 from sw.program.program import Program
-from sw.runtime.configuration import load_configuration
-from sw.runtime.programs import load_program
-from tests.support.example_program import CONFIG, program, scalars
+from sw.runtime.run.programs import load_program
+from sw.runtime.target.configuration import load_configuration
+from tests.support.dpu.example_program import CONFIG, program, scalars
 
 
 def requires(found: Program, text: str) -> None:

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hw.lib.errors import ProgramError
-from sw.runtime.programs import load_program
-from tests.support.example_program import equal, program, refuses
+from sw.runtime.run.programs import load_program
+from tests.support.dpu.example_program import equal, program, refuses
 
 
 def test_a_truncated_file_is_refused(file: Path):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hw.lib.errors import ProgramError
 from sw.program.tensor_spec import Labelled, encode_labels, labels_of
-from sw.runtime.programs import load_program
-from tests.support.example_program import program, refuses
+from sw.runtime.run.programs import load_program
+from tests.support.dpu.example_program import program, refuses
 from tests.support.program_files import array_bytes, manifest_of, with_member
 
 LABELS = encode_labels(labels_of(["a", "b"]))

@@ -15,7 +15,7 @@ from hw.lib.errors import ProgramError
 from sw.program.program import Launch, Program
 from sw.program.schema import Schema, Section
 from sw.program.tensor_spec import Ragged, TensorSpec
-from tests.support.example_program import CONFIG, equal
+from tests.support.dpu.example_program import CONFIG, equal
 
 SCALE = Schema([Section("factors", np.float64, ("factors",))])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.example_program import refuses
+from tests.support.dpu.example_program import refuses
 from tests.support.program_files import manifest_of, with_manifest, with_member
 
 AGAIN = " of program files: this Gnarl reads version 3: compile the workload again"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import ProgramError
-from tests.support.example_program import program, refuses
+from tests.support.dpu.example_program import program, refuses
 from tests.support.program_files import array_bytes, with_member
 
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 
 
 class CoordinateQueue(Instanced):

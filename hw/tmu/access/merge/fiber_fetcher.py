@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.arbiter import RoundRobin
 from hw.lib.instanced import Instanced
+from hw.lib.integer.lowest_one import position
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.lowest_one import position
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 from hw.tmu.access.integer_alu import integer_alu
 from hw.tmu.access.merge.lane_contexts import FIBERS, PAIR
 from hw.tmu.access.run import run_layout

@@ -9,8 +9,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.lowest_one import lowest_one, position
-from hw.lib.ram import TwoPortRam
+from hw.lib.integer.lowest_one import lowest_one, position
+from hw.lib.memory.ram import TwoPortRam
 from hw.tmu.access.merge.lane_rows import OPERANDS
 from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
 from hw.tmu.access_isa import STREAM

@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 from hw.tmu.access_isa import OPERAND, STREAM, UNIT, Source, StreamKind
 
 UNIT_WORDS = UNIT.size // 32

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.lowest_one import lowest_one, position
+from hw.lib.integer.lowest_one import lowest_one, position
 from hw.tmu.access.merge.lane_contexts import PAIR
 from hw.tmu.access_isa import STREAM, Source
 

@@ -12,7 +12,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.execute_isa import FLOAT_STAGES
+from hw.lib.encoding.execute_isa import FLOAT_STAGES
 from hw.lib.lines.line_size import LINE_WORDS
 from sw.compiler.nests.coupled.keep_results import MOST_VECTORS
 from sw.compiler.nests.dialects.slc import GetOp, SetOp

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.lib.execute_isa import Instruction
+from hw.lib.encoding.execute_isa import Instruction
 from sw.compiler.nests.execute.assemble import assemble
 from sw.compiler.nests.execute.select import select
 from sw.compiler.nests.functions import function_of

@@ -7,8 +7,8 @@ from math import prod
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
+from hw.lib.encoding.execute_isa import Instruction
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import Instruction
 from sw.compiler.nests.coupled.blocks import block_loops
 from sw.compiler.nests.coupled.code import coupled_code
 from sw.compiler.nests.coupled.interchange import interchange

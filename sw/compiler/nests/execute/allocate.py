@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hw.lib.encoding.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
 from sw.compiler.nests.execute.liveness import live_out
 from sw.compiler.nests.execute.machine import Block, Register
 

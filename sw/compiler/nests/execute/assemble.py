@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
+from hw.lib.encoding.execute_isa import Instruction, Opcode
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import Instruction, Opcode
 from sw.compiler.nests.execute.allocate import RegistersError, allocate
 from sw.compiler.nests.execute.copies import copy, fill_gaps, remove_copies
 from sw.compiler.nests.execute.emit import emit

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.dialects.slc import BlendOp
 from sw.compiler.nests.execute.copies import copy
 from sw.compiler.nests.execute.machine import Register, Step, Value

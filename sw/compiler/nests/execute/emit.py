@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.lib.execute_isa import ALL_LANES, CONTROL, Instruction, Opcode, Operand, Source
+from hw.lib.encoding.execute_isa import ALL_LANES, CONTROL, Instruction, Opcode, Operand, Source
 from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value
 
 _NOTHING = Step(Opcode.PREFETCH, immediate=1 << 31)

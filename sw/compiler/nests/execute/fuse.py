@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.execute.liveness import live_out
 from sw.compiler.nests.execute.machine import Block, Register, Step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.execute.machine import Block, Register, Step
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.lib.execute_isa import CONTROL, FLOAT_STAGES, Opcode
+from hw.lib.encoding.execute_isa import CONTROL, FLOAT_STAGES, Opcode
 from sw.compiler.nests.execute.machine import Register, Step
 from sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles, first_free
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.lib.execute_isa import CONTROL, Opcode
+from hw.lib.encoding.execute_isa import CONTROL, Opcode
 from sw.compiler.nests.execute.latency import cycles
 from sw.compiler.nests.execute.liveness import live_out
 from sw.compiler.nests.execute.machine import Block, Register, Step

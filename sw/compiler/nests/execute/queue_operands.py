@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.lib.execute_isa import CONTROL, Opcode
+from hw.lib.encoding.execute_isa import CONTROL, Opcode
 from sw.compiler.nests.execute.latency import latency
 from sw.compiler.nests.execute.machine import BRANCHES, Register, Step, Taken
 

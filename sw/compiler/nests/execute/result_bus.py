@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hw.lib.execute_isa import FLOAT_STAGES, INTEGERS, Opcode
+from hw.lib.encoding.execute_isa import FLOAT_STAGES, INTEGERS, Opcode
 from sw.compiler.nests.execute.machine import Step
 
 LEVELS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from hw.lib.execute_isa import CONTROL, Opcode
+from hw.lib.encoding.execute_isa import CONTROL, Opcode
 from sw.compiler.nests.execute.latency import latency
 from sw.compiler.nests.execute.machine import Register, Step, WordRange
 from sw.compiler.nests.execute.result_bus import bus_cycles, first_free

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.execute_isa import LOOP_DEPTH, Opcode
+from hw.lib.encoding.execute_isa import LOOP_DEPTH, Opcode
 from sw.compiler.nests.dialects import flat
 from sw.compiler.nests.dialects.slc import GetOp, PopOp, SetOp
 from sw.compiler.nests.execute.computing import Computing

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hw.lib.execute_isa import Instruction
+from hw.lib.encoding.execute_isa import Instruction
 from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core_memory import CoreMemory, nothing_known
-from sw.compiler.sram_compute.cost.core_scalars import (
+from sw.execute.fields import fields_of
+from sw.execute.scalars.core_memory import CoreMemory, nothing_known
+from sw.execute.scalars.core_scalars import (
     begin,
     follow,
     is_decided_by_data,
     scalar_table,
 )
-from sw.execute_timing.core import CoreTime
-from sw.execute_timing.fields import fields_of
-from sw.execute_timing.lines import empty_lines
-from sw.execute_timing.trace import COLUMNS, LONGEST
+from sw.execute.timing.core import CoreTime
+from sw.execute.timing.lines import empty_lines
+from sw.execute.trace import COLUMNS, LONGEST
 
 _FETCH = 2
 _COMMANDS = 10

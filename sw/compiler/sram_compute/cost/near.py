@@ -9,7 +9,7 @@ import numpy as np
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STREAMS, Opcode
 from hw.sram_compute.program import Command
-from hw.sram_compute.word_network import word_cycles
+from hw.sram_compute.streams.word_network import word_cycles
 from sw.compiler.sram_compute.cost.near_copies import (
     copied_until,
     delay_copies,

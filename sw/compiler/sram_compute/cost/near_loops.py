@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.execute_isa import FLOAT_STAGES
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.execute_isa import FLOAT_STAGES
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.isa import STRIP, WORD_BITS, Opcode, When
-from hw.sram_compute.stream_engine import DIVIDE_CYCLES
+from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
 from sw.compiler.sram_compute.lower.columns import column
 from sw.program.jit import compiled_inner
 

@@ -17,7 +17,6 @@ from hw.lib.errors import CapacityError, WorkloadError
 from hw.sram_compute.config import SramConfig
 from sw.compiler.sram_compute.cost.cheapest import Cost, Run, cheapest
 from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.cost.core_memory import core_memory
 from sw.compiler.sram_compute.cost.near import near_cycles
 from sw.compiler.sram_compute.fat_program import FatProgram
 from sw.compiler.sram_compute.in_memory import Made
@@ -28,8 +27,9 @@ from sw.compiler.sram_compute.on_core import CoreCodes
 from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
 from sw.compiler.sram_compute.slabs import Slabs
 from sw.compiler.sram_compute.tdfg.plan import regions
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Nest
+from sw.execute.scalars.core_memory import core_memory
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.nest import Nest
 
 MOST_CYCLES = 1 << 24
 """Near memory and on the core, those of a part that are looked at. A part of more is not compared

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, WORD_BITS, Opcode, Second, When
 from hw.sram_compute.program import Command, command
-from hw.sram_compute.word_network import word_cycles
+from hw.sram_compute.streams.word_network import word_cycles
 from sw.compiler.sram_compute.lower.columns import table
 from sw.compiler.sram_compute.lower.records import Records
 from sw.compiler.sram_compute.lower.select import bits_of
@@ -26,7 +26,7 @@ from sw.compiler.sram_compute.near.expressions import operation_of
 from sw.compiler.sram_compute.tdfg.functions import identity
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tiles import Tiling
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.ir.scalar_type import ScalarType
 
 
 class Finish(NamedTuple):

@@ -12,7 +12,7 @@ from hw.lib.errors import CapacityError
 from hw.sram_compute.config import LINE_BYTES, SramConfig
 from hw.sram_compute.isa import DIMENSIONS
 from sw.compiler.sram_compute.tiles import Tile, Tiling, best_tile, valid_tiles
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.ir.scalar_type import ScalarType
 
 Shape = tuple[int, ...]
 

@@ -44,8 +44,8 @@ from sw.compiler.sram_compute.tdfg.graph import Broadcast, Move, Reduce
 from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
 from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
 from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.nest import Nest
 
 _REMEMBERED = 64
 """Sizes for which commands are kept."""

@@ -30,7 +30,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
     with_operands,
 )
-from sw.workloads.loops.scalar_type import FLOAT32, ScalarType
+from sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
 
 _MODULAR = ("+", "-", "*", "neg", "<<", "select")
 """The low bits of whose results follow from those of their operands."""

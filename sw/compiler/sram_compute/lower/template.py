@@ -47,9 +47,9 @@ from sw.compiler.sram_compute.tdfg.graph import (
 from sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
 from sw.compiler.sram_compute.tdfg.plan import Step as Planned
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Location
-from sw.workloads.loops.scalar_type import BOOL, ScalarType
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import BOOL, ScalarType
 
 
 def _record(names: str) -> np.dtype:

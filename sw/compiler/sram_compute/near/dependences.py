@@ -15,9 +15,9 @@ from sw.compiler.sram_compute.near.sums import summed_loops
 from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.dependences import used_behind
 from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
-from sw.workloads.loops.nest import Expression, For
-from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import Expression, For
+from sw.workloads.loops.ir.parts import nodes
+from sw.workloads.loops.ir.place import Location
 
 
 def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from hw.sram_compute.isa import When
 from sw.compiler.sram_compute.near.recurrences import Recurrence
 from sw.compiler.sram_compute.near.streams import Loop, Stream, Streams
@@ -20,9 +20,9 @@ from sw.compiler.sram_compute.near.strips import (
     immediate,
 )
 from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
-from sw.workloads.loops.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
-from sw.workloads.loops.place import Location
-from sw.workloads.loops.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from sw.workloads.loops.ir.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 _FLOATS = {
     "+": Opcode.FADD,

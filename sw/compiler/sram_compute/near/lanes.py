@@ -15,8 +15,8 @@ from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Strea
 from sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
 from sw.compiler.sram_compute.near.sums import add, sum_operation
 from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
-from sw.workloads.loops.lane_sums import sum_by_lanes
-from sw.workloads.loops.nest import (
+from sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -28,8 +28,8 @@ from sw.workloads.loops.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
+from sw.workloads.loops.ir.parts import nodes
+from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 
 ONCE = Loop("", 0, 1, 1)
 

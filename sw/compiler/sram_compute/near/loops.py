@@ -11,7 +11,7 @@ from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Strea
 from sw.compiler.sram_compute.near.strips import Register, StripProgram
 from sw.compiler.sram_compute.near.sums import SumAlongY
 from sw.compiler.sram_compute.tdfg.statements import Stored
-from sw.workloads.loops.nest import Load
+from sw.workloads.loops.ir.nest import Load
 
 
 def loop_commands(

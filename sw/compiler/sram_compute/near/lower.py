@@ -16,9 +16,9 @@ from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
 from sw.compiler.sram_compute.near.statements import Statements
 from sw.compiler.sram_compute.near.streams import BankArray
 from sw.compiler.sram_compute.tdfg.statements import NotTensor
-from sw.workloads.loops.binding import Binding
-from sw.workloads.loops.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
-from sw.workloads.loops.parts import nodes
+from sw.workloads.loops.ir.binding import Binding
+from sw.workloads.loops.ir.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
+from sw.workloads.loops.ir.parts import nodes
 
 MOST_LOOPS = 4096
 """``NEAR`` commands of a program."""

@@ -27,9 +27,9 @@ from sw.compiler.sram_compute.tdfg.statements import (
     flatten,
     reject,
 )
-from sw.workloads.loops.nest import For, Load, Statement, Variable
-from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.scalar_type import FLOAT32
+from sw.workloads.loops.ir.nest import For, Load, Statement, Variable
+from sw.workloads.loops.ir.parts import nodes
+from sw.workloads.loops.ir.scalar_type import FLOAT32
 
 _MOST_COUNT = (1 << COUNT_BITS) - 1 - STRIP
 

@@ -11,8 +11,8 @@ from hw.sram_compute.isa import DIMENSIONS, STREAM, STRIP, WORD_BITS, Opcode
 from hw.sram_compute.program import Command, command
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from sw.compiler.sram_compute.tdfg.statements import reject
-from sw.workloads.loops.nest import Expression
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import Expression
+from sw.workloads.loops.ir.place import Location
 
 _MOST_SCALE = (1 << STREAM["scale"].width) - 1
 

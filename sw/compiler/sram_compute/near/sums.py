@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from hw.sram_compute.isa import When
 from sw.compiler.sram_compute.near.expressions import Expressions, operation_of
 from sw.compiler.sram_compute.near.recurrences import Carried, Recurrence
@@ -18,8 +18,8 @@ from sw.compiler.sram_compute.near.strips import (
 )
 from sw.compiler.sram_compute.tdfg.affine import affine_of
 from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
-from sw.workloads.loops.nest import Constant, For, Load
-from sw.workloads.loops.parts import nodes
+from sw.workloads.loops.ir.nest import Constant, For, Load
+from sw.workloads.loops.ir.parts import nodes
 
 
 class SumAlongY:

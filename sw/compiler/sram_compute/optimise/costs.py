@@ -19,7 +19,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Node,
     Reduce,
 )
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.ir.scalar_type import ScalarType
 
 _MOVE_OVERHEAD = 16
 """Patterns that are expanded."""

@@ -21,7 +21,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
     only_used,
 )
-from sw.workloads.loops.scalar_type import BY_NAME, ScalarType
+from sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
 
 
 @dataclass

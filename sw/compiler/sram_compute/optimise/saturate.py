@@ -24,8 +24,8 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
 )
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
-from sw.workloads.loops.nest import COMPARISONS
-from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, ScalarType
+from sw.workloads.loops.ir.nest import COMPARISONS
+from sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, ScalarType
 
 _KINDS: dict[str, type[Node]] = {
     "C1": Compute,

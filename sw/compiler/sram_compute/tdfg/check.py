@@ -23,8 +23,8 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
 )
 from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
-from sw.workloads.loops.nest import COMPARISONS, BinaryOperator, Nest
-from sw.workloads.loops.scalar_type import BOOL, FLOAT32, ScalarType
+from sw.workloads.loops.ir.nest import COMPARISONS, BinaryOperator, Nest
+from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
 
 _LARGEST = 1 << 31
 """The bound of affine numbers, below which any of them times a size is in 64 bits."""

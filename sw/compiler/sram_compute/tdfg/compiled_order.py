@@ -31,8 +31,8 @@ from sw.compiler.sram_compute.tdfg.graph import (
 )
 from sw.compiler.sram_compute.tdfg.line_sums import Line, TileOrder, may_be_finished
 from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step, regions
-from sw.workloads.loops.index_expressions import add, integer, multiply, variable
-from sw.workloads.loops.nest import (
+from sw.workloads.loops.ir.index_expressions import add, integer, multiply, variable
+from sw.workloads.loops.ir.nest import (
     Array,
     Binary,
     BinaryOperator,
@@ -49,7 +49,7 @@ from sw.workloads.loops.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.scalar_type import BOOL, INT32, ScalarType
+from sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
 
 _UNARY = {
     "neg": UnaryOperator.NEGATE,

@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from sw.compiler.sram_compute.tdfg.affine import Affine, Box
 from sw.compiler.sram_compute.tdfg.statements import LoopLocation, reject
-from sw.workloads.loops.nest import BinaryOperator
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import BinaryOperator
+from sw.workloads.loops.ir.place import Location
 
 
 @dataclass(frozen=True)

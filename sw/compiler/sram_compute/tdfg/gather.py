@@ -9,7 +9,7 @@ from typing import Any
 from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, named, number
 from sw.compiler.sram_compute.tdfg.graph import Indirect
 from sw.compiler.sram_compute.tdfg.statements import Read, reject
-from sw.workloads.loops.nest import Binary, Cast
+from sw.workloads.loops.ir.nest import Binary, Cast
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from sw.compiler.sram_compute.tdfg.affine import (
     meet,
     named,
 )
-from sw.workloads.loops.place import Location
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import ScalarType
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Stream,
     Tensor,
 )
-from sw.workloads.loops.scalar_type import ScalarType
+from sw.workloads.loops.ir.scalar_type import ScalarType
 
 Cells = tuple[tuple[int, int], ...]
 """First and, without, last cell of each dimension."""

@@ -18,8 +18,8 @@ from sw.compiler.sram_compute.tdfg.affine import (
     number,
 )
 from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
-from sw.workloads.loops.nest import Expression, For, Load, Nest
-from sw.workloads.loops.parts import nodes
+from sw.workloads.loops.ir.nest import Expression, For, Load, Nest
+from sw.workloads.loops.ir.parts import nodes
 
 
 @dataclass(frozen=True)

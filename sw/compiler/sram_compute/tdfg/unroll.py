@@ -42,7 +42,7 @@ from sw.compiler.sram_compute.tdfg.statements import (
     flatten,
     reject,
 )
-from sw.workloads.loops.nest import (
+from sw.workloads.loops.ir.nest import (
     LOGICAL,
     Array,
     Binary,
@@ -55,9 +55,9 @@ from sw.workloads.loops.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.parts import nodes
-from sw.workloads.loops.place import Location
-from sw.workloads.loops.scalar_type import FLOAT32
+from sw.workloads.loops.ir.parts import nodes
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import FLOAT32
 
 MOST_DIMENSIONS = 3
 """Dimensions of arrays. Source: Infinity Stream, table 1."""

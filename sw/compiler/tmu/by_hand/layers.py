@@ -11,9 +11,9 @@ from hw.tmu.access_program import AccessProgram, EventStep, Layer, Operand, Stre
 from hw.tmu.access_program import own as own_stream
 from hw.tmu.access_program import parent as parent_stream
 from hw.tmu.config import TmuConfig
+from sw.compiler.tmu.access.index_offsets import part_from
+from sw.compiler.tmu.access.queues import slots_of_layers
 from sw.compiler.tmu.by_hand.site import Array
-from sw.compiler.tmu.index_offsets import part_from
-from sw.compiler.tmu.stream_queues import slots_of_layers
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from hw.lib.encoding.execute_assembly import assemble
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.execute_assembly import assemble
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.execute.assemble import check_size
@@ -23,8 +23,8 @@ from sw.compiler.tmu.layout import layout
 from sw.compiler.tmu.meaning import Meaning
 from sw.compiler.tmu.sections import encode
 from sw.program.program import Launch
-from sw.workloads.loops.lane_sums import loops_of_sums, sum_by_lanes
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.lane_sums import loops_of_sums, sum_by_lanes
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.sources import OPERATIONS
 
 Writer = Callable[[Site, Layers], str]

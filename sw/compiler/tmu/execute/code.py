@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from hw.lib.encoding.execute_isa import Instruction
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import Instruction
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.execute.assemble import assemble
 from sw.compiler.nests.execute.linearize import linearize

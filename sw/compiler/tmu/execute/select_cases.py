@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from xdsl.dialects import func
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.execute.machine import Block, Step
 from sw.compiler.nests.execute.select import Selection
 from sw.compiler.tmu.dialects.dlc import END, START, CaseOp

@@ -29,7 +29,7 @@ import numpy as np
 from hw.lib.errors import GnarlError
 from hw.lib.text_lines import text_lines
 from sw.program.cache import cached, digest_of, file_texts
-from sw.runtime.tools import first_complaint, run_tool
+from sw.runtime.machine.tools import first_complaint, run_tool
 
 _SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"

@@ -25,10 +25,10 @@ from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
 from sw.runtime.cuda.picture import draw_grid
 from sw.runtime.cuda.tensor import verification
 from sw.runtime.cuda.tensor.sampled_product import SampledProductJob
-from sw.runtime.report import Chart, Figures
-from sw.runtime.result import Result
-from sw.runtime.vanished import Given, elements
-from sw.runtime.verify import Verification, entry_name
+from sw.runtime.machine.result import Result
+from sw.runtime.report.report import Chart, Figures
+from sw.runtime.report.vanished import Given, elements
+from sw.runtime.report.verify import Verification, entry_name
 from sw.workloads.embedding.model import TABLE_TYPES
 from sw.workloads.made_up import MadeUp
 from sw.workloads.refusals import refuse_first

@@ -11,8 +11,8 @@ import numpy as np
 from sw.compiler.cuda.tensor.sampled_product import SampledOperands, SampledProductProgram
 from sw.runtime.cuda.emulation.sampled_product import EmulatedSampledProduct
 from sw.runtime.cuda.gpu.sampled_product import GpuSampledProduct
-from sw.runtime.machine import Finished
-from sw.runtime.stages import Stages
+from sw.runtime.machine.machine import Finished
+from sw.runtime.report.stages import Stages
 from sw.workloads.tensor.tensor import Tensor, ascending_order
 
 

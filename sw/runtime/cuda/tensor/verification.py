@@ -17,7 +17,7 @@ from sw.golden import tensor as golden_model
 from sw.golden.tensor_bounds import sum_interval
 from sw.program.program import Program
 from sw.program.tensor_spec import Array
-from sw.runtime.verify import Verification, compare, difference, entry_name
+from sw.runtime.report.verify import Verification, compare, difference, entry_name
 from sw.workloads.embedding.model import TABLE_TYPES
 from sw.workloads.tensor.program_tensors import result_array
 from sw.workloads.tensor.shapes import check_shapes

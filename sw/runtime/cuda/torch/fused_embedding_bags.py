@@ -12,7 +12,6 @@ from sw.compiler.cuda.config import CudaConfig, require_cuda
 from sw.compiler.cuda.cost_model import choose_schedules
 from sw.compiler.cuda.optimizers import Optimizer
 from sw.compiler.cuda.schedule import ScheduleSet
-from sw.runtime.configuration import load_configuration
 from sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
@@ -32,6 +31,7 @@ from sw.runtime.cuda.torch.operator import fused_embedding_bags
 from sw.runtime.cuda.torch.operator_program import OperatorProgram
 from sw.runtime.cuda.torch.pooling import TORCH_TYPES
 from sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hw.sam.block_types import DENSE
-from hw.sam.blocks.function_block import FunctionBlock
-from hw.sam.blocks.interleaved_sums import InterleavedSums
-from hw.sam.blocks.sparse_accumulator import SparseAccumulator
+from hw.sam.blocks.values.function_block import FunctionBlock
+from hw.sam.blocks.values.interleaved_sums import InterleavedSums
+from hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
 from hw.sam.config import SamConfig
 from hw.sam.graph import Block, Graph
 from sw.runtime.sam.model.tokens import Steps

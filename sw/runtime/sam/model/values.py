@@ -27,7 +27,7 @@ def alu(site: Site, inputs: Inputs) -> Done:
 def function(site: Site, inputs: Inputs) -> Done:
     """A function of each value."""
     # Its tables are made on import, and few graphs need them.
-    from hw.lib.function import Function
+    from hw.lib.functions.function import Function
     from sw.golden.functions import apply
 
     values = inputs["val"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.errors import ProgramError
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import DIMENSIONS, NEAR_OPERATIONS, STRIP, Opcode, Second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, WORD_BITS, When
 from sw.runtime.sram_compute.model.engines import Fields

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
 from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.stream_engine import DIVIDE_CYCLES
-from hw.sram_compute.word_network import word_cycles
-from sw.runtime.cycle_limit import CycleLimitError, require_cycles
+from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
+from hw.sram_compute.streams.word_network import word_cycles
+from sw.runtime.machine.cycle_limit import CycleLimitError, require_cycles
 from sw.runtime.sram_compute.model.check import StoppedError
 from sw.runtime.sram_compute.model.copy_waits import Accesses, CopyWaits, Round
 from sw.runtime.sram_compute.model.engines import Engines, Fields

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from hw.lib.formats import FLOAT_FORMATS
 
 _NAN = np.uint32(FLOAT_FORMATS["float32"].canonical_nan)

@@ -10,16 +10,16 @@ import numpy as np
 
 from hw.lib.errors import ProgramError
 from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory_map import NO_LIMIT
-from hw.sram_compute.command_unit import END_CYCLES
+from hw.lib.machine.memory_map import NO_LIMIT
+from hw.sram_compute.commands.command_unit import END_CYCLES
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNITS, Opcode
 from hw.sram_compute.memory_map import ErrorCause
 from hw.sram_compute.microcode.program import Microinstruction
 from hw.sram_compute.microinstruction import Base
+from hw.sram_compute.network.row_network import SEND_CYCLES
 from hw.sram_compute.program import Command, decode, opcode_of
-from hw.sram_compute.row_network import SEND_CYCLES
-from sw.runtime.cycle_limit import require_cycles
+from sw.runtime.machine.cycle_limit import require_cycles
 from sw.runtime.sram_compute.model import exchange as exchanges
 from sw.runtime.sram_compute.model import transfer
 from sw.runtime.sram_compute.model.array import ComputeArray

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.lib.errors import GnarlError
-from hw.lib.memory_map import NO_LIMIT
+from hw.lib.machine.memory_map import NO_LIMIT
 from hw.tmu.access_isa import (
     MERGES,
     UNBOUNDED,
@@ -22,8 +22,8 @@ from hw.tmu.access_isa import (
 )
 from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
 from hw.tmu.config import MAX_STREAMS
-from sw.runtime.cycle_limit import CycleLimitError
-from sw.runtime.execute_model.output import Output
+from sw.execute.values.output import Output
+from sw.runtime.machine.cycle_limit import CycleLimitError
 from sw.runtime.tmu.model.line_requests import LineRequests
 
 MOST_HELD = 1 << 24

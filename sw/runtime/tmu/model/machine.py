@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.memory_map import NO_LIMIT
+from hw.lib.machine.memory_map import NO_LIMIT
 from hw.tmu.access_program import AccessProgram
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.sections import ACCESS_SECTIONS
+from sw.execute.values import execute
+from sw.execute.values.output import Output, Room
 from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.cycle_limit import CycleLimitError
-from sw.runtime.execute_model import execute
-from sw.runtime.execute_model.output import Output, Room
+from sw.runtime.machine.cycle_limit import CycleLimitError
 from sw.runtime.tmu.model import access
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hw.lib.errors import GnarlError, WorkloadError, one_line
 from hw.lib.text_lines import text_lines
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.place import Location
 from sw.workloads.loops.pytorch.archive import read_archive
 from sw.workloads.loops.pytorch.results import result_names
 from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph

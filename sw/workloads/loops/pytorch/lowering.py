@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from hw.lib.errors import WorkloadError
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.verify import verify
 from sw.workloads.loops.pytorch.export import Exported, export, load, place_of
 from sw.workloads.loops.pytorch.operators import OPERATORS
 from sw.workloads.loops.pytorch.parameters import Parameters
 from sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
-from sw.workloads.loops.verify import verify
 from sw.workloads.loops.workload import LoopWorkload
 
 

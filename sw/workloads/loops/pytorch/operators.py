@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sw.workloads.loops.nest import Expression, Unary, UnaryOperator
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import Expression, Unary, UnaryOperator
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from sw.workloads.loops.pytorch import shapes
 from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
 from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
@@ -29,7 +30,6 @@ from sw.workloads.loops.pytorch.values import (
     scaled,
     shifted,
 )
-from sw.workloads.loops.scalar_type import FLOAT32, INT32, ScalarType
 
 _EXACT = 1 << 24
 """Up to here float32 has all whole numbers."""

@@ -12,9 +12,10 @@ import numpy as np
 
 from hw.lib.errors import WorkloadError
 from sw.workloads.embedding.data import check_bag_offsets
-from sw.workloads.loops.names import name_problem
-from sw.workloads.loops.nest import Array, Expression, Load, Statement, Variable
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.names import name_problem
+from sw.workloads.loops.ir.nest import Array, Expression, Load, Statement, Variable
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
 from sw.workloads.loops.pytorch.export import Exported
 from sw.workloads.loops.pytorch.loop import Loop
 from sw.workloads.loops.pytorch.storing import stored
@@ -27,7 +28,6 @@ from sw.workloads.loops.pytorch.values import (
     integer,
     refuse,
 )
-from sw.workloads.loops.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}

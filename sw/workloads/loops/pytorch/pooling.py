@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from sw.workloads.loops.nest import (
+from sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     BinaryOperator,
@@ -17,7 +17,8 @@ from sw.workloads.loops.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
 from sw.workloads.loops.pytorch.loop import Loop, nested
 from sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
 from sw.workloads.loops.pytorch.values import (
@@ -33,7 +34,6 @@ from sw.workloads.loops.pytorch.values import (
     number,
     refuse,
 )
-from sw.workloads.loops.scalar_type import FLOAT32, INT32
 
 _MODES = ("sum", "mean", "max")
 

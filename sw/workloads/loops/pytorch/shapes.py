@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from sw.workloads.loops.nest import Expression
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import Expression
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import ScalarType
 from sw.workloads.loops.pytorch.parameters import Parameters, promoted
 from sw.workloads.loops.pytorch.values import (
     Indices,
@@ -25,7 +26,6 @@ from sw.workloads.loops.pytorch.values import (
     scaled,
     shifted,
 )
-from sw.workloads.loops.scalar_type import ScalarType
 
 
 def reshape(parameters: Parameters, place: Location, value: Value, shape: Sequence[int]) -> Value:

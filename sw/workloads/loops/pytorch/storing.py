@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sw.workloads.loops.nest import Load, Statement, Store
-from sw.workloads.loops.place import Location
+from sw.workloads.loops.ir.nest import Load, Statement, Store
+from sw.workloads.loops.ir.place import Location
 from sw.workloads.loops.pytorch.loop import Loop, nested
 from sw.workloads.loops.pytorch.values import (
     Destination,

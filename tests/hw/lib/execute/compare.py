@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.execute_isa import Fault, Instruction
-from tests.support import execute_interpreter
-from tests.support.execute_machine import Machine, Result
+from hw.lib.encoding.execute_isa import Fault, Instruction
+from tests.support.execute import interpreter as execute_interpreter
+from tests.support.execute.machine import Machine, Result
 
 LIMIT = 1500
 """Instructions of a run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.execute_machine import Machine
+from tests.support.execute.machine import Machine
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
 from hw.lib.execute.sequencer import KNOWN_JUMPS
-from hw.lib.execute_isa import Instruction, Opcode, Operand, Source
 from tests.hw.lib.execute.compare import check
-from tests.support.execute_machine import Machine, Pace
-from tests.support.execute_programs import (
+from tests.support.execute.machine import Machine, Pace
+from tests.support.execute.programs import (
     CORNERS,
     DEQUEUE,
     HALT,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.execute_isa import Fault, Instruction, Opcode, Operand, Source
+from hw.lib.encoding.execute_isa import Fault, Instruction, Opcode, Operand, Source
 from tests.hw.lib.execute.compare import fault_of
-from tests.support.execute_machine import Pace
-from tests.support.execute_programs import DEQUEUE, HALT, IMMEDIATE, WORD, register, set_scalar
+from tests.support.execute.machine import Pace
+from tests.support.execute.programs import DEQUEUE, HALT, IMMEDIATE, WORD, register, set_scalar
 
 NOTHING = set_scalar(9, 0)
 LAST = 127  # instruction of the program's memory

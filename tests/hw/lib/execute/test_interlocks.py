@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hw.lib.execute_isa import Instruction, Opcode
+from hw.lib.encoding.execute_isa import Instruction, Opcode
 from tests.hw.lib.execute.compare import check
-from tests.support.execute_machine import Pace
-from tests.support.execute_programs import (
+from tests.support.execute.machine import Pace
+from tests.support.execute.programs import (
     HALT,
     IMMEDIATE,
     register,

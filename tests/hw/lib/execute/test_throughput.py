@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from hw.lib.digits import OTHER_CYCLES, cycles_for
+from hw.lib.encoding.execute_isa import Instruction, Opcode
+from hw.lib.encoding.execute_times import BITS_PER_CYCLE, INTEGER_CYCLES
 from hw.lib.execute.sequencer import KNOWN_JUMPS
-from hw.lib.execute_isa import Instruction, Opcode
-from hw.lib.execute_times import BITS_PER_CYCLE, INTEGER_CYCLES
+from hw.lib.integer.digits import OTHER_CYCLES, cycles_for
 from tests.hw.lib.execute.compare import check
-from tests.support.execute_machine import Machine, Pace
-from tests.support.execute_programs import (
+from tests.support.execute.machine import Machine, Pace
+from tests.support.execute.programs import (
     DEQUEUE,
     HALT,
     IMMEDIATE,

@@ -6,8 +6,8 @@ import pytest
 
 from hw.lib.execute.execute_unit import ExecuteUnit
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import lint
-from tests.support.yowasp import sound, yosys
+from sw.runtime.machine.verilate import lint
+from tests.support.machines.yowasp import sound, yosys
 
 TOP = "execute_unit"
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hw.lib.instanced import ResetInserter
 from hw.lib.lines.line_memory import LineMemory
-from hw.lib.memory_map import Window
+from hw.lib.machine.memory_map import Window
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import lint
+from sw.runtime.machine.verilate import lint
 from tests.hw.lib.lines.drive import Request, Traffic, drive, meaning
 
 LINES, WORDS = 8, 4

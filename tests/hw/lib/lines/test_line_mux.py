@@ -10,9 +10,9 @@ from amaranth.sim import Simulator
 
 from hw.lib.lines.line_memory import LineMemory
 from hw.lib.lines.line_mux import LineMux
-from hw.lib.memory_map import Window
+from hw.lib.machine.memory_map import Window
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import lint
+from sw.runtime.machine.verilate import lint
 from tests.hw.lib.lines.drive import Request, Traffic, drive, meaning
 
 LINES, WORDS, LATENCY = 12, 2, 5

@@ -18,9 +18,9 @@ from hw.lib.lines.cache import Cache
 from hw.lib.lines.line_memory import LineMemory
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.lines.line_splitter import PART_BITS, LineSplitter
-from hw.lib.memory_map import Window
+from hw.lib.machine.memory_map import Window
 from hw.lib.verilog import to_verilog
-from sw.runtime.verilate import lint
+from sw.runtime.machine.verilate import lint
 
 LINES, LANES, TAG_BITS, LATENCY = 4, 4, 2, 5
 ADDRESS_BITS = (LINES * LINE_WORDS - 1).bit_length()

@@ -7,7 +7,7 @@ from amaranth.sim import Simulator
 
 from hw.lib.stream.fork import Fork
 from hw.sam.token import token_layout
-from tests.support.tokens import pack, unpack
+from tests.support.sam.tokens import pack, unpack
 
 
 def run(fork: Fork, tokens: list[int], stalls: list[float], cycles: int) -> list[list[int]]:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import pytest
 
 from hw.lib.formats import parse_format
-from hw.sam.blocks.crd_drop import CrdDrop
-from hw.sam.blocks.intersect import Intersect
-from hw.sam.blocks.reduce import Reduce
-from hw.sam.blocks.repeat import Repeat
-from hw.sam.blocks.union import Union
+from hw.sam.blocks.joins.intersect import Intersect
+from hw.sam.blocks.joins.union import Union
+from hw.sam.blocks.streams.crd_drop import CrdDrop
+from hw.sam.blocks.streams.repeat import Repeat
+from hw.sam.blocks.values.reduce import Reduce
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.hw.sam.formal.walks import WIDTH, CrdDropWalk, JoinWalk, ReduceWalk, RepeatWalk
-from tests.support.proofs import SideBySide, has_solver, prove, reach
-from tests.support.yowasp import prepare
+from tests.support.machines.proofs import SideBySide, has_solver, prove, reach
+from tests.support.machines.yowasp import prepare
 
 pytestmark = pytest.mark.skipif(not has_solver(), reason="no yices-smt2 on this computer")
 

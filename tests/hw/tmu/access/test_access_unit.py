@@ -22,9 +22,9 @@ from hw.tmu.access_program import (
 )
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import BoundsError, StreamError
-from tests.support.access_machine import CONFIG, Memory, Result, run
-from tests.support.access_merges import LAST, STEP, merge
-from tests.support.access_programs import (
+from tests.support.tmu.access_machine import CONFIG, Memory, Result, run
+from tests.support.tmu.access_merges import LAST, STEP, merge
+from tests.support.tmu.access_programs import (
     ALL_END,
     INDUCTION,
     SEGMENT_END,

@@ -15,9 +15,9 @@ from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import StreamError
-from tests.support.access_machine import CONFIG, Memory, Result, run
-from tests.support.access_merges import LAST, MERGES, STEP, Image, merge, random_nest
-from tests.support.access_programs import INDUCTION, load
+from tests.support.tmu.access_machine import CONFIG, Memory, Result, run
+from tests.support.tmu.access_merges import LAST, MERGES, STEP, Image, merge, random_nest
+from tests.support.tmu.access_programs import INDUCTION, load
 
 LANES = CONFIG.lanes
 

@@ -12,8 +12,8 @@ from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own
 from hw.tmu.config import TmuConfig
 from sw.runtime.tmu.model import access
-from tests.support.access_machine import CONFIG, Memory, Result, run
-from tests.support.access_programs import INDUCTION, Bags, embedding_bag, load
+from tests.support.tmu.access_machine import CONFIG, Memory, Result, run
+from tests.support.tmu.access_programs import INDUCTION, Bags, embedding_bag, load
 
 QUEUING = WAITS[:5]
 

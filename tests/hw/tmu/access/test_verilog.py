@@ -6,8 +6,8 @@ import pytest
 
 from hw.lib.verilog import to_verilog
 from hw.tmu.access.access_unit import AccessUnit
-from sw.runtime.verilate import lint
-from tests.support.yowasp import sound, yosys
+from sw.runtime.machine.verilate import lint
+from tests.support.machines.yowasp import sound, yosys
 
 TOP = "access_unit"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from tests.hw.tmu.formal.event_rules import MUTATIONS, EventRules
-from tests.support.proofs import SideBySide, has_solver, prove, reach
-from tests.support.yowasp import prepare
+from tests.support.machines.proofs import SideBySide, has_solver, prove, reach
+from tests.support.machines.yowasp import prepare
 
 pytestmark = pytest.mark.skipif(not has_solver(), reason="no yices-smt2 on this computer")
 

@@ -10,8 +10,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.tmu.access.merge.merger import Merger
-from tests.support.proofs import has_solver, prove
-from tests.support.yowasp import prepare
+from tests.support.machines.proofs import has_solver, prove
+from tests.support.machines.yowasp import prepare
 
 pytestmark = [
     pytest.mark.slow,

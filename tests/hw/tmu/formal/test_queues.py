@@ -21,8 +21,8 @@ from tests.hw.tmu.formal.queue_rules import (
     whole_queue,
     whole_tokens,
 )
-from tests.support.proofs import SideBySide, has_solver, prove, reach
-from tests.support.yowasp import prepare
+from tests.support.machines.proofs import SideBySide, has_solver, prove, reach
+from tests.support.machines.yowasp import prepare
 
 pytestmark = pytest.mark.skipif(not has_solver(), reason="no yices-smt2 on this computer")
 

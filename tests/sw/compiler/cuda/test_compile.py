@@ -21,7 +21,7 @@ from sw.compiler.cuda.sections import decode
 from sw.compiler.passes import PassError, StoppedError, Trace
 from sw.program.archive import read_archive, write_archive
 from sw.program.program import Program
-from sw.runtime.programs import load_program
+from sw.runtime.run.programs import load_program
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 MODEL = EmbeddingModel(

@@ -9,7 +9,7 @@ import pytest
 from sw.compiler.cuda.templates import templates
 from sw.workloads.embedding.model import TABLE_TYPES
 from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
-from tests.support.embedding_kernels import Case, covering_cases, program_of
+from tests.support.cuda.embedding_kernels import Case, covering_cases, program_of
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 

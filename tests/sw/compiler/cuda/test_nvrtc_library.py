@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bare_machine import packages, python
+from tests.support.cuda.bare_machine import packages, python
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 

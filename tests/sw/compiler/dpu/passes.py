@@ -13,12 +13,12 @@ from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.encode import instructions
 from sw.compiler.dpu.memory import MemoryLayout, memory_layout
 from sw.compiler.dpu.schedule import Policy, Schedule, schedule
-from sw.runtime.configuration import NamedConfiguration
-from sw.targets import TARGETS
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.registry import TARGETS
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag
 from sw.workloads.dag.workload import DagWorkload
-from tests.support.dags import input_values
+from tests.support.dpu.dags import input_values
 
 SMALL = DpuConfig(depth=2, banks=8, registers=8, data_rows=512)
 

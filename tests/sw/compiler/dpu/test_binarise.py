@@ -16,7 +16,7 @@ from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.check import check_binary
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import SHAPES, dags, shape
+from tests.support.dpu.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.passes import built
 
 PRIME = 2**61 - 1

@@ -8,7 +8,7 @@ from hw.dpu.config import DpuConfig
 from sw.compiler.dpu.bounds import lower_bounds
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import SHAPES, dags, shape
+from tests.support.dpu.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.passes import built, configs, run_passes
 
 

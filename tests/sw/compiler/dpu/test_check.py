@@ -17,7 +17,7 @@ from sw.compiler.dpu.check import BrokenRuleError, check_binary, check_instructi
 from sw.compiler.dpu.memory import MemoryLayout
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import dags
+from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import SMALL, Passes, binary_dag, built, configs, run_passes
 
 ADD = PeOp.ADD

@@ -25,11 +25,11 @@ from sw.compiler.dpu.compile import (
 from sw.compiler.dpu.sections import labels
 from sw.compiler.passes import Trace
 from sw.program.program import Program
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.workload import DagWorkload
-from tests.support.dags import SHAPES, dags, input_values, seeded_dag, shape
+from tests.support.dpu.dags import SHAPES, dags, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import FORMATS, SMALL, built, configs, named, workload
 
 

@@ -23,7 +23,7 @@ from sw.compiler.dpu.cone import (
 )
 from sw.compiler.dpu.state import NONE, Graph, Locations, Values, graph, new_scratch, new_values
 from sw.workloads.dag.dag import Dag
-from tests.support.dags import dags
+from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag
 
 ADD, MUL = PeOp.ADD, PeOp.MUL

@@ -9,7 +9,7 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import Opcode, instruction, opcodes
 from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_STORE
 from sw.workloads.dag.dag import Dag
-from tests.support.dags import dags, shape
+from tests.support.dpu.dags import dags, shape
 from tests.sw.compiler.dpu.passes import SMALL, configs, run_passes
 
 EXECUTING = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)

@@ -23,7 +23,7 @@ from sw.compiler.dpu.state import (
     new_values,
 )
 from sw.workloads.dag.dag import Dag
-from tests.support.dags import dags
+from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import SMALL, binary_dag, configs, run_passes
 
 ADD = 2

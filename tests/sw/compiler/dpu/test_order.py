@@ -9,7 +9,7 @@ from hw.dpu.isa import PeOp
 from sw.compiler.dpu.binarise import BinaryDag, binarise
 from sw.compiler.dpu.order import depth_first, height, users
 from sw.workloads.dag.dag import Dag
-from tests.support.dags import dags
+from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag, configs
 
 ADD = PeOp.ADD

@@ -43,7 +43,7 @@ from sw.compiler.dpu.state import (
     new_state,
 )
 from sw.workloads.dag.dag import Dag
-from tests.support.dags import dags
+from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag, configs
 
 ADD = PeOp.ADD

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hw.dpu.config import DpuConfig
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.workloads.dag.dag import Dag
-from tests.support.dags import SHAPES, input_values, seeded_dag, shape
+from tests.support.dpu.dags import SHAPES, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import named, workload
 
 CONFIG = DpuConfig(

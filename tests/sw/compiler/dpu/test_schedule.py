@@ -29,7 +29,7 @@ from sw.compiler.dpu.state import (
 from sw.compiler.dpu.walk import STUCK
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import SHAPES, dags, seeded_dag, shape
+from tests.support.dpu.dags import SHAPES, dags, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import SMALL, Passes, built, configs, run_passes
 
 windows = st.sampled_from([0, 0, 64, 1000])

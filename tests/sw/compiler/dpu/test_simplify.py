@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sw.compiler.dpu.simplify import needed_nodes, simplify, use_counts
 from sw.workloads.dag.builder import DagBuilder
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import SHAPES, dags, shape
+from tests.support.dpu.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.test_binarise import PRIME, meaning_of_dag
 
 

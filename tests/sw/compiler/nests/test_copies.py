@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.execute.copies import compute_in_place, copy, fill_gaps, remove_copies
 from sw.compiler.nests.execute.machine import Block, Register, Step, Taken
 

@@ -12,11 +12,11 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.jam import jam
 from sw.compiler.nests.scf import to_scf
 from sw.compiler.nests.variables import to_variables
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dependent_runs import check_tmu
 from tests.support.errors import noted
+from tests.support.nests.dependent_runs import check_tmu
 
 SIZES = {"n": 9, "m": 6}
 SHAPES = {"a": (14,), "b": (14,), "x": (6,), "t": (9, 6), "u": (13, 10)}

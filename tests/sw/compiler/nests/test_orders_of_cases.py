@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.execute.copies import copy
 from sw.compiler.nests.execute.keep_constants import keep_constants
 from sw.compiler.nests.execute.late_takes import late_takes

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hw.lib.encoding.execute_isa import FLOAT_STAGES, Opcode
 from hw.lib.execute.decoded import Path
 from hw.lib.execute.result_bus import written_after
-from hw.lib.execute_isa import FLOAT_STAGES, Opcode
 from sw.compiler.nests.execute.copies import copy
 from sw.compiler.nests.execute.latency import cycles
 from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange

@@ -8,10 +8,10 @@ import pytest
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.scf import to_scf
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dependent_runs import check_tmu
+from tests.support.nests.dependent_runs import check_tmu
 
 INT32 = np.iinfo(np.int32)
 INPUTS = {

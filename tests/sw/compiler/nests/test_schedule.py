@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from sw.compiler.nests.execute.copies import copy
 from sw.compiler.nests.execute.machine import Register, Step, Taken, Value, WordRange
 from sw.compiler.nests.execute.schedule import schedule

@@ -13,7 +13,7 @@ from sw.compiler.sam.lower import lower
 from sw.compiler.sam.verify import verify
 from sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
-from tests.support.sam_graphs import by_operands, drops, unchained
+from tests.support.sam.graphs import by_operands, drops, unchained
 
 BESIDE = ("repsig_i", "repeat_c_i", "lookup_c_j")
 PRODUCT = "X(i,j,k)=B(i,j,k)*C(i,j,k)"

@@ -9,7 +9,7 @@ from sw.compiler.sam.drops import writers_of
 from sw.compiler.sam.empty_fibers import recorded
 from sw.compiler.sam.lower import lower
 from sw.workloads.tensor.parser import parse
-from tests.support.sam_graphs import drops, undropped, without
+from tests.support.sam.graphs import drops, undropped, without
 
 PRODUCT = "X(i,j,k)=B(i,j,k)*C(i,j,k)"
 SUM = "X(i,j,k)=B(i,j,k)+C(i,j,k)"

@@ -14,11 +14,11 @@ from sw.compiler.sam.dot_read import read_dot
 from sw.compiler.sam.dot_write import write_dot
 from sw.compiler.sam.suite import SUITE
 from sw.compiler.sam.workload import SamWorkload
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor
-from tests.support.sam_graphs import undropped, variants
+from tests.support.sam.graphs import undropped, variants
 from tests.sw.compiler.sam.dialect import dialect
 from tests.sw.compiler.sam.machine import meaning
 from tests.sw.compiler.sam.test_dot import FILES, MORE, ordered

@@ -21,7 +21,7 @@ from sw.runtime.sam.image import bind, operands, result, result_rows
 from sw.runtime.sam.model.interpreter import interpret, machine_run
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor
-from tests.support.sam_expressions import Case, cases, make
+from tests.support.sam.expressions import Case, cases, make
 
 
 def dense(

@@ -12,11 +12,11 @@ import pytest
 
 from bench.sam_parts.suite import dense
 from hw.lib.errors import WorkloadError
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.runtime.programs import load_program
+from sw.runtime.run.device import Device
+from sw.runtime.run.programs import load_program
+from sw.runtime.target.configuration import load_configuration
 from tests.support.errors import refused
-from tests.support.sam_repeated import Repeated, make
+from tests.support.sam.repeated import Repeated, make
 
 SQUARE = np.array([[0, 2, 0], [0, 0, 5], [4, 0, 1.0]])
 

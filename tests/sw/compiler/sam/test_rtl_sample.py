@@ -13,10 +13,10 @@ from bench.sam_parts.cases import SIZES, cases
 from bench.sam_parts.suite import dense
 from hw.lib.errors import WorkloadError
 from sw.compiler.sam.suite import SUITE
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.tensor.parser import parse
-from tests.support.sam_expressions import make
+from tests.support.sam.expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")
 

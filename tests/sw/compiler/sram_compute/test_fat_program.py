@@ -23,10 +23,10 @@ from sw.compiler.sram_compute.lowering import Specialiser
 from sw.compiler.sram_compute.placement import planned
 from sw.compiler.sram_compute.sections import fat_file, fat_program
 from sw.program.program import Program
-from sw.workloads.loops import c_source
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.c import source as c_source
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tensor_graphs import RandomRegions, nest_of
+from tests.support.sram_compute.tensor_graphs import RandomRegions, nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 CORE = SramConfig(core_lanes=2)

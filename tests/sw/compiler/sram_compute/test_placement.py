@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sw.compiler.sram_compute.placement import placed, planned
-from tests.support.tensor_graphs import nest_of
+from tests.support.sram_compute.tensor_graphs import nest_of
 
 IN_MEMORY = "for i in range(n):\n t = a[i] * 2\n b[i] = t\n"
 IN_ORDER = "for i in range(1, n):\n {0} = c[i - 1]\n c[i] += {0}\n"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sw.compiler.sram_compute.decompose import decompose
 from sw.compiler.sram_compute.shifts import Shifts, shifts
 from sw.compiler.sram_compute.tiles import Tiling, valid_tiles
-from tests.support.spread_tiles import gather, spread
+from tests.support.sram_compute.spread_tiles import gather, spread
 
 
 @st.composite

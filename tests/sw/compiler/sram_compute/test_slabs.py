@@ -18,11 +18,11 @@ from sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
 from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
 from sw.compiler.sram_compute.tdfg.plan import plan, refusals
 from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.binding import bind
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.python_source import read_file
-from tests.support.lowered_memory import execute_slabs
-from tests.support.tensor_graphs import nest_of
+from sw.workloads.loops.ir.binding import bind
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.python.source import read_file
+from tests.support.sram_compute.lowered_memory import execute_slabs
+from tests.support.sram_compute.tensor_graphs import nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 

@@ -18,13 +18,13 @@ from sw.compiler.sram_compute.lower.lower import CodeGenerator
 from sw.compiler.sram_compute.tdfg.plan import plan
 from sw.compiler.sram_compute.tile_choice import BEST, search_tiles, tile_choice
 from sw.compiler.sram_compute.tiles import Tiling, best_tile, valid_tiles
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from sw.workloads.loops.binding import bind
-from sw.workloads.loops.c_source import read_source
-from sw.workloads.loops.python_source import read_file
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
+from sw.workloads.loops.c.source import read_source
+from sw.workloads.loops.ir.binding import bind
+from sw.workloads.loops.python.source import read_file
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.lowered_nests import lowered
+from tests.support.sram_compute.lowered_nests import lowered
 
 pytest.importorskip("egglog")
 

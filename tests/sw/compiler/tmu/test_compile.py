@@ -20,9 +20,9 @@ from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_weighted,
     embedding_bag_weighted_mean,
 )
-from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tmu_programs import bags, check
+from tests.support.tmu.programs import bags, check
 
 CONFIG = TmuConfig(lanes=4)
 RAGGED = [3, 0, 5, 1, 0]

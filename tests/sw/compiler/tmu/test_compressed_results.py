@@ -16,9 +16,9 @@ from sw.compiler.tmu.compile import compile
 from sw.program.program import Program
 from sw.runtime.tmu.image import Operands, image, outputs, result_rows
 from sw.runtime.tmu.model import machine
-from sw.workloads.loops.tensor_expression import expression_workload
+from sw.workloads.loops.expressions.tensor_expression import expression_workload
 from sw.workloads.tensor.tensor import Tensor
-from tests.support.tmu_manners import MANNERS
+from tests.support.tmu.manners import MANNERS
 
 CONFIG = TmuConfig(lanes=2, stream_words=64)
 SIDE = 5

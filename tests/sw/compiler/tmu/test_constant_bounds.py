@@ -7,11 +7,11 @@ import pytest
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.values import FOLDED
-from sw.compiler.tmu.decouple import STREAM_OPERATIONS
-from sw.workloads.loops.python_source import read_source
+from sw.compiler.tmu.passes.decouple import STREAM_OPERATIONS
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dependent_runs import run_tmu
-from tests.support.tmu_manners import MANNERS
+from tests.support.nests.dependent_runs import run_tmu
+from tests.support.tmu.manners import MANNERS
 
 CONFIG = TmuConfig(lanes=4, memory_bytes=1 << 14, l1_bytes=1 << 10, l2_bytes=1 << 11)
 TEXT = """\

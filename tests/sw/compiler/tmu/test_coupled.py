@@ -7,23 +7,23 @@ from random import Random
 import numpy as np
 import pytest
 
+from hw.lib.encoding.execute_isa import Instruction, Opcode
 from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
 from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.program.program import Program
 from sw.runtime.tmu.image import Operands, image, outputs, result_rows
 from sw.runtime.tmu.model import machine
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.sources import OPERATIONS, named_workload
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dense_nests import RandomDenseNest
-from tests.support.dense_nests import random_values as dense_values
-from tests.support.loop_interpreter import interpret
-from tests.support.tmu_nests import RandomTmuNest, random_values
-from tests.support.tmu_programs import bags, check
+from tests.support.nests.dense_nests import RandomDenseNest
+from tests.support.nests.dense_nests import random_values as dense_values
+from tests.support.nests.loop_interpreter import interpret
+from tests.support.tmu.nests import RandomTmuNest, random_values
+from tests.support.tmu.programs import bags, check
 
 CONFIG = TmuConfig(lanes=4)
 

@@ -6,8 +6,8 @@ import pytest
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
-from tests.support.dependent_nests import BODIES, dependent_nest, dependent_values
-from tests.support.tmu_programs import check
+from tests.support.nests.dependent_nests import BODIES, dependent_nest, dependent_values
+from tests.support.tmu.programs import check
 
 CONFIG = TmuConfig(lanes=4)
 

@@ -9,11 +9,11 @@ from hw.tmu.config import TmuConfig
 from sw.compiler.nests.dialects.slc import MemStrOp
 from sw.compiler.nests.hoist import hoist
 from sw.compiler.nests.scf import to_scf
-from sw.compiler.tmu.decouple import decouple
-from sw.workloads.loops.python_source import read_source
-from tests.support.dependent_runs import check_tmu
-from tests.support.left_out_nests import BODIES, MERGES, left_out
-from tests.support.tmu_manners import MANNERS
+from sw.compiler.tmu.passes.decouple import decouple
+from sw.workloads.loops.python.source import read_source
+from tests.support.nests.dependent_runs import check_tmu
+from tests.support.nests.left_out_nests import BODIES, MERGES, left_out
+from tests.support.tmu.manners import MANNERS
 
 CONFIG = TmuConfig(lanes=4, memory_bytes=1 << 16, l1_bytes=1 << 10, l2_bytes=1 << 11)
 COMMON = {

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hw.lib.encoding.execute_isa import Instruction, Opcode
 from hw.lib.errors import WorkloadError
-from hw.lib.execute_isa import Instruction, Opcode
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.coupled.pipeline import couple
 from sw.compiler.tmu.text import from_text
-from sw.runtime.execute_model import execute
+from sw.execute.values import execute
 
 CONFIG = TmuConfig(lanes=4)
 WORDS = 16

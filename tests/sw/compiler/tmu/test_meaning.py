@@ -16,8 +16,8 @@ from sw.compiler.tmu.meaning import Meaning, meaning_of
 from sw.compiler.tmu.sections import meaning
 from sw.workloads.embedding.model import EmbeddingModel, Feature
 from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.python_source import read_source
-from sw.workloads.loops.tensor_expression import expression_workload
+from sw.workloads.loops.expressions.tensor_expression import expression_workload
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 
 CONFIG = TmuConfig(lanes=4)

@@ -15,10 +15,10 @@ from sw.compiler.nests.coupled.merge_loops import merge_loops
 from sw.compiler.tmu.optimise import optimise
 from sw.compiler.tmu.text import from_text
 from sw.workloads.loops.operations import sparse_matrices, sparse_vectors
-from sw.workloads.loops.python_source import read_source
-from tests.support.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors
-from tests.support.tmu_manners import MANNERS
-from tests.support.tmu_programs import Run, check
+from sw.workloads.loops.python.source import read_source
+from tests.support.tmu.manners import MANNERS
+from tests.support.tmu.programs import Run, check
+from tests.support.tmu.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors
 
 CONFIG = TmuConfig(lanes=2, stream_words=64)
 

@@ -7,11 +7,11 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.execute_isa import Opcode
+from hw.lib.encoding.execute_isa import Opcode
 from hw.tmu.config import TmuConfig
 from sw.compiler.nests.functions import arrays_of, function_of
 from sw.compiler.tmu.execute.code import execute_code
-from tests.support.tmu_messages import Messages
+from tests.support.tmu.messages import Messages
 
 CONFIG = TmuConfig(lanes=4)
 PASSES = ("keep_rows", "partial_sums", "repeat_fibers", "prefetch_rows")

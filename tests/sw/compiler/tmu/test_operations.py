@@ -9,7 +9,7 @@ import pytest
 
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.operations import (
     block_gather,
     embedding_bag,
@@ -17,8 +17,8 @@ from sw.workloads.loops.operations import (
     knowledge_graph,
     spmm,
 )
-from tests.support.tmu_operations import LENGTHS, operation_inputs
-from tests.support.tmu_programs import check
+from tests.support.tmu.operations import LENGTHS, operation_inputs
+from tests.support.tmu.programs import check
 
 CONFIG = TmuConfig(lanes=4)
 
@@ -65,7 +65,7 @@ def test_a_maximum_takes_an_instruction_a_vector():
 
 
 def test_a_value_that_is_used_again_after_its_variable_has_changed():
-    from sw.workloads.loops.python_source import read_source
+    from sw.workloads.loops.python.source import read_source
 
     nest = read_source(
         "n = sizes('n')\n\n\n@nest\n"

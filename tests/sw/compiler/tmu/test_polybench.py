@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hw.tmu.config import TmuConfig
-from tests.support.dependent_runs import run_tmu
-from tests.support.polybench.nests import TEXTS
-from tests.support.polybench.run import compiled, results, workload
-from tests.support.tmu_manners import MANNERS
+from tests.support.nests.dependent_runs import run_tmu
+from tests.support.nests.polybench.nests import TEXTS
+from tests.support.nests.polybench.run import compiled, results, workload
+from tests.support.tmu.manners import MANNERS
 
 CONFIG = TmuConfig(lanes=4)
 MOST_ERROR = 1e-6

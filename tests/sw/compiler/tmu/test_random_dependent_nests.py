@@ -9,10 +9,10 @@ import pytest
 from hw.lib.errors import CapacityError
 from hw.tmu.config import TmuConfig
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dependent_runs import check_tmu
 from tests.support.errors import noted
-from tests.support.random_dependent_nests import RandomDependentNest, random_values
-from tests.support.tmu_manners import MANNERS
+from tests.support.nests.dependent_runs import check_tmu
+from tests.support.nests.random_dependent_nests import RandomDependentNest, random_values
+from tests.support.tmu.manners import MANNERS
 
 COUNT, TOGETHER = 2000, 50
 """Seeds that ``make test-all`` runs in each manner, and how many are one test."""

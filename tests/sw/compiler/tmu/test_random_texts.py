@@ -6,10 +6,10 @@ import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
 from hw.tmu.config import TmuConfig
-from tests.support.dependent_runs import check_tmu
 from tests.support.errors import noted
-from tests.support.random_texts.drawn import draw
-from tests.support.tmu_manners import MANNERS
+from tests.support.nests.dependent_runs import check_tmu
+from tests.support.nests.random_texts.drawn import draw
+from tests.support.tmu.manners import MANNERS
 
 COUNT, TOGETHER = 1000, 25
 """Seeds that ``make test-all`` runs in each manner, and how many are one test."""

@@ -18,16 +18,16 @@ from sw.compiler.tmu.steps import PASSES_OF
 from sw.program.program import Program
 from sw.workloads.embedding.model import EmbeddingModel, Feature
 from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.nest import Nest
+from sw.workloads.loops.expressions.tensor_expression import expression_workload
+from sw.workloads.loops.ir.nest import Nest
 from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_lengths,
     embedding_bag_mean,
     embedding_bag_sum,
 )
 from sw.workloads.loops.sources import named_workload
-from sw.workloads.loops.tensor_expression import expression_workload
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tmu_programs import bags
+from tests.support.tmu.programs import bags
 
 CONFIG = TmuConfig(lanes=4)
 BAGS = bags(np.random.default_rng(0), [3, 0, 2], 9)

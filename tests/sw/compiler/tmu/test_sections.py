@@ -14,7 +14,7 @@ from sw.compiler.tmu.compile import compile
 from sw.program.program import Program
 from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.tmu_programs import bags
+from tests.support.tmu.programs import bags
 
 CONFIG = TmuConfig(lanes=4)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hw.lib.errors import WorkloadError
 from hw.tmu.config import TmuConfig
 from sw.compiler.tmu.compile import LEVELS
-from sw.workloads.loops.python_source import read_source
-from tests.support.tmu_programs import check
+from sw.workloads.loops.python.source import read_source
+from tests.support.tmu.programs import check
 
 CONFIG = TmuConfig(lanes=4)
 

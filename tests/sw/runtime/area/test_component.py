@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from sw.runtime.area.component import Component, Cost, build_tree
 from sw.runtime.area.netlist import NetlistModule, parse_netlist, with_plain_names
 from sw.runtime.area.report import OWN, Row, instance_names, make_rows

@@ -15,7 +15,7 @@ from sw.runtime.area.activity import read_activity
 from sw.runtime.area.liberty import load_cells
 from sw.runtime.area.macros import load_macros
 from tests.fuzz.cases import DAMAGES
-from tests.support.cell_library import library_text
+from tests.support.machines.cell_library import library_text
 from tests.sw.runtime.area.test_activity import SAIF
 
 MACRO_CELL = """library(rams) { cell(ram) { area : 100.5;

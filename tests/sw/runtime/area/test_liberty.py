@@ -10,7 +10,7 @@ from hw.lib.errors import GnarlError
 from sw.runtime.area.cell_function import truth_table
 from sw.runtime.area.liberty import load_cells
 from sw.runtime.area.liberty_text import LibraryError, read_liberty
-from tests.support.cell_library import AREAS, library_text, write_library
+from tests.support.machines.cell_library import AREAS, library_text, write_library
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hw.lib.memory_size import MemorySize
+from hw.lib.memory.size import MemorySize
 from sw.runtime.area.liberty_text import LibraryError
 from sw.runtime.area.macros import Fit, Macro, fit, load_macros
 

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.instanced import Instanced
-from hw.lib.ram import Ram
+from hw.lib.memory.ram import Ram
 from hw.lib.verilog import to_verilog
 from sw.runtime.area.liberty import CellLibrary, load_cells
 from sw.runtime.area.liberty_text import LibraryError
@@ -19,7 +19,7 @@ from sw.runtime.area.measure import Measured, measure_verilog
 from sw.runtime.area.netlist import parse_netlist
 from sw.runtime.area.synthesis import TRANSISTORS, SynthesisError, cost_of, synthesise
 from sw.runtime.area.timing import OpenSta, TimingError
-from tests.support.cell_library import (
+from tests.support.machines.cell_library import (
     AREAS,
     CLOCK_TO_Q_NS,
     GATE_NS,
@@ -27,7 +27,7 @@ from tests.support.cell_library import (
     library_text,
     write_library,
 )
-from tests.support.yowasp import yosys
+from tests.support.machines.yowasp import yosys
 
 needs_sta = pytest.mark.skipif(not OpenSta.is_installed(), reason="OpenSTA is not installed")
 

@@ -15,8 +15,8 @@ from sw.program.tensor_spec import Dense, Ragged
 from sw.runtime import Device
 from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels
-from sw.runtime.programs import load_program
-from sw.runtime.result import Result
+from sw.runtime.machine.result import Result
+from sw.runtime.run.programs import load_program
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import (
     Batch,
@@ -25,8 +25,8 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from tests.support import fake_cuda
-from tests.support.fake_cuda import fake_gpus
+from tests.support.cuda import fake_cuda
+from tests.support.cuda.fake_cuda import fake_gpus
 
 MODEL = EmbeddingModel(
     "pair",

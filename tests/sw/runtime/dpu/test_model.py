@@ -12,8 +12,8 @@ from hw.dpu.isa import COUNTERS, WRITE_COPY, ErrorCause, Opcode, PeOp
 from hw.lib.losses import LOSSES
 from sw.golden.words import to_words
 from sw.runtime.dpu.model.interpreter import run
-from tests.support.dpu_model_runs import CONFIG, fails, row, simulate
-from tests.support.dpu_programs import HALT, NOP, Instruction, add, copy, load, program, store
+from tests.support.dpu.model_runs import CONFIG, fails, row, simulate
+from tests.support.dpu.programs import HALT, NOP, Instruction, add, copy, load, program, store
 
 
 def test_halt_alone_takes_start_and_drain():

@@ -11,8 +11,8 @@ from hw.dpu.config import DpuConfig
 from hw.dpu.isa import FIRST_WRITER, ErrorCause, Opcode, instruction_bytes, instruction_word_bits
 from hw.lib.errors import CapacityError
 from sw.runtime.dpu.model.interpreter import ModelError, run
-from tests.support.dpu_model_runs import CONFIG, ODD, fails, simulate
-from tests.support.dpu_programs import NOP, Instruction, load, program, store
+from tests.support.dpu.model_runs import CONFIG, ODD, fails, simulate
+from tests.support.dpu.programs import NOP, Instruction, load, program, store
 
 
 class TestErrors:

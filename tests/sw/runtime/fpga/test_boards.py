@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from hw.dpu.isa import Opcode
-from hw.lib.memory_map import Register
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
-from sw.runtime.fpga.serial_port import SerialPort
+from hw.lib.machine.memory_map import Register
+from sw.runtime.machine.board.serial_port import SerialPort
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.workloads.dag.generate import random_dag
-from tests.support import adder
-from tests.support.adder_target import TARGET, AdderConfig, Table
 from tests.support.commands import gnarl, refusal
-from tests.support.dag_files import product
-from tests.support.fake_board import FakeBoard, FakeMachine, at_serial_port, fake_board
+from tests.support.dpu.dag_files import product
+from tests.support.machines.fake_board import FakeBoard, FakeMachine, at_serial_port, fake_board
+from tests.support.targets import adder
+from tests.support.targets.adder_target import TARGET, AdderConfig, Table
 
 CONFIG = "dpu_d1_b8"
 HARDWARE = load_configuration(CONFIG)

@@ -10,16 +10,16 @@ import pytest
 
 from hw.fpga.boards import find_board
 from hw.lib.errors import ConfigError
-from sw.runtime.configuration import load_configuration
 from sw.runtime.fpga import build as build_module
 from sw.runtime.fpga import place as place_module
 from sw.runtime.fpga.build import build
 from sw.runtime.fpga.build_report import BuildReport
 from sw.runtime.fpga.synthesis import MemoryResource, Synthesis
 from sw.runtime.fpga.tool_run import FpgaError
-from tests.support.adder_target import AdderConfig, AdderTarget
-from tests.support.memory_target import ROWS, configuration
-from tests.support.yowasp import needs, needs_ecp5
+from sw.runtime.target.configuration import load_configuration
+from tests.support.machines.yowasp import needs, needs_ecp5
+from tests.support.targets.adder_target import AdderConfig, AdderTarget
+from tests.support.targets.memory_target import ROWS, configuration
 
 LINK = "machine.link.receiver.ram.words"
 MEMORY = "machine.machine.core.memory.word_0.words"

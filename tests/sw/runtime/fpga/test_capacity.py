@@ -6,11 +6,11 @@ import pytest
 
 from hw.fpga.boards import find_board
 from hw.fpga.family import Resources
-from sw.runtime.configuration import load_configuration
 from sw.runtime.fpga.capacity import check_capacity
 from sw.runtime.fpga.tool_run import FpgaError
-from sw.targets import loaded
-from tests.support.memory_target import configuration
+from sw.runtime.target.configuration import load_configuration
+from sw.runtime.target.registry import loaded
+from tests.support.targets.memory_target import configuration
 
 pytest.importorskip("amaranth_boards")
 

@@ -12,9 +12,9 @@ from hw.fpga.boards import find_board, usable_boards
 from hw.fpga.family import Family, Resources
 from sw.runtime.fpga import fit
 from sw.runtime.fpga.fit import COLUMNS, Fit, fits
-from sw.runtime.stages import quiet
-from tests.support.memory_target import configuration
-from tests.support.yowasp import needs_yosys
+from sw.runtime.report.stages import quiet
+from tests.support.machines.yowasp import needs_yosys
+from tests.support.targets.memory_target import configuration
 
 pytest.importorskip("amaranth_boards")
 

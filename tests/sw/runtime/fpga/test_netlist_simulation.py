@@ -11,18 +11,18 @@ import pytest
 
 from hw.fpga.family import Family
 from sw.program.tensor_spec import Array
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.device import Device
 from sw.runtime.fpga.synthesis import NETLIST, synthesise
 from sw.runtime.fpga.tool_run import run
-from sw.runtime.host_machine import HostJob, HostMachine
-from sw.runtime.machine import Finished
-from sw.runtime.simulator import Simulator
-from sw.runtime.verilog import module_name, verilog
+from sw.runtime.machine.host_machine import HostJob, HostMachine
+from sw.runtime.machine.machine import Finished
+from sw.runtime.machine.simulator import Simulator
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from sw.runtime.target.verilog import module_name, verilog
 from sw.workloads.dag.workload import DagWorkload
-from tests.support.dags import input_values, seeded_dag
-from tests.support.front_door import FrontDoor
-from tests.support.yowasp import needs_yosys
+from tests.support.dpu.dags import input_values, seeded_dag
+from tests.support.machines.front_door import FrontDoor
+from tests.support.machines.yowasp import needs_yosys
 
 CELLS = Path(__file__).parents[3] / "support" / "ecp5_cells.v"
 

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.fpga.family import Family, Resources
-from hw.lib.ram import TwoPortRam
+from hw.lib.memory.ram import TwoPortRam
 from hw.lib.verilog import to_verilog
 from sw.runtime.fpga.build import check_memories
 from sw.runtime.fpga.netlist import DesignMemory
@@ -24,7 +24,7 @@ from sw.runtime.fpga.synthesis import (
     synthesise,
 )
 from sw.runtime.fpga.tool_run import FpgaError
-from tests.support.yowasp import needs_yosys
+from tests.support.machines.yowasp import needs_yosys
 
 
 class Log(wiring.Component):

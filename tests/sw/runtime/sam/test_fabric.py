@@ -9,8 +9,8 @@ import pytest
 
 from hw.lib.errors import CapacityError
 from sw.compiler.sam.suite import SUITE
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from tests.support.results import dense
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hw.sam.token import EMPTY
 from sw.golden.words import from_words, to_words
-from tests.support.sam_model_block import run, texts
-from tests.support.sam_nested import mapped, stream, trees
+from tests.support.sam.model_block import run, texts
+from tests.support.sam.nested import mapped, stream, trees
 
 
 def to_tokens(tree: Any, depth: int) -> list[int]:

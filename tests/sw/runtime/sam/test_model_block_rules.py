@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sw.runtime.sam.model.tokens import ModelError
-from tests.support.sam_model_block import run
+from tests.support.sam.model_block import run
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hw.sam.block_types import BLOCK_TYPES
 from sw.golden.words import from_words, to_words
 from sw.runtime.sam.model.streams import BLOCKS
-from tests.support.sam_model_block import numbers, run, texts, values
+from tests.support.sam.model_block import numbers, run, texts, values
 
 
 def test_every_type_of_block_is_there():

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.function import Function
+from hw.lib.functions.function import Function
 from hw.lib.operation import Operation
 from hw.sam.block_types import BLOCK_TYPES
 from hw.sam.graph import Block
 from sw.runtime.sam.model.streams import BLOCKS
 from sw.runtime.sam.model.tokens import Limits, Site, Stream
-from tests.support import sam_cases as cases
-from tests.support import sam_reference as reference
-from tests.support.tokens import format_stream
+from tests.support.sam import cases, reference
+from tests.support.sam.tokens import format_stream
 
 Make = Callable[[random.Random], cases.Case]
 RUNS = 25

@@ -13,7 +13,7 @@ from sw.program.rows import Rows
 from sw.runtime.sam.written import written_levels
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.storage import LEVEL_FORMATS, BitvectorLevel, CompressedLevel
-from tests.support.sam_graphs import drops, without
+from tests.support.sam.graphs import drops, without
 
 Lists = list[list[int]]
 

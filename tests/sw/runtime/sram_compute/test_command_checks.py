@@ -9,8 +9,8 @@ import pytest
 from hw.lib.errors import ProgramError
 from hw.sram_compute.isa import Opcode
 from hw.sram_compute.program import Command, assemble, command
-from sw.runtime.configuration import load_configuration
 from sw.runtime.sram_compute.command_checks import check_commands
+from sw.runtime.target.configuration import load_configuration
 
 CONFIG = load_configuration("sram_b2").config
 MOST = (1 << 20) - 1

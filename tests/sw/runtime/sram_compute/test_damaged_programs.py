@@ -14,15 +14,15 @@ import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
 from cocotb_tests.sram_compute.programs import clearing
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.config import SramConfig
 from hw.sram_compute.isa import UNIT_WORDS, Opcode
 from hw.sram_compute.program import Command, assemble, command, decode, numbers
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from tests.support.sram_machine import ending, program
-from tests.support.sram_programs import (
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
+from tests.support.sram_compute.machine import ending, program
+from tests.support.sram_compute.programs import (
     FIRST_LINE,
     damaged_core_program,
     damaged_mixed_program,

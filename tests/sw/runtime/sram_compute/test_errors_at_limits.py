@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
-from hw.lib.execute_assembly import assemble as assembled
-from hw.lib.execute_isa import Instruction
-from hw.lib.execute_isa import Opcode as ExecuteOpcode
+from hw.lib.encoding.execute_assembly import assemble as assembled
+from hw.lib.encoding.execute_isa import Instruction
+from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from hw.sram_compute.isa import UNIT_WORDS, WORD_BITS, Opcode
 from hw.sram_compute.program import Command, assemble, command
 from sw.program.program import Program
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
-from tests.support.execute_programs import DEQUEUE, register
-from tests.support.sram_machine import MOST_CYCLES, ending, program
-from tests.support.sram_programs import FIRST_LINE
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
+from tests.support.execute.programs import DEQUEUE, register
+from tests.support.sram_compute.machine import MOST_CYCLES, ending, program
+from tests.support.sram_compute.programs import FIRST_LINE
 
 NAMED = load_configuration("sram_b2", ["banks=1", "arrays=2", "formats=[]"])
 CONFIG = NAMED.config

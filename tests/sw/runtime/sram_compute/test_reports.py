@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.runtime.sram_compute.figures import figures
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.loops.sources import file_workload
 from sw.workloads.loops.workload import LoopWorkload
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
+from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
 from hw.tmu.access_isa import LAYER, STEPS, AluOperation, Event, EventKind, Mode, StreamKind
 from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own
 from hw.tmu.config import TmuConfig
 from hw.tmu.memory_map import ErrorCause
-from sw.runtime.configuration import load_configuration
-from sw.runtime.host_machine import HostMachine
-from sw.runtime.stages import quiet
+from sw.runtime.machine.host_machine import HostMachine
+from sw.runtime.report.stages import quiet
+from sw.runtime.target.configuration import load_configuration
 from sw.runtime.tmu.target import TARGET
-from tests.support.access_programs import INDUCTION
-from tests.support.execute_programs import HALT, WORD
-from tests.support.random_tmu_programs import Case, right_case, right_program, with_sections
-from tests.support.tmu_outcomes import Ending, job_of, on_model, on_rtl, on_target
+from tests.support.execute.programs import HALT, WORD
+from tests.support.tmu.access_programs import INDUCTION
+from tests.support.tmu.outcomes import Ending, job_of, on_model, on_rtl, on_target
+from tests.support.tmu.random_programs import Case, right_case, right_program, with_sections
 
 HARDWARE = load_configuration("tmu_l2")
 CONFIG = HARDWARE.config

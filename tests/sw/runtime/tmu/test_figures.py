@@ -10,7 +10,7 @@ from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.runtime.tmu.figures import bound
 from sw.runtime.tmu.image import Operands
-from sw.workloads.loops.python_source import read_source
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 
 SOURCE = """\

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sw.runtime.device import Device
-from tests.support.dependent_runs import check_device
-from tests.support.left_out_nests import left_out
-from tests.support.tmu_manners import MANNERS
+from sw.runtime.run.device import Device
+from tests.support.nests.dependent_runs import check_device
+from tests.support.nests.left_out_nests import left_out
+from tests.support.tmu.manners import MANNERS
 
 
 @pytest.mark.parametrize(

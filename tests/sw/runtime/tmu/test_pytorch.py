@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hw.lib.errors import WorkloadError
 from sw.compiler.tmu.compile import LEVELS
 from sw.program.program import Program
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
-from tests.support.pytorch_modules import bag, compressed_rows, module, whole
-from tests.support.random_modules import random_module
+from tests.support.nests.pytorch_modules import bag, compressed_rows, module, whole
+from tests.support.nests.random_modules import random_module
 
 INDICES = torch.tensor([3, 0, 3, 9, 1])
 OFFSETS = torch.tensor([0, 2, 2])

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from hw.lib.errors import CapacityError
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dependent_runs import check_device
-from tests.support.random_dependent_nests import RandomDependentNest, random_values
-from tests.support.tmu_manners import manner_of
+from tests.support.nests.dependent_runs import check_device
+from tests.support.nests.random_dependent_nests import RandomDependentNest, random_values
+from tests.support.tmu.manners import manner_of
 
 
 def check_seed(rtl: Device, seed: int) -> None:

@@ -13,14 +13,12 @@ from hw.lib.errors import GnarlError, ProgramError
 from hw.tmu.config import TmuConfig
 from sw.program.archive import write_archive
 from sw.program.manifest import encode
-from sw.runtime.configuration import NamedConfiguration, load_configuration
-from sw.runtime.host_machine import HostJob, HostMachine
-from sw.runtime.programs import load_program
-from sw.runtime.stages import quiet
+from sw.runtime.machine.host_machine import HostJob, HostMachine
+from sw.runtime.report.stages import quiet
+from sw.runtime.run.programs import load_program
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from sw.runtime.tmu.target import TARGET
-from tests.support.random_tmu_programs import Case, case, right_case
-from tests.support.small_tmu import CONFIG, HARDWARE, WIDER, WIDER_HARDWARE, WIDEST
-from tests.support.tmu_outcomes import (
+from tests.support.tmu.outcomes import (
     Ending,
     difference,
     first_difference,
@@ -29,6 +27,8 @@ from tests.support.tmu_outcomes import (
     on_rtl,
     on_target,
 )
+from tests.support.tmu.random_programs import Case, case, right_case
+from tests.support.tmu.small_tmu import CONFIG, HARDWARE, WIDER, WIDER_HARDWARE, WIDEST
 
 
 def check(made: Case, ending: Callable[[HostJob], Ending], place: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.runtime.device import Device
-from tests.support.dependent_runs import check_device
-from tests.support.random_texts.drawn import draw
-from tests.support.tmu_manners import manner_of
+from sw.runtime.run.device import Device
+from tests.support.nests.dependent_runs import check_device
+from tests.support.nests.random_texts.drawn import draw
+from tests.support.tmu.manners import manner_of
 
 MOST = {"n": 6, "m": 5}
 """Of sizes: the smallest TMU has little memory."""

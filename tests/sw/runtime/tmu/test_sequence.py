@@ -16,12 +16,12 @@ from sw.compiler.tmu.compile import compile
 from sw.compiler.tmu.interpreting.interpret import interpret
 from sw.compiler.tmu.record import read_dump
 from sw.golden.loops import GoldenLoops
-from sw.runtime.device import Device
-from sw.workloads.loops.binding import bind
-from sw.workloads.loops.python_source import read_source
+from sw.runtime.run.device import Device
+from sw.workloads.loops.ir.binding import bind
+from sw.workloads.loops.python.source import read_source
 from sw.workloads.loops.workload import LoopWorkload
 from tests.support.commands import gnarl
-from tests.support.tmu_manners import MANNERS
+from tests.support.tmu.manners import MANNERS
 
 SOURCE = """\
 from sw.workloads.loops.notation import float32, int32, nest, sizes

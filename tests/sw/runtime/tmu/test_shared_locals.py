@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from hw.lib.errors import CapacityError, WorkloadError
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.workloads.loops.workload import LoopWorkload
-from tests.support.dependent_runs import check_device
 from tests.support.errors import noted
-from tests.support.shared_locals import SharedLocals, random_values
-from tests.support.tmu_manners import MANNERS, manner_of
+from tests.support.nests.dependent_runs import check_device
+from tests.support.nests.shared_locals import SharedLocals, random_values
+from tests.support.tmu.manners import MANNERS, manner_of
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from sw.compiler.passes import Trace
 from sw.compiler.tmu.compile import compile
 from sw.compiler.tmu.record import DumpedWorkload
 from sw.golden import loops
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
 from sw.runtime.tmu.sources import source, workload
 from tests.support.errors import refused
 

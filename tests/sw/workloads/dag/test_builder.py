@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sw.workloads.dag.builder import DagBuilder, check
 from sw.workloads.dag.dag import Dag, Op
-from tests.support.dags import SHAPES, dags, evaluate, input_values, shape
+from tests.support.dpu.dags import SHAPES, dags, evaluate, input_values, shape
 from tests.support.errors import refused
 
 

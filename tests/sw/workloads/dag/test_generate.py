@@ -20,7 +20,7 @@ from sw.workloads.dag.load import load
 from sw.workloads.dag.psdd import circuit
 from sw.workloads.dag.psdd_file import parse_psdd
 from sw.workloads.dag.triangular_system import read_matrix
-from tests.support.dags import evaluate
+from tests.support.dpu.dags import evaluate
 
 
 def test_examples_have_at_least_ten_thousand_operations(tmp_path: Path) -> None:

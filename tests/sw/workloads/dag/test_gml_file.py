@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sw.workloads.dag.gml_file import read_gml
-from tests.support.dags import results
+from tests.support.dpu.dags import results
 from tests.support.errors import refused
 
 GML = """\

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from sw.workloads.dag.builder import check
 from sw.workloads.dag.dag import Dag, Op
 from sw.workloads.dag.graph import from_networkx
-from tests.support.dags import dags, evaluate, evaluate_modulo, input_values, results, seeded_dag
+from tests.support.dpu.dags import (
+    dags,
+    evaluate,
+    evaluate_modulo,
+    input_values,
+    results,
+    seeded_dag,
+)
+from tests.support.dpu.numbered_edges import NUMBERED, difference
 from tests.support.errors import refused
-from tests.support.numbered_edges import NUMBERED, difference
 
 
 def binary(op: Any, **attributes: Any) -> nx.DiGraph:

@@ -17,10 +17,10 @@ from sw.workloads.dag.graph import from_networkx
 from sw.workloads.dag.graphml_file import read_graphml
 from sw.workloads.dag.node_link_file import read_node_link
 from sw.workloads.dag.workload import DagWorkload
-from tests.support.dags import results
+from tests.support.dpu.dags import results
+from tests.support.dpu.named_graphs import named_graph
+from tests.support.dpu.numbered_edges import NUMBERED, difference
 from tests.support.errors import refused
-from tests.support.named_graphs import named_graph
-from tests.support.numbered_edges import NUMBERED, difference
 
 
 def example(multigraph: bool) -> nx.DiGraph:

@@ -9,7 +9,7 @@ import pytest
 
 from sw.workloads.dag.node_link_file import read_node_link
 from sw.workloads.text_file import parse_json
-from tests.support.dags import results
+from tests.support.dpu.dags import results
 from tests.support.errors import refused
 
 

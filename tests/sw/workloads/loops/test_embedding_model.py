@@ -11,8 +11,8 @@ from sw.golden.loops import GoldenLoops
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.inputs import bind_model
 from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, PoolingFactors
-from sw.workloads.loops.binding import bind
 from sw.workloads.loops.embedding_model import feature_groups
+from sw.workloads.loops.ir.binding import bind
 from tests.support.errors import refused
 
 RAGGED = PoolingFactors(mean=3, std=2, coverage=0.7)

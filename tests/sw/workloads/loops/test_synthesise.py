@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.workloads.loops.nest import Nest
-from sw.workloads.loops.python_source import read_file, read_source
+from sw.workloads.loops.ir.nest import Nest
+from sw.workloads.loops.python.source import read_file, read_source
 from sw.workloads.loops.synthesise import made_up, synthesised
 from tests.support.errors import refused
 

@@ -7,7 +7,7 @@ import pytest
 from sw.workloads.tensor.expression import Access, Call, Constant
 from sw.workloads.tensor.notation import Sum, Written, text_of
 from sw.workloads.tensor.parser import parse
-from tests.support.sam_expressions import make
+from tests.support.sam.expressions import make
 
 A, B = Access("a", ("i",)), Access("b", ("i",))
 

@@ -12,7 +12,7 @@ import pytest
 from hw.lib.errors import WorkloadError
 from sw.compiler.cuda.tensor.patterns import match
 from sw.golden.tensor import reference
-from sw.workloads.loops.tensor_expression import expression_nest
+from sw.workloads.loops.expressions.tensor_expression import expression_nest
 from sw.workloads.tensor.expression import FUNCTIONS, accesses
 from sw.workloads.tensor.notation import text_of
 from sw.workloads.tensor.parser import parse

@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
 from hw.lib.errors import CapacityError
-from hw.lib.execute_isa import VECTOR_REGISTERS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.text_lines import text_lines
 from sw.compiler.tmu.by_hand.coupled.order import spread

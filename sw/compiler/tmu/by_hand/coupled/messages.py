@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from hw.lib.execute_isa import VECTOR_REGISTERS
+from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
 from hw.lib.lines.line_size import LINE_WORDS
 from hw.lib.text_lines import text_lines
 from sw.compiler.tmu.by_hand.messages import MOST, SUMS

@@ -19,7 +19,7 @@ from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
 from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledProductProgram
 from sw.program.archive import read_archive, write_archive
 from sw.program.program import Program
-from sw.runtime.programs import load_program
+from sw.runtime.run.programs import load_program
 from sw.workloads.tensor.operands import operand
 from sw.workloads.tensor.workload import TensorWorkload, read_expression
 from tests.support.errors import refused

@@ -13,8 +13,8 @@ from sw.compiler.nests.dependences.orders import allows_vectors, may_permute
 from sw.compiler.nests.dialects import slc
 from sw.compiler.nests.functions import function_of
 from sw.compiler.nests.scf import to_scf
-from sw.compiler.tmu.decouple import decouple
-from sw.workloads.loops.python_source import read_source
+from sw.compiler.tmu.passes.decouple import decouple
+from sw.workloads.loops.python.source import read_source
 
 HEAD = """\
 n, m = sizes('n', 'm')

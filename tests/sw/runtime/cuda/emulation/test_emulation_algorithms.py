@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, LaunchStatistics
-from tests.support.emulated_launch import run
+from tests.support.cuda.emulated_launch import run
 
 SOURCE = r"""
 #define ALL 0xffffffffu

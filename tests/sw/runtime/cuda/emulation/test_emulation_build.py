@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
-from tests.support.emulated_launch import run
+from tests.support.cuda.emulated_launch import run
 
 
 def test_headers_and_macros_are_part_of_the_build(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sw.runtime.cuda.emulation.kernels import EmulatedKernels
-from tests.support.emulated_launch import run
+from tests.support.cuda.emulated_launch import run
 
 
 @pytest.fixture(scope="module")

@@ -28,10 +28,10 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from tests.support import fake_cuda
-from tests.support.embedding_kernels import Case, program_of
-from tests.support.fake_cuda import Call, fake_gpus
-from tests.support.overlapped_batches import run_overlapped
+from tests.support.cuda import fake_cuda
+from tests.support.cuda.embedding_kernels import Case, program_of
+from tests.support.cuda.fake_cuda import Call, fake_gpus
+from tests.support.cuda.overlapped_batches import run_overlapped
 
 BATCHES = (5, 64, 0, 300, 1, 7)
 

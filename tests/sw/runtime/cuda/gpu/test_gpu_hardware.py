@@ -24,8 +24,8 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from tests.support.embedding_kernels import covering_cases, program_of
-from tests.support.overlapped_batches import run_overlapped
+from tests.support.cuda.embedding_kernels import covering_cases, program_of
+from tests.support.cuda.overlapped_batches import run_overlapped
 
 FOUND = gpus()
 ARCH = FOUND[0].kernel_arch if FOUND else None

@@ -11,7 +11,7 @@ import pytest
 from sw.compiler.cuda.architectures import ARCHITECTURES
 from sw.runtime.cuda.gpu import driver, gpus
 from sw.runtime.cuda.gpu.gpus import GpuInfo, require_gpu, runs_on
-from tests.support.fake_cuda import Call, fake_gpus
+from tests.support.cuda.fake_cuda import Call, fake_gpus
 
 
 def _message(arch: str, device: int = 0) -> str:

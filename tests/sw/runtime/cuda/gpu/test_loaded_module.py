@@ -8,8 +8,8 @@ from sw.compiler.cuda.backward import BackwardProgram
 from sw.compiler.cuda.backward_kernels import BLOCK_THREADS, FIND_KEYS, backward_source
 from sw.compiler.cuda.templates.template import INCLUDE
 from sw.workloads.embedding.model import EmbeddingModel, Feature
-from tests.support import fake_cuda
-from tests.support.fake_cuda import fake_gpus
+from tests.support.cuda import fake_cuda
+from tests.support.cuda.fake_cuda import fake_gpus
 
 
 def _keys() -> tuple[list[int], list[int]]:

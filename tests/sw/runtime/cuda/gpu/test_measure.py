@@ -17,14 +17,14 @@ from sw.compiler.cuda.tune.measurer import (
     JobFailure,
     LocalJob,
 )
-from sw.runtime.configuration import load_configuration
 from sw.runtime.cuda.gpu import measure
 from sw.runtime.cuda.gpu.driver import GpuError
 from sw.runtime.cuda.gpu.measure import GpuMeasurer, find_measurer
 from sw.runtime.cuda.tuning import tune
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.embedding.data import synthesise_batch
 from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
-from tests.support.fake_cuda import Call, fake_gpus
+from tests.support.cuda.fake_cuda import Call, fake_gpus
 
 MODEL = EmbeddingModel(
     "tuned",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hw.lib.errors import GnarlError
-from tests.support.fake_cuda import Call, fake_gpus, launches, live
+from tests.support.cuda.fake_cuda import Call, fake_gpus, launches, live
 
 TEXT = "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=X:ds -f=B:ds"
 POOLED = "X(i,j)=B(i,k)*C(k,j) -f=B:ds"
@@ -90,7 +90,7 @@ def test_all_is_freed(on_fake: Call) -> None:
 
 def _on_another_architecture() -> str:
     from sw.runtime import Device
-    from sw.runtime.configuration import load_configuration
+    from sw.runtime.target.configuration import load_configuration
 
     with Device(load_configuration("cuda_sm90", ["arch=sm_75"]), "cuda") as device:
         try:

@@ -20,7 +20,7 @@ from sw.runtime.cuda.packed import PackedBatch
 from sw.runtime.cuda.task_map import map_tasks
 from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from sw.workloads.embedding.model import TABLE_TYPES, Batch, Feature, FeatureInputs, PoolingFactors
-from tests.support.embedding_kernels import Case, program_of
+from tests.support.cuda.embedding_kernels import Case, program_of
 
 FEATURES = (
     Feature("a", 30, 8, factors=PoolingFactors(3, 2)),

@@ -15,8 +15,8 @@ from hw.lib.errors import CapacityError, WorkloadError
 from sw.golden.tensor import evaluate
 from sw.golden.words import typed
 from sw.program.program import Program
-from sw.runtime.configuration import load_configuration
-from sw.runtime.device import Device
+from sw.runtime.run.device import Device
+from sw.runtime.target.configuration import load_configuration
 from sw.workloads.tensor.parser import parse
 from sw.workloads.tensor.tensor import Tensor
 

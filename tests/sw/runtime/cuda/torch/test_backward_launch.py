@@ -43,7 +43,7 @@ from sw.runtime.cuda.torch.backward import (  # noqa: E402
 from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
 from sw.runtime.cuda.torch.kept import kept_addresses  # noqa: E402
 from sw.workloads.embedding.model import EmbeddingModel, Feature  # noqa: E402
-from tests.support.backward_kernels import by_kernels, example  # noqa: E402
+from tests.support.cuda.backward_kernels import by_kernels, example  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
 
 STREAM = 7
@@ -91,7 +91,7 @@ def test_a_gpu_is_given_all_that_the_kernels_reach(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(backward_launch, "_loaded", loaded)
-    monkeypatch.setattr("tests.support.backward_kernels.emulated", on_gpu)
+    monkeypatch.setattr("tests.support.cuda.backward_kernels.emulated", on_gpu)
     found = by_kernels(one, OPTIMIZER)
     for name in ("tables", "states", "weights"):
         for ours, theirs in zip(getattr(found, name), getattr(right, name), strict=True):

@@ -25,7 +25,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
     Feature,
     PoolingFactors,
 )
-from tests.support.torch_embedding import (  # noqa: E402
+from tests.support.cuda.torch_embedding import (  # noqa: E402
     dyadic,
     from_array,
     fused,

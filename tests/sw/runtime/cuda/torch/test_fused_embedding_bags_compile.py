@@ -26,7 +26,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
     Feature,
     PoolingFactors,
 )
-from tests.support.torch_embedding import JaggedInputs, from_array, fused, inputs_of  # noqa: E402
+from tests.support.cuda.torch_embedding import JaggedInputs, from_array, fused, inputs_of  # noqa: E402
 
 FEW = PoolingFactors(mean=4, std=2)
 MODEL = EmbeddingModel(

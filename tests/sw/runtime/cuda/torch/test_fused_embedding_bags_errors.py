@@ -18,8 +18,8 @@ from sw.workloads.embedding.model import (  # noqa: E402
     MAXIMUM_BATCH,
     Feature,
 )
+from tests.support.cuda.torch_embedding import fused, fused_bags, schedules_of  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
-from tests.support.torch_embedding import fused, fused_bags, schedules_of  # noqa: E402
 
 ONE = [Feature("f", 10, 4)]
 TWO = [Feature("f", 10, 4), Feature("g", 5, 8, weighted=True)]

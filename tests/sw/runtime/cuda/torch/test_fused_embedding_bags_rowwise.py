@@ -19,8 +19,8 @@ from sw.workloads.embedding.model import (  # noqa: E402
     PoolingFactors,
 )
 from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise  # noqa: E402
+from tests.support.cuda.torch_embedding import from_array, fused, inputs_of  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
-from tests.support.torch_embedding import from_array, fused, inputs_of  # noqa: E402
 
 MODEL = EmbeddingModel(
     "quantised",

@@ -7,8 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from sw.workloads.embedding.model import Feature  # noqa: E402
-from tests.support.errors import refused  # noqa: E402
-from tests.support.torch_embedding import (  # noqa: E402
+from tests.support.cuda.torch_embedding import (  # noqa: E402
     BagCollection,
     BagConfig,
     JaggedInputs,
@@ -16,6 +15,7 @@ from tests.support.torch_embedding import (  # noqa: E402
     fused,
     fused_collection,
 )
+from tests.support.errors import refused  # noqa: E402
 
 # Feature x has two tables, table u two features.
 CONFIGS = [

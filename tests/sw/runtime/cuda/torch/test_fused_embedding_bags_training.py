@@ -15,9 +15,9 @@ from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad 
 from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
 from sw.workloads.embedding.model import Feature  # noqa: E402
-from tests.support.backward_kernels import Example, by_pytorch, example  # noqa: E402
+from tests.support.cuda.backward_kernels import Example, by_pytorch, example  # noqa: E402
+from tests.support.cuda.torch_embedding import JaggedInputs, fused  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
-from tests.support.torch_embedding import JaggedInputs, fused  # noqa: E402
 
 FEATURES = (
     Feature("a", 6, 4),

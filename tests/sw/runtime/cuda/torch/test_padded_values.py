@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from sw.compiler.cuda.optimizers import SGD  # noqa: E402
 from sw.runtime.cuda.torch.keyed_inputs import PackedInputs  # noqa: E402
 from sw.workloads.embedding.model import Feature  # noqa: E402
-from tests.support.torch_embedding import fused  # noqa: E402
+from tests.support.cuda.torch_embedding import fused  # noqa: E402
 
 
 @pytest.mark.parametrize("optimizer", [None, SGD(lr=0.5)])

@@ -15,7 +15,7 @@ from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 torch = pytest.importorskip("torch", reason="needs gnarl[torch]")
 
 from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from tests.support.torch_embedding import from_array, inputs_of, schedules_of  # noqa: E402
+from tests.support.cuda.torch_embedding import from_array, inputs_of, schedules_of  # noqa: E402
 
 FOUND = gpus()
 ARCH = FOUND[0].kernel_arch if FOUND else None

@@ -41,7 +41,7 @@ from sw.workloads.embedding.model import (  # noqa: E402
     Feature,
     PoolingFactors,
 )
-from tests.support.torch_embedding import from_array, fused, inputs_of  # noqa: E402
+from tests.support.cuda.torch_embedding import from_array, fused, inputs_of  # noqa: E402
 
 STREAM = 7
 QUEUES = 4

@@ -20,10 +20,10 @@ from hw.tmu.access_program import (
     parent,
 )
 from hw.tmu.config import TmuConfig
-from sw.runtime.cycle_limit import CycleLimitError
+from sw.runtime.machine.cycle_limit import CycleLimitError
 from sw.runtime.tmu.model import access
 from sw.runtime.tmu.model.access import StreamError, run
-from tests.support.access_programs import (
+from tests.support.tmu.access_programs import (
     ALL_END,
     ELEMENT,
     INDUCTION,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.runtime.execute_model import execute
+from sw.execute.values import execute
 from sw.runtime.tmu.model import access
-from tests.support.access_programs import Bags, embedding_bag
-from tests.support.embedding_execute import execute_side, sums, with_tokens
+from tests.support.tmu.access_programs import Bags, embedding_bag
+from tests.support.tmu.embedding_execute import execute_side, sums, with_tokens
 
 BEYOND = 0xDEAD_BEEF
 

@@ -1,0 +1,1 @@
+"""Datapaths of whole and fixed-point numbers, and of their bits."""

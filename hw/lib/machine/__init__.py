@@ -1,0 +1,1 @@
+"""A machine around a target's datapath: host port, run control, counters, sticky errors."""

@@ -1,0 +1,1 @@
+"""Blocks that intersect and unite coordinates."""

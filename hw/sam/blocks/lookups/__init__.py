@@ -1,0 +1,1 @@
+"""Blocks that read levels and values of tensors."""

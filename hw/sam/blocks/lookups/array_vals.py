@@ -1,0 +1,62 @@
+"""Array of values: the value of every reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.instanced import Instanced
+from hw.lib.stream.bypass_queue import BypassQueue
+from hw.lib.stream.memory_ports import ReadPort
+from hw.sam.blocks.lookups.fetch import fetch
+from hw.sam.step import TokenStep
+from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
+
+
+class ArrayVals(Instanced):
+    """Reads the values that references name; an empty token becomes 0. Stops and done pass.
+
+    Latency: the memory's for values, 0 cycles for other tokens with no value before them; one
+    token a cycle. Source: SAM, array.
+
+    Parameters: ``width`` of references; ``value_width``; ``array_words``, rows of the array;
+    ``in_flight``, most reads under way.
+
+    Members: ``ref`` in; ``out_val`` out; ``mem_vals``, a ``ReadPort``; ``fault`` out: a reference
+    beyond the array.
+    """
+
+    def __init__(self, width: int, value_width: int, array_words: int, in_flight: int = 8) -> None:
+        self._array_words = array_words
+        self._in_flight = in_flight
+        super().__init__(
+            {
+                "ref": In(token_stream(width)),
+                "out_val": Out(token_stream(value_width)),
+                "mem_vals": Out(ReadPort(width, value_width)),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        out, value = self.out_val, self.mem_vals.data
+        m.submodules.asked = asked = BypassQueue(token_layout(LEVEL_BITS), self._in_flight)
+
+        fetch(m, self.ref, self.mem_vals.address, asked.i, self._array_words, self.fault)
+
+        answer = TokenStep(m, inputs=[asked.o, value], outputs=[out])
+        with m.If(asked.o.valid):
+            with m.If(asked.o.payload.kind == Kind.DATA):
+                with m.If(value.valid):
+                    answer.give(out, Kind.DATA, value.payload[0])
+                    answer.ready(asked.o, value)
+            with m.Else():
+                with m.If(asked.o.payload.kind == Kind.EMPTY):
+                    answer.give(out, Kind.DATA, 0)
+                with m.Else():
+                    answer.pass_on(out, asked.o)
+                answer.ready(asked.o)
+        return m

@@ -1,0 +1,59 @@
+"""Fiber lookup of a dense level: every coordinate there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.instanced import Instanced
+from hw.lib.stream.lookahead import look_ahead
+from hw.sam.blocks.lookups.fiber_end import give_end
+from hw.sam.step import TokenStep
+from hw.sam.token import Kind, token_stream
+
+
+class DenseLookup(Instanced):
+    """For a reference r, coordinates 0 to size - 1 with references r * size + coordinate; a stop.
+
+    The fiber of an empty token is empty; a stop without a reference before it is raised. Latency:
+    0 cycles; one token a cycle. Source: SAM, uncompressed level scanner.
+
+    Parameters: ``width`` of coordinates and references.
+
+    Members: ``ref`` in; ``size`` in, the same during a run; ``out_crd``, ``out_ref`` out.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        super().__init__(
+            {
+                "ref": In(token_stream(width)),
+                "size": In(width),
+                "out_crd": Out(token_stream(width)),
+                "out_ref": Out(token_stream(width)),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        ref, following = look_ahead(m, self.ref)
+        step = TokenStep(m, inputs=[ref, following], outputs=[self.out_crd, self.out_ref])
+
+        crd, next_ref = Signal(self._width), Signal(self._width)
+        first = Signal(self._width)
+        m.d.comb += first.eq(ref.payload.payload * self.size)
+        out_ref = Mux(crd == 0, first, next_ref)
+        is_there = (ref.payload.kind == Kind.DATA) & (crd != self.size)
+
+        with m.If(ref.valid):
+            with m.If(is_there):
+                step.give(self.out_crd, Kind.DATA, crd)
+                step.give(self.out_ref, Kind.DATA, out_ref)
+                step.ready()
+            with m.Else():
+                give_end(m, step, ref, following, self.out_crd, self.out_ref)
+        with m.If(step.done):
+            m.d.sync += [crd.eq(Mux(is_there, crd + 1, 0)), next_ref.eq(out_ref + 1)]
+        return m

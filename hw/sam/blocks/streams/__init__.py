@@ -1,0 +1,1 @@
+"""Blocks that drop, repeat, regroup and deal out tokens."""

@@ -1,0 +1,1 @@
+"""Blocks that compute values, and sums of them."""

@@ -1,0 +1,78 @@
+"""ALU: values of two streams, put together one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.arithmetic import ArithmeticUnit
+from hw.lib.formats import NumberFormat
+from hw.lib.instanced import EnableInserter, Instanced
+from hw.lib.operation import Operation
+from hw.sam.blocks.agreement import agree
+from hw.sam.blocks.values.delay import Delay
+from hw.sam.token import token_stream
+
+OPERATIONS = {
+    "add": Operation.ADD,
+    "sub": Operation.SUB,
+    "mul": Operation.MUL,
+    "max": Operation.MAX,
+    "min": Operation.MIN,
+}
+"""Operations of arithmetic units by their names in graphs."""
+
+
+class Alu(Instanced):
+    """``val0`` ``op`` ``val1`` of the data of two streams; stops and done, which both must share.
+
+    Empty tokens count as the word 0. Latency: ``stages`` cycles; one token a cycle. Source: SAM,
+    ALUs; arithmetic as in ``ArithmeticUnit``.
+
+    Parameters: ``format`` of values; ``stages`` >= 1; ``op``, a name of ``OPERATIONS``; None for
+    one that is set from outside.
+
+    Members: ``val0``, ``val1`` in; ``out_val`` out; ``operation`` in, if ``op`` is None, the same
+    during a run; ``fault`` out: data against stop or done, or different stops.
+    """
+
+    def __init__(self, format: NumberFormat, stages: int, op: str | None) -> None:
+        self._op = op
+        self._format = format
+        self._stages = stages
+        stream = token_stream(format.width)
+        setting = {"operation": In(Operation)} if op is None else {}
+        super().__init__(
+            {"val0": In(stream), "val1": In(stream), "out_val": Out(stream), "fault": Out(1)}
+            | setting
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.delay = delay = Delay(self._format.width, self._stages)
+        unit = ArithmeticUnit(self._format, self._stages)
+        m.submodules.unit = EnableInserter(delay.enable)(unit)
+        wiring.connect(m, delay.o, wiring.flipped(self.out_val))
+        val0, val1 = self.val0, self.val1
+        m.d.comb += [
+            # The payload of an empty token is the word 0.
+            unit.left.eq(val0.payload.payload),
+            unit.right.eq(val1.payload.payload),
+            unit.operation.eq(self.operation if self._op is None else OPERATIONS[self._op]),
+            delay.result.eq(unit.o),
+            delay.i.payload.kind.eq(val0.payload.kind),
+            delay.i.payload.payload.eq(val0.payload.payload),
+        ]
+        with m.If(val0.valid & val1.valid):
+            with m.If(agree(val0, val1)):
+                m.d.comb += [
+                    delay.i.valid.eq(1),
+                    val0.ready.eq(delay.i.ready),
+                    val1.ready.eq(delay.i.ready),
+                ]
+            with m.Else():
+                m.d.comb += self.fault.eq(1)
+        return m

@@ -1,0 +1,1 @@
+"""Blocks that write levels and values of results."""

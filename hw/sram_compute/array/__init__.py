@@ -1,0 +1,1 @@
+"""A compute array, and the rows that are brought to it."""

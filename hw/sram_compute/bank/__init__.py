@@ -1,0 +1,1 @@
+"""A bank: arrays in lockstep, and what gives them row operations."""

@@ -1,0 +1,249 @@
+"""A bank: arrays in lockstep, their controller, and a port for words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.instanced import Instanced
+from hw.lib.integer.count_ones import count_ones
+from hw.lib.select import at_index
+from hw.lib.stream.bypass_queue import BypassQueue
+from hw.sram_compute.array.shifting_array import ShiftingArray, rotated
+from hw.sram_compute.bank.bank_command import bank_command_layout
+from hw.sram_compute.bank.issue_stage import IssueStage
+from hw.sram_compute.bank.mover import MERGE
+from hw.sram_compute.bank.tensor_controller import TensorController
+
+WORD_BITS = 32
+
+READS = 3
+"""Words that may be under way: one is read, one is selected, one waits."""
+
+ROW_CYCLES = 2
+"""From a row's read at the row port to the row."""
+
+
+def word_request_layout(wordlines: int, bitlines: int, arrays: int) -> data.StructLayout:
+    """A word of a row: of bitlines ``WORD_BITS`` x ``group`` and on. ``write``: its bits that are
+    set become those of ``data``; where it is 0, the word is read."""
+    return data.StructLayout(
+        {
+            "array": range(max(2, arrays)),
+            "row": range(wordlines),
+            "group": range(bitlines // WORD_BITS),
+            "write": WORD_BITS,
+            "data": WORD_BITS,
+        }
+    )
+
+
+class RowPort(wiring.Signature):
+    """Rows of a bank's arrays, a read and a write a cycle, of different rows.
+
+    Members: ``read_enable``, ``read_row``; ``array``, ``distance`` out: in the cycle behind the
+    read: whose row it is to be, and by how many bitlines up, around the end; ``row`` in: the row,
+    ``ROW_CYCLES`` behind the read. ``write_enable``, ``write_row``, ``mask``, ``arrays`` out: bits
+    of ``mask`` of that row of those arrays become those of ``data``.
+    """
+
+    def __init__(self, wordlines: int, bitlines: int, arrays: int) -> None:
+        super().__init__(
+            {
+                "read_enable": Out(1),
+                "read_row": Out(range(wordlines)),
+                "array": Out(range(max(2, arrays))),
+                "distance": Out(range(bitlines)),
+                "row": In(bitlines),
+                "write_enable": Out(1),
+                "write_row": Out(range(wordlines)),
+                "mask": Out(bitlines),
+                "arrays": Out(arrays),
+                "data": Out(bitlines),
+            }
+        )
+
+
+class Bank(Instanced):
+    """``arrays`` arrays, which all do the same row operations.
+
+    Words are read and written one a cycle while no command is under way, in the order of requests.
+    Rows are, too; not in cycles in which words are.
+
+    Parameters: as of ``TensorController``.
+
+    Members: ``first_tile``, ``command``, ``busy``, ``computes`` and ``moves``, as of
+    ``TensorController``; ``request``, a stream in of ``word_request_layout``; ``response``, a
+    stream out of the words that were read; ``rows``, a ``RowPort`` in; ``bits_moved`` out: bits
+    that a move took from one bitline to another, in the cycle before.
+    """
+
+    def __init__(
+        self,
+        wordlines: int,
+        bitlines: int,
+        arrays: int,
+        tiles: int,
+        rom: Sequence[int],
+        skips: bool,
+    ) -> None:
+        self._wordlines = wordlines
+        self._bitlines = bitlines
+        self._arrays = arrays
+        self._tiles = tiles
+        self._rom = rom
+        self._skips = skips
+        command = bank_command_layout(wordlines, bitlines, tiles, len(rom))
+        self._request = word_request_layout(wordlines, bitlines, arrays)
+        super().__init__(
+            {
+                "first_tile": In(range(tiles)),
+                "command": In(stream.Signature(command)),
+                "busy": Out(1),
+                "computes": Out(1),
+                "moves": Out(1),
+                "bits_moved": Out(range(arrays * bitlines + 1)),
+                "request": In(stream.Signature(self._request)),
+                "response": Out(stream.Signature(unsigned(WORD_BITS))),
+                "rows": In(RowPort(wordlines, bitlines, arrays)),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.controller = controller = TensorController(
+            self._wordlines, self._bitlines, self._arrays, self._tiles, self._rom, self._skips
+        )
+        m.submodules.stage = stage = IssueStage(self._wordlines)
+        arrays = [ShiftingArray(self._wordlines, self._bitlines) for _ in range(self._arrays)]
+        wiring.connect(m, controller.command, wiring.flipped(self.command))
+        mask, enabled = Signal(self._bitlines), Signal(self._arrays)
+        inward, row = Signal.like(controller.inward), Signal(self._bitlines)
+        moves_bits = Signal()
+        m.d.comb += [
+            controller.first_tile.eq(self.first_tile),
+            controller.any_predicate.eq(Cat(each.any_predicate for each in arrays).any()),
+            self.busy.eq(controller.busy),
+            self.computes.eq(controller.computes),
+            self.moves.eq(controller.moves),
+            stage.read.eq(controller.read),
+            stage.operation.eq(controller.operation),
+            inward.eq(controller.inward),
+            self.bits_moved.eq(Mux(moves_bits, count_ones(mask) * count_ones(enabled), 0)),
+        ]
+        m.d.sync += [
+            mask.eq(controller.mask),
+            enabled.eq(controller.enabled),
+            moves_bits.eq(
+                controller.operation.enable
+                & controller.operation.is_inward
+                & ~controller.inward.is_constant
+            ),
+        ]
+        for number, array in enumerate(arrays):
+            m.submodules[f"array_{number}"] = array
+            m.d.comb += [
+                array.read.eq(stage.read),
+                array.compute.eq(stage.compute),
+                array.inward.eq(inward),
+                array.outside.eq(row),
+                array.mask.eq(mask),
+                array.is_enabled.eq(enabled[number]),
+            ]
+        self._access_words(m, arrays, stage, inward, row, mask, enabled)
+        self._access_rows(m, arrays, stage, inward, row, mask, enabled)
+        return m
+
+    def _access_words(
+        self,
+        m: Module,
+        arrays: list[ShiftingArray],
+        stage: IssueStage,
+        inward: data.View,
+        row: Signal,
+        mask: Signal,
+        enabled: Signal,
+    ) -> None:
+        m.submodules.words = words = BypassQueue(unsigned(WORD_BITS), READS)
+        wiring.connect(m, words.o, wiring.flipped(self.response))
+        request, is_read = self.request.payload, Signal()
+        read_array, read_group = Signal.like(request.array), Signal.like(request.group)
+        under_way = Signal(range(READS + 1))
+        accepted = self.request.valid & self.request.ready
+        groups, writes = self._bitlines // WORD_BITS, request.write.any()
+        read_words = [
+            at_index(
+                [array.row.word_select(group, WORD_BITS) for group in range(groups)], read_group
+            )
+            for array in arrays
+        ]
+        m.d.comb += [
+            self.request.ready.eq(~self.busy & (under_way != READS)),
+            row.eq(request.data.replicate(groups)),
+            words.i.valid.eq(is_read),
+            words.i.payload.eq(at_index(read_words, read_array)),
+        ]
+        m.d.sync += [
+            is_read.eq(accepted & ~writes),
+            read_array.eq(request.array),
+            read_group.eq(request.group),
+            under_way.eq(
+                under_way + (accepted & ~writes) - (self.response.valid & self.response.ready)
+            ),
+        ]
+        with m.If(accepted):
+            operation = stage.operation
+            m.d.comb += [
+                stage.read.enable.eq(1),
+                stage.read.a.eq(request.row),
+                stage.read.b.eq(request.row),
+                *_merge(operation, writes, request.row),
+                inward.is_outside.eq(1),
+            ]
+            m.d.sync += [
+                mask.eq(
+                    Cat(Mux(request.group == group, request.write, 0) for group in range(groups))
+                ),
+                enabled.eq(1 << request.array),
+            ]
+
+    def _access_rows(
+        self,
+        m: Module,
+        arrays: list[ShiftingArray],
+        stage: IssueStage,
+        inward: data.View,
+        row: Signal,
+        mask: Signal,
+        enabled: Signal,
+    ) -> None:
+        rows = self.rows
+        m.d.sync += rows.row.eq(
+            rotated(m, at_index([array.row for array in arrays], rows.array), rows.distance)
+        )
+        with m.If(rows.read_enable):
+            m.d.comb += [stage.read.enable.eq(1), stage.read.a.eq(rows.read_row)]
+        with m.If(rows.write_enable):
+            m.d.comb += [
+                stage.read.enable.eq(1),
+                stage.read.b.eq(rows.write_row),
+                *_merge(stage.operation, Const(1), rows.write_row),
+                inward.is_outside.eq(1),
+                row.eq(rows.data),
+            ]
+            m.d.sync += [mask.eq(rows.mask), enabled.eq(rows.arrays)]
+
+
+def _merge(operation: data.View, enable: Value, row: Value) -> list[Any]:
+    """An operation that merges what comes from outside with ``row``."""
+    return [
+        operation.enable.eq(enable),
+        operation.is_inward.eq(1),
+        operation.write.eq(MERGE),
+        operation.write_enable.eq(1),
+        operation.d.eq(row),
+    ]

@@ -1,0 +1,1 @@
+"""Rows from tile to tile, within banks and between them."""

@@ -1,0 +1,1 @@
+"""Stream engines near the banks, and their copies and words."""

@@ -1,0 +1,1 @@
+"""Arrays from memory to tiles, transposed, and back."""

@@ -1,0 +1,1 @@
+"""The ``gnarl`` command: its commands, their options, and what ends them."""

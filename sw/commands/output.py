@@ -1,0 +1,70 @@
+"""What several ``gnarl`` commands do alike: their hardware, and what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sw.commands.boundary import drop_output
+from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+
+
+def hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
+    """The configuration of the hardware, for a workload if one is named on the command line."""
+    from sw.runtime.run.device import Device
+    from sw.runtime.target.host_target import HostTarget
+
+    configuration = load_configuration(config, overrides)
+    target = configuration.target
+    if not isinstance(target, HostTarget):
+        raise click.UsageError(f"{config}: target {target.name} has no Verilog.")
+    if given is None:
+        return configuration
+    if not target.filled_in:
+        raise click.UsageError(
+            f"Unexpected argument {given!r}: target {target.name} has one hardware for all "
+            "workloads."
+        )
+    device = Device(configuration, backend="model")
+    return device.hardware(device.compile(target.source(given, {})))
+
+
+def workload_of(configuration: NamedConfiguration, given: str | None) -> str:
+    """The workload on the command line, or else the one that the configuration names."""
+    field = configuration.target.own_workload
+    own = getattr(configuration.config, field) if field else ""
+    if given is None and not own:
+        raise click.UsageError(f"Missing argument 'WORKLOAD': {configuration.name} names none.")
+    return own if given is None else given
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints names and texts in columns."""
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    click.echo(page(lambda console: console.print(table)), nl=False)
+
+
+def page(write: Callable[[Console], None]) -> str:
+    """What ``write`` prints. rich itself would end the process where the output's reader has."""
+    console = Console(markup=False)
+    with console.capture() as page:
+        write(console)
+    return page.get()
+
+
+def print_result(text: str) -> None:
+    """Prints it if there is a reader: without, too, the exit status says whether results match."""
+    try:
+        click.echo(text, nl=False)
+    except BrokenPipeError:
+        drop_output()
+
+
+def stderr() -> Console:
+    """The console for progress."""
+    return Console(stderr=True, markup=False)

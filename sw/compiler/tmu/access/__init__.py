@@ -1,0 +1,1 @@
+"""The access unit's side of a program: streams, layers, queues and tokens."""

@@ -1,0 +1,1 @@
+"""What callbacks read and write, for the passes that change them."""

@@ -1,0 +1,1 @@
+"""What becomes of a loop's parts where it is decoupled: streams and callbacks."""

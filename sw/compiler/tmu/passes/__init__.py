@@ -1,0 +1,1 @@
+"""The passes between SCF and DLC, a module each."""

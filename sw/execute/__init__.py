@@ -1,0 +1,1 @@
+"""Programs of the execute unit, a vector core: what they compute, and how long they take."""

@@ -1,0 +1,1 @@
+"""Programs of a vector core as far as scalars go."""

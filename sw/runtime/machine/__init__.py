@@ -1,0 +1,1 @@
+"""Machines: the host port, and the simulators and boards behind it."""

@@ -1,0 +1,1 @@
+"""Boards: requests and responses as frames on a serial line."""

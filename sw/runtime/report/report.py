@@ -1,0 +1,337 @@
+"""The report of a run: one JSON object for programs, a page for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sw.runtime.machine.machine import Finished
+from sw.runtime.report.output_summary import (
+    OutputSummary,
+    json_number,
+    outputs_text,
+    outputs_to_json,
+)
+from sw.runtime.report.tally import Counted
+from sw.runtime.report.vanished import Vanished
+from sw.runtime.report.verify import Verification
+from sw.workloads.made_up import MadeUp, made_up_text
+
+VERSION = 3
+"""Version of the JSON object's fields; rises when one changes its meaning or goes."""
+
+JSON_FIELDS = {
+    "version": "of these fields; rises when one changes its meaning or goes",
+    "config": "the configuration's name",
+    "target": "its target",
+    "workload": "the workload's name",
+    "backend": "`rtl`, `model`, `cuda`, or `emulation` of a GPU on the CPU",
+    "digest": "of the configuration with all fields: SHA-256, hexadecimal",
+    "overrides": "object: fields changed by `--set`",
+    "cycles": "from start to done, by the machine's own counter; null where it has none (cuda)",
+    "ops": "two-operand operations that the program executes, equal ones merged",
+    "ops_per_cycle": "`ops` over `cycles`; null without cycles",
+    "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1; or null",
+    "matches": "whether every output is what it must be; the exit status says the same",
+    "bit_exact": "whether every output has the golden model's bits",
+    "difference": "the first wrong output, and where it comes from; null if there is none",
+    "max_rel_error": "the largest relative error of an output against float64; or "
+    '`"Infinity"`, where one of the two is not finite and the other is something else; or `"NaN"`, '
+    "where all outputs are the same infinities, or NaN, in float64, too",
+    "not_finite": "number of outputs that are infinite or NaN",
+    "lost": "number of outputs that are 0, infinite or NaN where float64's value is not 0, not "
+    "infinite, or not NaN",
+    "vanished": "inputs that are not 0, but 0 in the machine's format; null if there are none, or "
+    "an object: `count`, the `first` one's name and value, and the `format`",
+    "made_up": "list: names of inputs whose values nobody gave, so that they are random; of sizes, "
+    "which are 16 then (sram); and of results that a file's nest reads before it assigns to them, "
+    "which begin as zeros",
+    "compile_s": "seconds to compile; 0 if a program was given",
+    "lower_s": "seconds in which the host made the commands for the sizes and scalars of the run "
+    "(sram); 0 for other targets",
+    "simulate_s": "seconds to load the memories, run, and read the results",
+    "seconds": "object: seconds of every stage by its name",
+    "counters": "object: the target's counters, as the machine counted them",
+    "statistics": "object: whole numbers about program and run, lower bounds among them",
+    "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
+    "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
+    "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
+    'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
+    "launches": "object: `cycles` and `counters` of each launch, in order, by its name",
+}
+"""What each field of the JSON object is."""
+
+_BAR = 28
+"""Characters of the longest bar."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+INDENT = (0, 0, 0, 2)
+"""Padding of what is below a title."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Counts drawn as bars, each as a share of ``whole``; listed only, where that is 0.
+
+    A bar is ``(label, count)``.
+    """
+
+    title: str
+    bars: Sequence[tuple[str, int]]
+    whole: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a report says of a run.
+
+    operations
+        that the run executed.
+    unit, capacity
+        what computes, in the plural, and how many there are; none: 0.
+    statistics
+        whole numbers about program and run, by name.
+    charts
+        for people.
+    places
+        where parts of the workload ran, and why, a line each.
+    """
+
+    operations: int
+    unit: str = ""
+    capacity: int = 0
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    charts: Sequence[Chart] = ()
+    places: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run.
+
+    config, target, workload, backend
+        names; ``backend`` is one of its target's.
+    digest, overrides
+        of the configuration: its digest, and the fields that differ from its file's.
+    cycles, counters
+        as the machine counted them; ``None`` where it has no count of cycles.
+    figures
+        the target's own.
+    outputs
+        what is shown of each output.
+    launches
+        what the program's launches left, by name, in order.
+    vanished
+        inputs that become 0, if any.
+    made_up
+        inputs whose values nobody gave.
+    seconds
+        how long each stage took, by its name: ``compile``, ``simulate`` and others.
+    note
+        what a reader has to know about the backend, or empty; for people only.
+    """
+
+    config: str
+    target: str
+    workload: str
+    backend: str
+    digest: str
+    overrides: Mapping[str, Any]
+    cycles: int | None
+    counters: Mapping[str, int]
+    figures: Figures
+    verification: Verification
+    outputs: Sequence[OutputSummary]
+    launches: Mapping[str, Finished]
+    seconds: Mapping[str, float]
+    vanished: Vanished | None = None
+    made_up: MadeUp = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def matches(self) -> bool:
+        """Whether every output is what it must be."""
+        return not self.verification.difference
+
+    @property
+    def ops_per_cycle(self) -> float | None:
+        return None if self.cycles is None else self.figures.operations / self.cycles
+
+    @property
+    def utilisation(self) -> float | None:
+        """Share of the units that compute in the mean cycle, 0 to 1."""
+        if self.cycles is None or not self.figures.capacity:
+            return None
+        return self.figures.operations / (self.cycles * self.figures.capacity)
+
+    @property
+    def seconds_simulated(self) -> float:
+        """The time that simulations of all launches took; those of several are stages of their own,
+        see ``Device``."""
+        return sum(
+            seconds
+            for name, seconds in self.seconds.items()
+            if name.partition(" ")[0] == "simulate"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object of ``--json``. Times are 0.0 for stages that this run left out.
+
+        Of numbers that JSON lacks, see ``sw.runtime.report.output_summary.json_number``.
+        """
+        return {
+            "version": VERSION,
+            "config": self.config,
+            "target": self.target,
+            "workload": self.workload,
+            "backend": self.backend,
+            "digest": self.digest,
+            "overrides": dict(self.overrides),
+            "cycles": self.cycles,
+            "ops": self.figures.operations,
+            "ops_per_cycle": self.ops_per_cycle,
+            "utilisation": self.utilisation,
+            "matches": self.matches,
+            "bit_exact": self.verification.bit_exact,
+            "difference": self.verification.difference or None,
+            "max_rel_error": json_number(self.verification.max_rel_error),
+            "not_finite": _count(self.verification.not_finite),
+            "lost": _count(self.verification.lost),
+            "vanished": self.vanished and asdict(self.vanished),
+            "made_up": list(self.made_up),
+            "compile_s": self.seconds.get("compile", 0.0),
+            "lower_s": self.seconds.get("lower", 0.0),
+            "simulate_s": self.seconds_simulated,
+            "seconds": dict(self.seconds),
+            "counters": dict(self.counters),
+            "statistics": dict(self.figures.statistics),
+            "places": list(self.figures.places),
+            "outputs": outputs_to_json(self.outputs),
+            "launches": {
+                name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
+                for name, launch in self.launches.items()
+            },
+        }
+
+    def print(self, console: Console) -> None:
+        """The page for people."""
+        console.print(Group(*self._parts()))
+
+    def _parts(self) -> list[RenderableType]:
+        overrides = "".join(f" {name}={value}" for name, value in self.overrides.items())
+        title = Text.assemble(
+            (self.workload, "bold"), " on ", (self.config + overrides, "bold"), f", {self.backend}"
+        )
+        if self.note:
+            title.append(f" ({self.note})")
+        parts: list[RenderableType] = [Text(), title]
+        lines = [self._summary(), self._verdict()]
+        lines += [Text(f"! {text}", "yellow") for text in self.warnings()]
+        if self.made_up:
+            lines.append(Text(f"Made up: {made_up_text(self.made_up)}"))
+        parts += [Padding(line, INDENT, expand=False) for line in lines]
+        if self.figures.places:
+            parts.append(titled("Places", Text("\n".join(self.figures.places))))
+        parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
+        if len(self.launches) > 1:
+            parts.append(self._launches())
+        parts.append(titled("Outputs", Text(outputs_text(self.outputs))))
+        if self.seconds:
+            parts.append(self._times())
+        return [*parts, Text()]
+
+    def _summary(self) -> Text:
+        parts = [(f"{self.figures.operations:,}", " operations")]
+        if self.cycles is not None:
+            parts.insert(0, (f"{self.cycles:,}", " cycles"))
+            parts.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
+        if self.utilisation is not None:
+            parts.append((f"{100 * self.utilisation:.1f} %", f" of {self.figures.unit} busy"))
+        shown = [Text.assemble((number, "bold cyan"), unit) for number, unit in parts]
+        return Text(" · ").join(shown)
+
+    def _verdict(self) -> Text:
+        verification = self.verification
+        error = self._error()
+        if not self.matches:
+            return Text(f"✘ {verification.difference}, {error}", "bold red")
+        how = "bit-exact" if verification.bit_exact else "within its bound"
+        return Text(f"{self.sign} {how}, {error}", "yellow" if verification.lost else "green")
+
+    @property
+    def sign(self) -> str:
+        """What stands before results that are what they must be: no tick where some are lost."""
+        return "!" if self.verification.lost else "✔"
+
+    def _error(self) -> str:
+        error = self.verification.max_rel_error
+        if math.isnan(error):
+            return "no finite output to compare with float64"
+        others = self.verification.not_finite is not None and math.isfinite(error)
+        return f"error against float64{' of finite outputs' if others else ''} {error:.1e}"
+
+    def warnings(self) -> list[str]:
+        """Warnings of outputs that are lost or not finite, and of inputs that become 0."""
+        verification, texts = self.verification, []
+        if verification.lost is not None:
+            texts.append(verification.lost.text("lost"))
+        if verification.not_finite is not None:
+            texts.append(verification.not_finite.text("not finite"))
+        if self.vanished is not None:
+            begins = "1 input that is not 0 becomes 0:"
+            if self.vanished.count > 1:
+                begins = f"{self.vanished.count:,} inputs that are not 0 become 0; the first is"
+            texts.append(f"{begins} {self.vanished.first}, in {self.vanished.format}")
+        return texts
+
+    def _launches(self) -> RenderableType:
+        lines = [
+            name + ("" if launch.cycles is None else f" {launch.cycles:,} cycles")
+            for name, launch in self.launches.items()
+        ]
+        return titled("Launches", Text(" · ".join(lines)))
+
+    def _times(self) -> RenderableType:
+        stages = [f"{name} {duration(seconds)}" for name, seconds in self.seconds.items()]
+        return titled("Time", Text(" · ".join(stages)))
+
+
+def _count(found: Counted | None) -> int:
+    return 0 if found is None else found.count
+
+
+def duration(seconds: float) -> str:
+    """A duration as people read it: in seconds or milliseconds."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+
+
+def titled(title: str, body: RenderableType) -> RenderableType:
+    """A part of a page below its title."""
+    return Group(Text(), Text(title, "bold"), Padding(body, INDENT, expand=False))
+
+
+def _drawn(chart: Chart) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="cyan", no_wrap=True)
+    for label, count in chart.bars:
+        share = count / chart.whole if chart.whole else 0.0
+        percent = f"{100 * share:.0f} %" if chart.whole else ""
+        table.add_row(label, f"{count:,}", percent, bar(min(1.0, share)))
+    return titled(chart.title, table)
+
+
+def bar(share: float) -> str:
+    """A bar of block characters; ``share`` is 0 to 1."""
+    eighths = round(share * _BAR * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

@@ -1,0 +1,197 @@
+"""One run from a file to its report: what ``gnarl run`` does."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import WorkloadError
+from sw.program.atomic import atomic_path
+from sw.runtime.machine.result import Result
+from sw.runtime.report.output_files import check_output_path, save_outputs
+from sw.runtime.report.output_summary import summarise
+from sw.runtime.report.report import Report
+from sw.runtime.report.stages import Stages, TimedStages, quiet
+from sw.runtime.report.vanished import vanished
+from sw.runtime.report.verify import Verification
+from sw.runtime.run.device import Device
+from sw.runtime.run.programs import load_program
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.contract import Target
+from sw.workloads.loops.pytorch.export import SUFFIX
+
+
+def run_once(
+    configuration: NamedConfiguration,
+    source: str,
+    *,
+    backend: str | None = None,
+    values: Path | None = None,
+    tensors: Mapping[str, str] = {},
+    sizes: Mapping[str, int] = {},
+    seed: int = 0,
+    options: Mapping[str, Any] = {},
+    max_cycles: int | None = None,
+    waves: Path | None = None,
+    port: str | None = None,
+    baud: int | None = None,
+    timeline: Path | None = None,
+    output: Path | None = None,
+    stages: Stages = quiet,
+) -> Report:
+    """Runs a workload, or a program's file, and compares the result with the golden model.
+
+    source
+        path of a workload or program, or what else the target takes: an expression.
+    backend
+        one of the target's.
+    values, tensors
+        file of input values, files of tensors by name; without, the inputs are those of the
+        workload, which a program does not have.
+    sizes
+        of loop nests, by name: those that no array has.
+    options
+        the target's own, of compilers and runs.
+    max_cycles
+        see ``Device.run``.
+    port, baud
+        of the board, for backend ``fpga``.
+    waves, timeline, output
+        files to write, each whole or not at all; ``output``: see ``save_outputs``.
+
+    Raises ``GnarlError`` for bad input of any kind.
+    """
+    timed = TimedStages(stages)
+    target = configuration.target
+    with ExitStack() as stack:
+        if waves is not None:
+            waves = stack.enter_context(atomic_path(waves))
+        device = stack.enter_context(
+            Device(configuration, backend, waves=waves, port=port, baud=baud, stages=timed)
+        )
+        session = Session(
+            device,
+            source,
+            values=values,
+            tensors=tensors,
+            sizes=sizes,
+            seed=seed,
+            options=options,
+            max_cycles=max_cycles,
+        )
+        if output is not None:
+            check_output_path(output, session.program.outputs)
+        result = session.run()
+        report = session.report(result, device.verify(result), timed.seconds)
+    if timeline is not None:
+        target.draw(result.program, result, _title(report), timeline)
+    if output is not None:
+        save_outputs(output, result.program.outputs, result.outputs)
+    return report
+
+
+class Session:
+    """A workload compiled for a device, or a program's file, and its runs; arguments are those of
+    ``run_once``.
+
+    program
+        what runs.
+
+    Raises ``GnarlError`` for bad input of any kind.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        source: str,
+        *,
+        values: Path | None = None,
+        tensors: Mapping[str, str] = {},
+        sizes: Mapping[str, int] = {},
+        seed: int = 0,
+        options: Mapping[str, Any] = {},
+        max_cycles: int | None = None,
+    ) -> None:
+        self._device, self._values, self._tensors, self._seed = device, values, tensors, seed
+        self._sizes, self._max_cycles = sizes, max_cycles
+        target = device.target
+        compile_options, self._options = (
+            _options_of(target, command, options) for command in ("compile", "run")
+        )
+        self._workload = None
+        if is_program(source):
+            for each in target.options:
+                if each.name in compile_options:
+                    raise WorkloadError(
+                        f"{each.opts[0]}: {source} is compiled already: must be left out"
+                    )
+            self.program = load_program(source, device.configuration)
+        else:
+            sized = target.sized_source(target.source(source, tensors), sizes)
+            self._workload = device.workload(sized, seed)
+            if values is not None:
+                self._workload = target.valued(self._workload, values)
+            self.program = device.compile(self._workload, seed=seed, **compile_options)
+
+    def run(self) -> Result[Any]:
+        """Runs the program once."""
+        target, program = self._device.target, self.program
+        source = program, self._workload, self._values, self._tensors, self._seed
+        self._given = target.inputs(*source, self._options)
+        self._made_up = target.made_up(*source)
+        if self._workload is None:
+            self._given = target.sized_inputs(program, self._given, self._sizes)
+        return self._device.run(
+            self.program, self._given, max_cycles=self._max_cycles, **self._options
+        )
+
+    def report(
+        self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
+    ) -> Report:
+        """A report on the last run. ``seconds``: of stages, by name."""
+        device, program = self._device, result.program
+        target, configuration = device.target, device.configuration
+        return Report(
+            config=configuration.name,
+            target=target.name,
+            workload=program.workload,
+            backend=device.backend,
+            digest=device.hardware(program).config.digest,
+            overrides=configuration.overrides,
+            cycles=result.cycles,
+            counters=result.counters,
+            figures=target.figures(program, result),
+            verification=verification,
+            outputs=summarise(program.outputs, result.outputs),
+            launches={run.launch.name: run.finished for run in result.launches},
+            vanished=vanished(target.given(program, self._given)),
+            seconds=seconds,
+            made_up=self._made_up,
+            note=target.note(device.backend),
+        )
+
+
+def is_program(source: str) -> bool:
+    """Whether a file is a program rather than a workload, or says that it is one."""
+    if source.endswith(SUFFIX):  # PyTorch's files are zip files, too
+        return False
+    return source.endswith(".npz") or (os.path.isfile(source) and zipfile.is_zipfile(source))
+
+
+def _options_of(
+    target: Target[Any, Any, Any], command: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = {each.name for each in target.options if command in each.commands}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _title(report: Report) -> str:
+    # Names of files may have bytes that are no characters, which pictures cannot show.
+    title = f"{report.workload} on {report.config}".encode(errors="replace").decode()
+    if report.cycles is None:
+        return title
+    return f"{title}: {report.cycles:,} cycles, {report.ops_per_cycle:.1f} operations a cycle"

@@ -1,0 +1,1 @@
+"""Targets: what each of them is, where they are listed, and their configurations."""

@@ -1,0 +1,207 @@
+"""Targets whose machines are behind the common host port."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Generic, cast
+
+import numpy as np
+from amaranth.lib import wiring
+
+from hw.lib.errors import ConfigError, WorkloadError
+from hw.lib.machine.memory_map import NO_LIMIT, MemoryMap
+from sw.program.program import Launch, Program
+from sw.program.rows import MachineRun, Rows, Wanted
+from sw.program.tensor_spec import Array
+from sw.runtime.machine.board.serial_address import SerialAddress
+from sw.runtime.machine.host import HostError
+from sw.runtime.machine.host_machine import HostJob, HostMachine, ModelMachine, OperandsT, on_model
+from sw.runtime.machine.machine import LaunchRun, Machine
+from sw.runtime.machine.result import Result
+from sw.runtime.report.stages import Stages
+from sw.runtime.report.timeline import Activity, draw_timeline, joined
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.contract import ConfigT, Target, WorkloadT
+
+HARDWARE = Path(__file__).parents[3] / "hw"
+
+
+class HostTarget(
+    Target[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
+):
+    """A target whose hardware is generated and has the host port of ``hw.lib.machine.host``.
+
+    sizes
+        by a field of ``hw.fpga.family.Resources``: the configuration's fields that decide how much
+        of it the hardware needs, for errors to name.
+    """
+
+    backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
+    limits_cycles: ClassVar[bool] = True
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    @abstractmethod
+    def build(self, config: ConfigT) -> wiring.Component:
+        """The top of the hardware, with member ``host``."""
+
+    @abstractmethod
+    def memory_map(self, config: ConfigT) -> MemoryMap:
+        """Windows, counters and causes of errors behind the host port."""
+
+    @abstractmethod
+    def model(self, config: ConfigT, job: HostJob[OperandsT], wanted: Wanted) -> MachineRun:
+        """Runs ``job.image`` on an interpreter of the binary; ``wanted`` rows at the end.
+
+        Raises ``GnarlError`` where the hardware would stop with an error; ``CycleLimitError`` where
+        ``job.max_cycles`` are not enough, for what the model knows of cycles. Its work and its
+        memory are bounded by them, too.
+        """
+
+    def generator_sources(self) -> Sequence[Path]:
+        """Folders of all source files that the Verilog depends on.
+
+        By default ``hw`` and, for targets from elsewhere, the folder of their class.
+        """
+        own = Path(inspect.getfile(type(self))).resolve().parent
+        is_ours = Path(__file__).resolve().parents[1] in own.parents
+        return [HARDWARE] if is_ours else [HARDWARE, own]
+
+    def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> OperandsT:
+        """What ``image`` needs of the launch's inputs; checks them. Raises ``WorkloadError``.
+
+        By default the arrays themselves, by name.
+        """
+        return cast(OperandsT, tensors)
+
+    @abstractmethod
+    def image(self, launch: Launch, operands: OperandsT) -> Mapping[str, Rows]:
+        """What to write to the machine's memories, by window."""
+
+    @abstractmethod
+    def result_rows(self, launch: Launch, counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
+        """Rows that hold outputs after a run, by window: int [n], ascending."""
+
+    @abstractmethod
+    def outputs(
+        self, launch: Launch, operands: OperandsT, memory: Mapping[str, Rows]
+    ) -> Mapping[str, Array]:
+        """The outputs in those rows."""
+
+    def cycle_limit(self, job: HostJob[OperandsT]) -> int:
+        """Cycles after which a run that has not ended never will; by default it always ends."""
+        return NO_LIMIT
+
+    def limited(self, job: HostJob[OperandsT], max_cycles: int | None) -> HostJob[OperandsT]:
+        return replace(job, max_cycles=max_cycles or min(self.cycle_limit(job), NO_LIMIT))
+
+    def written_rows(self, launch: Launch, counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
+        """Rows that the launch writes to, by window: int [n], ascending."""
+        return self.result_rows(launch, counters)
+
+    def volatile_rows(self, launch: Launch) -> Mapping[str, np.ndarray] | None:
+        """Rows that a run may leave changed, by window, known before it; ``None``: any."""
+        return None
+
+    def first_difference(
+        self, launch: Launch, found: Mapping[str, Rows], model: Mapping[str, Rows]
+    ) -> str | None:
+        """The first event after which the written rows differ, in words; ``None`` if they don't."""
+        for window, rows in found.items():
+            other = model[window]
+            if len(rows.numbers) != len(other.numbers):
+                return (
+                    f"{window} has {len(rows.numbers)} rows, the model writes {len(other.numbers)}"
+                )
+            wrong = np.argwhere(rows.words != other.words)
+            if len(wrong):
+                row, word = wrong[0].tolist()
+                return (
+                    f"{window}[{rows.numbers[row]}, {word}] is {rows.words[row, word]:#x}, the "
+                    f"model writes {other.words[row, word]:#x}"
+                )
+        return None
+
+    def activity(self, run: LaunchRun[HostJob[OperandsT]]) -> Activity:
+        """What each cycle of a launch was spent on."""
+        raise WorkloadError(f"--timeline: not supported by target {self.name}")
+
+    def job(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
+    ) -> HostJob[OperandsT]:
+        operands = self.operands(launch, tensors)
+        return HostJob(launch, operands, self.image(launch, operands), program=program)
+
+    def machine(
+        self,
+        hardware: NamedConfiguration,
+        backend: str,
+        *,
+        waves: Path | None,
+        port: SerialAddress | None,
+        stages: Stages,
+    ) -> Machine[HostJob[OperandsT]]:
+        config: Any = hardware.config
+        if waves is not None and backend != "rtl":
+            raise ConfigError([f"waves: backend {backend} shows no signals: must be left out"])
+        if backend == "model":
+            return ModelMachine(self, config)
+        if port is not None:
+            with stages("connect to board"):
+                return self._on_board(config, port)
+        from sw.runtime.machine.simulator import Simulator
+        from sw.runtime.target.verilog import module_name, verilog
+
+        with stages("generate Verilog"):
+            text = verilog(hardware)
+        with stages("build simulator"):
+            simulator = Simulator(text, module_name(hardware), wave=waves)
+        return HostMachine(self, config, simulator, simulator.close)
+
+    def _on_board(self, config: Any, port: SerialAddress) -> HostMachine[OperandsT]:
+        from sw.runtime.machine.board.frame_port import LinkError
+        from sw.runtime.machine.board.serial_port import SerialPort
+
+        board = SerialPort(*port)
+        try:
+            machine = HostMachine(self, config, board, board.close)
+            # An earlier host may have left it in the middle of a run.
+            machine.driver.stop()
+            machine.driver.clear()
+        except BaseException as error:
+            board.close()
+            if isinstance(error, HostError) and not isinstance(error, LinkError):
+                raise HostError(f"{port.device}: {error}") from None
+            raise
+        return machine
+
+    def diagnose(
+        self,
+        hardware: NamedConfiguration,
+        run: LaunchRun[HostJob[OperandsT]],
+        machine: Machine[HostJob[OperandsT]],
+    ) -> str:
+        if not isinstance(machine, HostMachine):
+            return ""
+        config: Any = hardware.config
+        wanted = partial(self.written_rows, run.launch)
+        rows = machine.rows(wanted(run.finished.counters))
+        model = on_model(self, config, run.job, run.finished.cycles or 0, wanted)
+        if isinstance(model, str):
+            return model
+        event = self.first_difference(run.launch, rows, model.memory)
+        return event or "machine and model store the same words: the program is wrong"
+
+    @property
+    def draws(self) -> bool:
+        return type(self).activity is not HostTarget.activity
+
+    def draw(
+        self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
+    ) -> None:
+        activity = joined([self.activity(run) for run in result.launches])
+        draw_timeline(activity, f"{title}; {activity.note}" if activity.note else title, path)

@@ -1,0 +1,104 @@
+"""The table of targets. Commands, devices and benchmarks go through it.
+
+A new target is one folder in ``hw/``, one in ``sw/compiler/``, one in ``sw/runtime/``, one golden
+model and one line here. Another package adds one by an entry point of group ``gnarl.targets``,
+whose name is the target's and whose object is a ``sw.runtime.target.contract.Target``. Nothing is
+imported before it is used: the project's own targets have their options in modules of their own, so
+that commands know all options without all compilers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from hw.lib.errors import ConfigError, one_line
+from sw.runtime.target.contract import Target, TargetOption
+
+GROUP = "gnarl.targets"
+
+_OWN = {
+    "dpu": "sw.runtime.dpu.target:TARGET",
+    "sam": "sw.runtime.sam.target:TARGET",
+    "tmu": "sw.runtime.tmu.target:TARGET",
+    "sram": "sw.runtime.sram_compute.target:TARGET",
+    "cuda": "sw.runtime.cuda.target:TARGET",
+}
+_OWN_OPTIONS = {
+    "dpu": "sw.runtime.dpu.options:OPTIONS",
+    "tmu": "sw.runtime.tmu.options:OPTIONS",
+    "sram": "sw.runtime.sram_compute.options:OPTIONS",
+    "cuda": "sw.runtime.cuda.options:OPTIONS",
+}
+
+
+class _Targets(Mapping[str, Target[Any, Any, Any]]):
+    """Targets by name, the project's own first."""
+
+    def __getitem__(self, name: str) -> Target[Any, Any, Any]:
+        return _load(installed()[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in installed()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(installed())
+
+    def __len__(self) -> int:
+        return len(installed())
+
+
+TARGETS = _Targets()
+
+
+def others() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
+    """Targets of other packages, by name; and why some of them cannot be loaded."""
+    loaded: dict[str, Target[Any, Any, Any]] = {}
+    errors = []
+    for name in TARGETS:
+        try:
+            if name not in _OWN:
+                loaded[name] = TARGETS[name]
+        except ConfigError as error:
+            errors.append(error)
+    return loaded, errors
+
+
+def loaded() -> dict[str, Target[Any, Any, Any]]:
+    """All targets that can be loaded, by name."""
+    return {name: TARGETS[name] for name in _OWN} | others()[0]
+
+
+def all_options() -> dict[str, Sequence[TargetOption]]:
+    """Options of all targets that can be loaded, by target."""
+    own = {name: EntryPoint(name, value, GROUP).load() for name, value in _OWN_OPTIONS.items()}
+    return own | {name: target.options for name, target in others()[0].items()}
+
+
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """The entry point of each target."""
+    own = {name: EntryPoint(name, value, GROUP) for name, value in _OWN.items()}
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {**own, **{name: found[name] for name in sorted(found) if name not in own}}
+
+
+@cache
+def _load(entry: EntryPoint) -> Target[Any, Any, Any]:
+    """Raises ``ConfigError`` for an entry point of another package that does not hold a target."""
+    try:
+        target = entry.load()
+    except (Exception, SystemExit) as error:  # whatever goes wrong as another package is imported
+        if entry.name in _OWN and not isinstance(error, ModuleNotFoundError):
+            raise
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise ConfigError(
+            [f"target {entry.name}: {entry.value} cannot be loaded: {reason}"]
+        ) from error
+    if not isinstance(target, Target) or target.name != entry.name:
+        raise ConfigError(
+            [f"target {entry.name}: {entry.value} is {target!r:.80}: must be a Target of that name"]
+        )
+    return target

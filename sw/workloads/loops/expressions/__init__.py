@@ -1,0 +1,1 @@
+"""Tensor index expressions as loop nests."""

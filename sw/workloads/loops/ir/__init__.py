@@ -1,0 +1,1 @@
+"""The IR of loop nests: its nodes and types, checks, printing, and changes of nests."""

@@ -1,0 +1,1 @@
+"""Loop nests from Python functions, which are read and never executed."""

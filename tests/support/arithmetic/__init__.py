@@ -1,0 +1,1 @@
+"""Numbers, and exact references for what is computed of them."""

@@ -1,0 +1,1 @@
+"""Kernels, GPUs without hardware, and embedding layers."""

@@ -1,0 +1,1 @@
+"""DAGs, and programs of the DPU."""

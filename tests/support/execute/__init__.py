@@ -1,0 +1,1 @@
+"""Programs of the execute unit, and machines that run them."""

@@ -1,0 +1,1 @@
+"""Simulators, ports, boards and tools of hardware."""

@@ -1,0 +1,1 @@
+"""Loop nests: by name, at random, and what they mean."""

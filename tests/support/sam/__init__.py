@@ -1,0 +1,1 @@
+"""Streams, blocks, graphs and expressions of SAM."""

@@ -1,0 +1,1 @@
+"""Commands, tDFGs and nests of in-SRAM computing."""

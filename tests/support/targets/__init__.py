@@ -1,0 +1,1 @@
+"""Small targets, as other packages would add them."""

@@ -1,0 +1,80 @@
+"""The adder of ``tests.support.targets.adder`` as a target, as another package would add one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hw.lib.configuration import TargetConfig
+from hw.lib.errors import WorkloadError, damaged_as
+from hw.lib.machine.memory_map import MemoryMap
+from sw.compiler.passes import Pass, Trace
+from sw.program.program import Launch, Program
+from sw.program.rows import MachineRun, Rows, Wanted
+from sw.program.schema import Schema
+from sw.program.tensor_spec import Array, TensorSpec
+from sw.runtime.machine.host_machine import HostJob
+from sw.runtime.target.host_target import HostTarget
+from tests.support.targets import adder
+
+
+class AdderConfig(TargetConfig):
+    """Its hardware has no parameters."""
+
+    target = "adder"
+
+
+class Table(NamedTuple):  # numbers to add 1 to: uint32 [rows, words]
+    name: str
+    inputs: dict[str, np.ndarray]
+
+
+class AdderTarget(HostTarget[AdderConfig, Table, Mapping[str, Array]]):
+    name = "adder"
+    configuration = AdderConfig
+    configurations = Path(__file__).parent / "adder_configurations"
+    passes = (Pass("place", "a row of the table to a row of memory"),)
+    schema = Schema(())
+
+    def build(self, config: AdderConfig) -> adder.Adder:
+        return adder.Adder(config.digest)
+
+    def memory_map(self, config: AdderConfig) -> MemoryMap:
+        return adder.memory_map()
+
+    def workload(self, source: Any, seed: int = 0) -> Table:
+        if isinstance(source, Table):
+            return source
+        with damaged_as(WorkloadError, source):
+            return Table(Path(source).stem, {"table": np.loadtxt(source, np.uint32, ndmin=2)})
+
+    def compile(
+        self, workload: Table, config: AdderConfig, *, seed: int = 0, trace: Trace, **options: Any
+    ) -> Program:
+        trace.after("place", lambda: {"txt": f"{adder.ROWS} rows\n"})
+        table, sums = (TensorSpec(name, adder.SHAPE, "uint32") for name in ("table", "sums"))
+        counts = {"operations": adder.ROWS * adder.WORDS}
+        return Program.of_one_launch(
+            config, workload.name, (table,), (sums,), statistics=counts, schema=self.schema
+        )
+
+    def image(self, launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
+        return {"table": Rows(np.arange(adder.ROWS), np.asarray(operands["table"], np.uint32))}
+
+    def result_rows(self, launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
+        return {"table": np.arange(adder.ROWS)}
+
+    def outputs(self, launch: Launch, operands: Any, memory: Mapping[str, Rows]) -> dict[str, Any]:
+        return {"sums": memory["table"].words}
+
+    def model(self, config: AdderConfig, job: HostJob[Any], wanted: Wanted) -> MachineRun:
+        return adder.model(job.image["table"].words, wanted, job.max_cycles)
+
+    def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Any]:
+        return {"sums": adder.expected(np.asarray(tensors["table"], np.uint32))}
+
+
+TARGET = AdderTarget()

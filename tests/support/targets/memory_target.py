@@ -1,0 +1,60 @@
+"""A target whose machine is a small memory of the host's, for tests of what is around machines."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from amaranth.hdl import Module, unsigned
+from amaranth.lib import data, wiring
+
+from hw.lib.machine.counters import Counters
+from hw.lib.machine.fault_recorder import FaultRecorder
+from hw.lib.machine.machine import Core, Machine
+from hw.lib.machine.memory_map import MemoryMap, Window
+from hw.lib.memory.shared import SharedMemory
+from sw.runtime.target.configuration import NamedConfiguration
+from tests.support.targets.adder_target import AdderConfig, AdderTarget
+
+ROWS = 512
+
+
+class Cause(enum.IntEnum):
+    NONE = 0
+
+
+def memory_map() -> MemoryMap:
+    return MemoryMap([Window("memory", ROWS, 1).in_shared_memory("core.memory")], [], Cause)
+
+
+class MemoryCore(Core):
+    """Runs of one cycle, which do nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(memory_map())
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        layout = data.StructLayout({"never": unsigned(1)})
+        faults = FaultRecorder(layout, Cause, lambda flags: [(Cause.NONE, flags.never, 0)])
+        control = self.add_run_control(m, faults, Counters(0, 1))
+        m.submodules.memory = memory = SharedMemory(self.memory_map.window("memory"))
+        wiring.connect(m, memory.host, wiring.flipped(self.windows.memory))
+        m.d.comb += [memory.busy.eq(self.busy), control.finished.eq(1), control.works.eq(1)]
+        return m
+
+
+class MemoryTarget(AdderTarget):
+    """Compiles as the adder does; for hardware alone."""
+
+    name = "memory"
+
+    def build(self, config: AdderConfig) -> Machine:
+        return Machine(MemoryCore(), config.digest)
+
+    def memory_map(self, config: AdderConfig) -> MemoryMap:
+        return memory_map()
+
+
+def configuration() -> NamedConfiguration:
+    return NamedConfiguration("memory", "a memory", MemoryTarget(), AdderConfig(), {})

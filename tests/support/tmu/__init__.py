@@ -1,0 +1,1 @@
+"""Access programs, and programs of the TMU."""

@@ -1,0 +1,336 @@
+"""PyTorch modules as loop nests, against what PyTorch makes of them."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import embedding_bag
+
+from hw.lib.errors import GnarlError, WorkloadError
+from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from tests.support.errors import refused
+from tests.support.nests.pytorch_modules import compressed_rows, module, whole
+from tests.support.nests.pytorch_nests import golden, require_same
+
+FILE = Path(__file__).name
+INDICES = torch.tensor([3, 0, 3, 9, 1])
+OFFSETS = torch.tensor([0, 2, 2])
+SPARSE = torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]])
+
+
+LOOK_UPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (lambda self, x, i: x[i], (whole(10, 3), INDICES)),
+    (lambda self, x, i, j: x[i, j], (whole(10, 10), INDICES, INDICES)),
+    (lambda self, x, i, j: x[i, :, j], (whole(10, 2, 10), INDICES, INDICES)),
+    (lambda self, x, i, j: x[i.unsqueeze(1), j], (whole(10, 10), INDICES, INDICES[:2])),
+    (lambda self, x, i: x.t()[i + 1], (whole(2, 11), INDICES)),
+]
+MORE_LOOK_UPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (lambda self, x, i: x[:, i], (whole(3, 10, 2), INDICES)),
+    (lambda self, x, i: torch.index_select(x, 1, i), (whole(2, 10), INDICES)),
+    (lambda self, x, i, j: x[i[j]], (whole(10, 3), INDICES, torch.tensor([4, 0]))),
+    (lambda self, x, i: torch.nn.functional.embedding(i, x), (whole(10, 3), INDICES.view(5, 1))),
+]
+
+
+@pytest.mark.parametrize(
+    "forward, inputs",
+    [*LOOK_UPS, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE_LOOK_UPS)],
+)
+def test_look_ups(forward: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    require_same(module(forward), *inputs)
+
+
+@pytest.mark.parametrize(
+    "forward, inputs",
+    [
+        (lambda self, x, y: x + 2 * y, (whole(2, 3), whole(3))),
+        (lambda self, x, y: torch.sub(x, y, alpha=3), (whole(2, 1), whole(3))),
+        (lambda self, x, n: x / n - n, (whole(4), torch.tensor([1, 2, 4, 8]))),
+        (lambda self, x, y: torch.maximum(x, -y).abs().sqrt(), (whole(4), whole(4))),
+        (
+            lambda self, x, y: torch.minimum(x, y.unsqueeze(0).expand(4, -1)),
+            (whole(4, 4), whole(4)),
+        ),
+        (lambda self, x: x.view(-1) + x.transpose(0, 1).reshape(-1), (whole(3, 3),)),
+        (lambda self, x: x.permute(2, 0, 1).contiguous(), (whole(2, 3, 4),)),
+        (lambda self, x: x.squeeze(1) + torch.ones(4), (whole(3, 1, 4),)),
+        (lambda self, x, n: x + n, (torch.tensor(2.0), 3)),
+    ],
+)
+def test_elementwise(forward: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    require_same(module(forward), *inputs)
+
+
+@pytest.mark.parametrize(
+    "dimensions, keepdim",
+    [((0,), False), ((1,), True), ((-1,), False), ((0, 2), False), ((0, 2), True)],
+)
+def test_sums(dimensions: tuple[int, ...], keepdim: bool) -> None:
+    def forward(self, x, y):
+        return (x * y).sum(dimensions, keepdim) * 2
+
+    require_same(module(forward), whole(2, 3, 4), whole(4))
+
+
+def test_sum_of_all() -> None:
+    require_same(module(lambda self, x, i: x[i].sum()), whole(10, 3), INDICES)
+
+
+@pytest.mark.parametrize("dimension", (0, -1))
+def test_additions_at_indices(dimension: int) -> None:
+    def into_zeros(self, i, source):
+        return torch.zeros(10, 10).index_add(dimension, i, source, alpha=2)
+
+    def into_an_input(self, into, i, source):
+        return into.index_add(dimension, i, source)
+
+    source = whole(5, 10) if dimension == 0 else whole(10, 5)
+    require_same(module(into_zeros), INDICES, source)
+    workload = require_same(module(into_an_input), whole(10, 10), INDICES, source)
+    assert workload.nest.results == ("into",)
+
+
+@pytest.mark.parametrize("sparse", (compressed_rows(SPARSE), SPARSE.to_sparse_coo()))
+@pytest.mark.parametrize("product", (torch.sparse.mm, torch.mm, torch.matmul, operator.matmul))
+def test_sparse_matrices(product: Callable[..., Any], sparse: torch.Tensor) -> None:
+    def forward(self, a, x):
+        return product(a, x.t())
+
+    require_same(module(forward), sparse, whole(5, 4))
+
+
+def product_with_transpose(self, a):
+    return a.t() @ torch.ones(3, 2)
+
+
+def product_with_vector(self, a):
+    return a @ torch.ones(4)
+
+
+@pytest.mark.parametrize(
+    "forward, sparse, message",
+    [
+        (
+            product_with_transpose,
+            SPARSE.to_sparse_coo(),
+            "aten.t.default: takes a sparse matrix: only the first operand of a product may be one",
+        ),
+        (
+            product_with_vector,
+            compressed_rows(SPARSE),
+            "aten.matmul.default: its second operand has 1 dimensions: must have 2",
+        ),
+    ],
+)
+def test_products_that_are_refused(
+    forward: Callable[..., Any], sparse: torch.Tensor, message: str
+) -> None:
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: {message}"):
+        module_workload(module(forward), (sparse,))
+
+
+def results_that_are_one(self, x):
+    total = x.sum(0)
+    return total, total, x.relu()
+
+
+def sums_of_sums(self, x, y):
+    return (x.sum(0) - x.sum(1)) * y.sum(1).sum(0), x + y.sum(1)
+
+
+def parts_of_parts(self, x, y):
+    stacked = torch.stack([x.sum(0), y[0], x[:, 1]], 1)
+    return torch.cat([stacked, y.sum(1, keepdim=True)], -1).view(-1).reshape(4, 3), stacked
+
+
+def parts_with_parts(self, x, y):
+    joined = torch.cat([x, y.sum(0, keepdim=True)])
+    return joined - torch.cat([y, x[:1]]), joined * 2
+
+
+def halves(self, x, y):
+    left, right = x[:, ::2], y[1:, -2:]
+    first, *_ = y.unbind(1)
+    return left.mean(0) / right.mean(), first.unsqueeze(0).reshape(3, 1)
+
+
+def added_to_what_is_read(self, x, y):
+    i = torch.tensor([2, 0, 2])
+    return x.index_add(0, i, x), (x + 1).index_add(1, i, x), y.index_add(0, i, x) * 2, y
+
+
+def other_shapes(self, x, y):
+    return x.reshape(9).view(3, 3), (x + y).sum(0).view(3, 1), torch.cat([x, y]).view(3, 6)
+
+
+def whole_numbers(self, x, y):
+    i = torch.tensor([2, 0, 1])
+    both = torch.cat([i, i + 1])
+    return both, x[both[:3]], torch.cat([x[0], i])
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        results_that_are_one,
+        sums_of_sums,
+        parts_of_parts,
+        parts_with_parts,
+        halves,
+        added_to_what_is_read,
+        other_shapes,
+        whole_numbers,
+    ],
+)
+def test_modules_of_several_steps(forward: Callable[..., Any]) -> None:
+    x, y = whole(3, 3) * 2, whole(3, 3) + 1
+    inputs = (x,) if forward is results_that_are_one else (x, y)
+    require_same(module(forward), *inputs)
+
+
+def test_arguments_by_name_and_names_of_the_notation() -> None:
+    made = module(lambda self, range, result: range + result)
+    inputs = {"result": whole(3), "range": whole(3)}
+    workload = module_workload(made, inputs)
+    assert [*workload.inputs] == ["t_range", "result"]
+    np.testing.assert_array_equal(golden(workload)["result_"], 2 * whole(3))
+
+
+def test_files(tmp_path: Path) -> None:
+    """What ``torch.export.save`` writes has its inputs and its places."""
+    made = module(lambda self, x, i: x[i] * 2)
+    path = tmp_path / "rows.pt2"
+    torch.export.save(torch.export.export(made, (whole(10, 3), INDICES)), path)
+    workload = file_workload(path)
+    assert workload.name == "rows"
+    assert workload.nest.body[0].place.file == FILE
+    np.testing.assert_array_equal(golden(workload)["result"], made(whole(10, 3), INDICES))
+
+
+def cumulated(self, x):
+    return x.cumsum(0)
+
+
+def padded(self, x):
+    return embedding_bag(INDICES, x, OFFSETS, padding_idx=1)
+
+
+def dense_product(self, x):
+    return x @ x
+
+
+def wide_total(self, x):
+    return x.sum(dtype=torch.float64)
+
+
+def half(self, x):
+    return torch.zeros(3, dtype=torch.float16) + x
+
+
+SUPPORTED = (
+    "_sparse_mm, _unsafe_view, abs, add, alias, arange, cat, clone, contiguous, detach, div, "
+    "embedding, embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, "
+    "matmul, maximum, mean, minimum, mm, mul, neg, ones, ones_like, permute, relu, reshape, rsub, "
+    "select, slice, sqrt, squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, "
+    "zeros_like"
+)
+
+
+@pytest.mark.parametrize(
+    "forward, message",
+    [
+        (cumulated, f"aten.cumsum.default: not supported: must be of {SUPPORTED}"),
+        (padded, "aten.embedding_bag.padding_idx: padding_idx = 1: must be left out"),
+        (wide_total, "aten.sum.default: of torch.float64: must be of float32"),
+        (
+            half,
+            "aten.zeros.default: of torch.float16: must be of float32, int64, int32, int16, int8, "
+            "uint8",
+        ),
+    ],
+)
+def test_operators_that_are_refused(forward: Callable[..., Any], message: str) -> None:
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
+    with refused(f"{place}: {message}"):
+        module_workload(module(forward), (whole(3, 3),))
+
+
+def test_dense_matrices_where_they_must_be_sparse() -> None:
+    place = f"{FILE}:{dense_product.__code__.co_firstlineno + 1}:1"
+    with refused(
+        f"{place}: aten.matmul.default: its first operand must be an input or a parameter, "
+        "CSR or COO"
+    ):
+        module_workload(module(dense_product), (whole(3, 3),))
+
+
+def doubled(self, x):
+    return torch.sparse.mm(x, whole(4, 3)) if x.layout != torch.strided else x * 2.0
+
+
+@pytest.mark.parametrize(
+    "x, message",
+    [
+        (
+            whole(3).bfloat16(),
+            "is torch.bfloat16: must be of float32, int64, int32, int16, int8, uint8",
+        ),
+        (torch.tensor([1, 1 << 31]), "must be in int32"),
+        (torch.tensor([1, -(1 << 31) - 1]), "must be in int32"),
+        (
+            SPARSE.to_sparse_csc(),
+            "is sparse_csc of 2 dimensions: must be dense, or a sparse matrix, CSR or COO",
+        ),
+    ],
+)
+def test_inputs_that_are_refused(x: torch.Tensor, message: str) -> None:
+    with refused(f"doubled:1:1: x{':' * ('in int32' in message)} {message}"):
+        module_workload(module(doubled), (x,))
+
+
+def test_results_that_are_refused() -> None:
+    def row(self, a):
+        return a, 2
+
+    with refused("row: result0: must be a dense tensor"):
+        module_workload(module(row), (compressed_rows(SPARSE),))
+    with refused("row: result1: must be a dense tensor"):
+        module_workload(module(row), (whole(3),))
+
+
+def test_modules_that_change_themselves() -> None:
+    def count(self, x):
+        self.seen.add_(1)
+        return x * self.seen
+
+    made = module(count)
+    made.register_buffer("seen", torch.zeros(3))
+    with refused("count: changes seen: forward must change nothing"):
+        module_workload(made, (whole(3),))
+
+
+def test_files_that_are_refused(tmp_path: Path) -> None:
+    with refused(f"{tmp_path / 'a.pt2'}: no such file"):
+        file_workload(tmp_path / "a.pt2")
+    with refused(f"{tmp_path}: not a file"):
+        file_workload(tmp_path)
+    (tmp_path / "a.pt2").write_bytes(b"")
+    with pytest.raises(WorkloadError, match=r"a\.pt2: cannot be read: "):
+        file_workload(tmp_path / "a.pt2")
+
+
+def test_pytorch_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(
+        GnarlError, match=r"^PyTorch modules need the extra 'torch': pip install 'gnarl\[torch\]'$"
+    ):
+        file_workload("a.pt2")
