@@ -90,5 +90,5 @@ $(ALL): $(STAMP)
 	  --target $(VENV)/nvrtc-oldest 'nvidia-cuda-nvrtc==$(OLDEST_NVRTC)' \
 	  || echo 'without NVRTC $(OLDEST_NVRTC): tests skip it'
 	@echo 'compiling the compilers (once, about a minute)'
-	@$(BIN)/python -m sw.runtime.run.warm_up
+	@$(BIN)/python -m gnarl.sw.runtime.run.warm_up
 	@touch $@

@@ -1,6 +1,6 @@
 """The sum of a vector."""
 
-from sw.workloads.loops.notation import float32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 (n,) = sizes("n")
 

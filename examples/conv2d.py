@@ -1,6 +1,6 @@
 """A convolution of a matrix with a kernel of 3 x 3 that is the same on both sides."""
 
-from sw.workloads.loops.notation import float32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 rows, columns = sizes("rows", "columns")
 

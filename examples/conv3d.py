@@ -1,6 +1,6 @@
 """A convolution of several channels with kernels of 3 x 3, one tap after the other."""
 
-from sw.workloads.loops.notation import float32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 outputs, inputs, rows, columns = sizes("outputs", "inputs", "rows", "columns")
 

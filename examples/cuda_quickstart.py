@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sw.runtime import Device
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, FeatureInputs
+from gnarl import Device
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, FeatureInputs
 
 model = EmbeddingModel(
     "shop",

@@ -3,7 +3,7 @@
 gnarl run cuda_sm90 examples/embedding_model.py:model
 """
 
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 # One value a sample: user, item and context.
 one_hot = [

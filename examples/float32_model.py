@@ -3,7 +3,7 @@
 gnarl run tmu_l2 examples/float32_model.py:model --batch 8
 """
 
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 few = PoolingFactors(mean=5, std=5, maximum=20, coverage=0.8)
 

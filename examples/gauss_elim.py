@@ -1,6 +1,6 @@
 """Gaussian elimination without pivoting: the upper triangle of a, and b to match."""
 
-from sw.workloads.loops.notation import float32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 (n,) = sizes("n")
 

@@ -1,6 +1,6 @@
 """The product of two matrices as a sum of outer products."""
 
-from sw.workloads.loops.notation import float32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 rows, inner, columns = sizes("rows", "inner", "columns")
 

@@ -2,7 +2,7 @@
 
 import networkx as nx
 
-from sw.runtime import Device
+from gnarl import Device
 
 graph = nx.DiGraph()
 graph.add_node("a", op="input")

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse
 
-from sw.runtime import Device
+from gnarl import Device
 
 matrix = scipy.sparse.csr_array([[0, 2, 0, 0], [0, 0, 0, 0], [1, 0, 3, 0]])
 product = "x(i)=B(i,j)*c(j) -f=x:s -f=B:ss -f=c:s"

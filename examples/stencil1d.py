@@ -1,6 +1,6 @@
 """A stencil of three points on a vector, there and back in each step."""
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 (n,) = sizes("n")
 

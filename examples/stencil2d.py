@@ -1,6 +1,6 @@
 """A stencil of five points on a matrix, there and back in each step."""
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 rows, columns = sizes("rows", "columns")
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from sw.runtime import Device
+from gnarl import Device
 
 bags = torch.nn.EmbeddingBag.from_pretrained(torch.arange(40.0).reshape(10, 4), mode="sum")
 indices, offsets = torch.tensor([1, 2, 7, 3, 9]), torch.tensor([0, 2, 2])

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.templates import templates
-from sw.compiler.cuda.templates.template import Template
-from sw.program.atomic import write_text
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.compiler.cuda.templates.template import Template
+from gnarl.sw.program.atomic import write_text
 
 PATH = Path(__file__).parents[1] / "docs" / "cuda_templates.md"
 

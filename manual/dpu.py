@@ -14,8 +14,8 @@ from pathlib import Path
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     ISSUED,
     OPERATION_DETAIL,
@@ -30,10 +30,10 @@ from hw.dpu.isa import (
     instruction_word_bits,
     opcodes,
 )
-from hw.dpu.memory_map import memory_map
-from hw.dpu.topology import pe_list, writers
-from hw.lib.losses import LOSSES
-from hw.lib.machine.memory_map import CONTROL, STATUS, CommonCause, Register
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.hw.dpu.topology import pe_list, writers
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.machine.memory_map import CONTROL, STATUS, CommonCause, Register
 
 PATH = Path(__file__).parents[1] / "docs" / "dpu_isa.md"
 

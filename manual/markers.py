@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError
 
 
 class MarkerError(GnarlError):

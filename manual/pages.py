@@ -21,14 +21,14 @@ from typing import Any
 import click
 from rich.console import Console
 
+from gnarl.sw.commands.main import main
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.runtime.report.report import JSON_FIELDS
+from gnarl.sw.runtime.run import comparison_report
+from gnarl.sw.runtime.run.session import run_once
+from gnarl.sw.runtime.target.configuration import configuration_files, load_configuration
+from gnarl.sw.runtime.target.registry import TARGETS
 from manual.markers import with_sections
-from sw.commands.main import main
-from sw.program.atomic import write_text
-from sw.runtime.report.report import JSON_FIELDS
-from sw.runtime.run import comparison_report
-from sw.runtime.run.session import run_once
-from sw.runtime.target.configuration import configuration_files, load_configuration
-from sw.runtime.target.registry import TARGETS
 
 ROOT = Path(__file__).parents[1]
 DEMO: Mapping[str, tuple[str, str, str]] = {

@@ -1,7 +1,7 @@
 """Writes the reference of SAM's blocks: ``python -m manual.sam``.
 
-Ports, parameters, settings, arrays and counts come from ``hw.sam.block_types``, rules from the
-components' docstrings; tests run the examples.
+Ports, parameters, settings, arrays and counts come from ``gnarl.hw.sam.block_types``, rules from
+the components' docstrings; tests run the examples.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
-from hw.lib.machine.memory_map import CommonCause
-from hw.sam.block_types import (
+from gnarl.hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
+from gnarl.hw.lib.machine.memory_map import CommonCause
+from gnarl.hw.sam.block_types import (
     BITVECTOR,
     BITVECTOR_BITS,
     BLOCK_TYPES,
@@ -32,15 +32,19 @@ from hw.sam.block_types import (
     Parameter,
     Port,
 )
-from hw.sam.blocks.joins.bitvector_join import BitvectorIntersect, BitvectorJoin, BitvectorUnion
-from hw.sam.blocks.lookups.root import Root
-from hw.sam.blocks.values.alu import Alu
-from hw.sam.blocks.values.function_block import FunctionBlock
-from hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block, Edge, Graph
-from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
-from hw.sam.token import MAX_LEVEL, Kind
+from gnarl.hw.sam.blocks.joins.bitvector_join import (
+    BitvectorIntersect,
+    BitvectorJoin,
+    BitvectorUnion,
+)
+from gnarl.hw.sam.blocks.lookups.root import Root
+from gnarl.hw.sam.blocks.values.alu import Alu
+from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
+from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
+from gnarl.hw.sam.token import MAX_LEVEL, Kind
 from manual.dpu import COMMON_TEXTS
 from manual.sam_block_examples import ENTRIES, Entry, Example
 

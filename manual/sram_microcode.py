@@ -17,16 +17,16 @@ from typing import Any
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.sram_compute import microinstruction
-from hw.sram_compute.microcode.program import Microinstruction
-from hw.sram_compute.microcode.sequence import cycles
-from hw.sram_compute.operations import (
+from gnarl.hw.sram_compute import microinstruction
+from gnarl.hw.sram_compute.microcode.program import Microinstruction
+from gnarl.hw.sram_compute.microcode.sequence import cycles
+from gnarl.hw.sram_compute.operations import (
     CONVERTED_WIDTHS,
     FLOAT_OPERATIONS,
     INTEGER_OPERATIONS,
     Operation,
 )
-from hw.sram_compute.rom import rom
+from gnarl.hw.sram_compute.rom import rom
 
 PATH = Path(__file__).parents[1] / "docs" / "sram_microcode.md"
 

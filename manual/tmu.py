@@ -15,11 +15,11 @@ from pathlib import Path
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.lib.encoding import execute_assembly, execute_isa
-from hw.lib.machine.memory_map import CommonCause
-from hw.tmu import access_isa, access_rules
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import (
+from gnarl.hw.lib.encoding import execute_assembly, execute_isa
+from gnarl.hw.lib.machine.memory_map import CommonCause
+from gnarl.hw.tmu import access_isa, access_rules
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import (
     ACCESS_EVENTS,
     EXECUTE_EVENTS,
     MEMORY_EVENTS,

@@ -19,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def interpreted_golden(monkeypatch: pytest.MonkeyPatch) -> None:
     """Golden models of loop nests in Python: where little is computed, numba's compiler takes
     longer."""
-    monkeypatch.setattr("sw.golden.loops.njit", lambda **options: lambda function: function)
+    monkeypatch.setattr("gnarl.sw.golden.loops.njit", lambda **options: lambda function: function)
 
 
 @pytest.fixture(autouse=True)

@@ -29,10 +29,10 @@ def test_files_that_differ_or_are_new(tmp_path: Path):
 def test_changed_tests_come_first_then_the_nearest_of_each_file_in_turn(tmp_path: Path):
     sources = {
         "hw/sam/repeat.py": "",
-        "hw/sam/union.py": "import hw.sam.repeat\n",
-        "tests/hw/sam/test_repeat.py": "from hw.sam import repeat\n",
-        "tests/hw/sam/test_union.py": "from hw.sam import union\n",
-        "tests/hw/sam/test_both.py": "from hw.sam import repeat, union\n",
+        "hw/sam/union.py": "import gnarl.hw.sam.repeat\n",
+        "tests/hw/sam/test_repeat.py": "from gnarl.hw.sam import repeat\n",
+        "tests/hw/sam/test_union.py": "from gnarl.hw.sam import union\n",
+        "tests/hw/sam/test_both.py": "from gnarl.hw.sam import repeat, union\n",
         "tests/hw/sam/test_other.py": "",
     }
     for name, text in sources.items():

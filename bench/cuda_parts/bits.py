@@ -23,15 +23,15 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template, templates
-from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
-from sw.runtime.cuda.gpu.embedding import GpuEmbedding
-from sw.runtime.cuda.gpu.gpus import GpuInfo
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.model import (
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template, templates
+from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     POOLINGS,
     TABLE_TYPES,
@@ -39,7 +39,7 @@ from sw.workloads.embedding.model import (
     Feature,
     PoolingFactors,
 )
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise
 
 BENCH = "cuda.bits"
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from bench.cuda_parts.probes import Probes
-from sw.runtime.cuda.gpu.driver import Context, GpuError, call
+from gnarl.sw.runtime.cuda.gpu.driver import Context, GpuError, call
 
 DELAYS = (1.0, 10.0, 100.0)
 """Milliseconds that the host has to launch everything; the next is tried where it needs longer."""

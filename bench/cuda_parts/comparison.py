@@ -15,8 +15,8 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cell, cells, geometric_mean
 from bench.lib.tables import Cells
-from sw.runtime.cuda.gpu.driver import ON_THE_CPU, GpuError
-from sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.runtime.cuda.gpu.driver import ON_THE_CPU, GpuError
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 _MODEL_HEADER = {
     "batches": "batches",

@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from bench.cuda_parts.cold_start import ColdStart
-from hw.lib.errors import GnarlError
-from sw.runtime.cuda.gpu.embedding import GpuEmbedding
-from sw.runtime.cuda.task_map import Mapping
-from sw.workloads.embedding.model import Batch
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding
+from gnarl.sw.runtime.cuda.task_map import Mapping
+from gnarl.sw.workloads.embedding.model import Batch
 
 
 class LeftOut(GnarlError):

@@ -24,14 +24,14 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.program import build_program
-from sw.golden import embedding as golden
-from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
-from sw.runtime.cuda.task_map import map_tasks
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.golden import embedding as golden
+from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from gnarl.sw.runtime.cuda.task_map import map_tasks
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda.emulation"
 

@@ -30,10 +30,10 @@ from bench.lib.records import Record
 from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.runtime.cuda.gpu.gpus import GpuInfo
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 BENCH = "cuda.end_to_end"
 
@@ -117,7 +117,7 @@ def fused_bags(schedules: ScheduleSet, config: CudaConfig) -> Make:
 
     def made(model: EmbeddingModel, tables: Sequence[np.ndarray], device: str) -> Prepare:
         require_torch()
-        from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
+        from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
 
         on_device = [to_tensor(table, device) for table in tables]
         layer = FusedEmbeddingBags(on_device, model.features, schedules, config=config)

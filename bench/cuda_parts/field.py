@@ -18,20 +18,20 @@ from bench.cuda_parts.probes import Probes
 from bench.cuda_parts.torch_contenders import Make, TorchContender, first_line
 from bench.cuda_parts.traffic import Traffic, traffic
 from bench.cuda_parts.uniform import choose_uniform
-from hw.lib.errors import GnarlError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.program import build_program
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.golden import embedding as golden
-from sw.runtime.cuda.gpu.driver import Context
-from sw.runtime.cuda.gpu.embedding import DeviceTables, GpuEmbedding, upload
-from sw.runtime.cuda.gpu.gpus import GpuInfo, gpus, require_gpu
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.golden import embedding as golden
+from gnarl.sw.runtime.cuda.gpu.driver import Context
+from gnarl.sw.runtime.cuda.gpu.embedding import DeviceTables, GpuEmbedding, upload
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo, gpus, require_gpu
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 _TRIED = 8
 """Batches that decide which uniform schedule is best."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.cuda_parts.traffic import INDEX
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import mark
 from bench.lib.tables import Cells
-from sw.runtime.cuda.gpu.gpus import GpuInfo
-from sw.workloads.embedding.model import MAXIMUM_BATCH
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.workloads.embedding.model import MAXIMUM_BATCH
 
 BENCH = "cuda.kernels"
 

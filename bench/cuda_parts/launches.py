@@ -26,7 +26,7 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from sw.workloads.embedding.model import Batch
+from gnarl.sw.workloads.embedding.model import Batch
 
 BENCH = "cuda.launches"
 

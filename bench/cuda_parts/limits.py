@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from bench.cuda_parts.cold_start import ColdStart
 from bench.cuda_parts.probes import Probes, random_memory
 from bench.cuda_parts.traffic import Traffic
-from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Event, Stream, call
-from sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Event, Stream, call
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 _COPY_BYTES = 1 << 31
 _TIMES = 10

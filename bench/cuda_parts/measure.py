@@ -16,14 +16,14 @@ from bench.cuda_parts.uniform import uniform_schedules
 from bench.lib.jobs import TimeLimit, require_time
 from bench.lib.records import Metric, Setting, installed, records
 from bench.lib.results import Results
-from hw.lib.errors import GnarlError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.program.cache import digest_of
-from sw.runtime.cuda.gpu.gpus import GpuInfo
-from sw.runtime.cuda.grid import static_mapping
-from sw.workloads.embedding.data import batch_sizes
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.program.cache import digest_of
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.runtime.cuda.grid import static_mapping
+from gnarl.sw.workloads.embedding.data import batch_sizes
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 OURS = "this project"
 UNIFORM = "uniform, warp per sample"

@@ -7,8 +7,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Protocol
 
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.recflex import load_model
 
 MLPERF_ROWS = (
     *(40_000_000, 39_060, 17_295, 7_424, 20_265, 3, 7_122, 1_543, 63, 40_000_000, 3_067_956),

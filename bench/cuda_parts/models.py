@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from bench.lib.request import Request
-from hw.lib.errors import GnarlError
-from sw.workloads.embedding.recflex import write_example
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.workloads.embedding.recflex import write_example
 
 MODELS = ("A", "B", "C", "D", "E")
 FOLDER = "recflex"

@@ -6,9 +6,9 @@ import ctypes
 
 import numpy as np
 
-from sw.compiler.cuda.nvrtc import compile_kernel
-from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, call, free_with, store
-from sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
+from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, call, free_with, store
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 _THREADS = 256
 _RANDOM_BYTES = 1 << 26

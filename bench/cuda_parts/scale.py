@@ -15,7 +15,7 @@ from bench.lib.records import Record
 from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.tables import Cells
-from sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 BENCH = "cuda.scale"
 

@@ -13,7 +13,7 @@ from bench.cuda_parts.cold_start import ColdStart
 from bench.cuda_parts.contenders import LeftOut
 from bench.cuda_parts.jagged_inputs import JaggedInputs
 from bench.cuda_parts.traffic import INDEX
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 Prepare = Callable[[Batch], Callable[[], Any]]
 """Brings a batch to the device; what it returns launches the kernels."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 INDEX = np.dtype(np.int32)
 """Suffices for rows of all tables, and indices of all batches."""

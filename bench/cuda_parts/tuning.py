@@ -22,10 +22,10 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from sw.compiler.cuda.tune.journal import journal_path
-from sw.runtime.cuda.gpu.gpus import GpuInfo, gpus
-from sw.runtime.cuda.tuning import tune
-from sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.compiler.cuda.tune.journal import journal_path
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo, gpus
+from gnarl.sw.runtime.cuda.tuning import tune
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
 
 BENCH = "cuda.tuning"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import Choice, best_of_sizes, group_costs, kernel_latency
-from sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, block_sizes
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import Choice, best_of_sizes, group_costs, kernel_latency
+from gnarl.sw.compiler.cuda.feature_groups import CandidatesOf, FeatureGroup, block_sizes
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 
 def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 256) -> ScheduleSet:

@@ -18,12 +18,12 @@ from bench.lib.records import Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_static.growth"
 

@@ -15,10 +15,10 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_static.kernels"
 

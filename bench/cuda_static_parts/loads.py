@@ -19,12 +19,12 @@ from bench.lib.records import Metric, Record, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.program import build_program
-from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_static.loads"
 

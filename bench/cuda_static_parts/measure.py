@@ -7,13 +7,13 @@ import time
 from tempfile import TemporaryDirectory
 
 from bench.lib.records import Metric
-from sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
-from sw.compiler.cuda.nvrtc import nvrtc_version
-from sw.compiler.cuda.occupancy import blocks_per_sm
-from sw.compiler.cuda.program import build_program
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.runtime.cuda.gpu.embedding import compile_program
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
+from gnarl.sw.compiler.cuda.nvrtc import nvrtc_version
+from gnarl.sw.compiler.cuda.occupancy import blocks_per_sm
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.runtime.cuda.gpu.embedding import compile_program
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 METRICS = {
     "generate_s": Metric("s", "lower"),

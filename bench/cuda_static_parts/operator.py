@@ -24,10 +24,10 @@ from bench.lib.records import Metric, Record, Setting, installed, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 BENCH = "cuda_static.operator"
 
@@ -91,8 +91,8 @@ def host_times(model: EmbeddingModel) -> dict[str, float]:
     """Times as from ``measure``; the second is left out where it cannot be measured."""
     import torch
 
-    from sw.runtime.cuda.torch import kept, launch, operator
-    from sw.runtime.cuda.torch.operator_program import OperatorProgram
+    from gnarl.sw.runtime.cuda.torch import kept, launch, operator
+    from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
 
     config = load_configuration(CONFIG).config
     assert isinstance(config, CudaConfig)

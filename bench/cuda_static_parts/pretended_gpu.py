@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-from sw.compiler.cuda.nvrtc import CompiledKernel
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import LaunchArguments
-from sw.runtime.cuda.gpu.driver import Context, GpuError, bindings
-from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
+from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments
+from gnarl.sw.runtime.cuda.gpu.driver import Context, GpuError, bindings
+from gnarl.sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
 
 STREAM = 7
 MULTIPROCESSORS = 132

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench.cuda_static_parts.control_flow import ControlFlow
 from bench.cuda_static_parts.sass import Instruction, Location, disassemble
-from sw.compiler.cuda.fusion import KERNEL
-from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
-from sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.fusion import KERNEL
+from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
 
 _LOADS_ROW = re.compile(r"\bload_pack(_if)?[<(]")
 """A call of the one function that loads elements of tables from global memory."""

@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hw.lib.errors import GnarlError
-from sw.runtime.machine.tools import run_tool
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.machine.tools import run_tool
 
 _PACKAGE = "nvidia-cuda-nvdisasm"
 _NEED = f"machine code is read through it: pip install {_PACKAGE}"

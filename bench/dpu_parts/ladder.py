@@ -22,8 +22,8 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean
 from bench.lib.tables import Cells
-from sw.compiler.dpu.compile import compile_simplified
-from sw.compiler.passes import Trace
+from gnarl.sw.compiler.dpu.compile import compile_simplified
+from gnarl.sw.compiler.passes import Trace
 
 BENCH = "dpu.ladder"
 

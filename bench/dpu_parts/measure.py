@@ -10,11 +10,11 @@ from pathlib import Path
 from bench.lib.bits import same_bits
 from bench.lib.cycles import cycles_of
 from bench.lib.records import Metric, Setting
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.dag.generate import random_dag
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.dag.generate import random_dag
+from gnarl.sw.workloads.dag.workload import DagWorkload
 
 METRICS = {
     "operations": Metric("operations", "none"),

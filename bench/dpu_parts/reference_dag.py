@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.psdd_file import DECISION, LITERAL, PsddNodes, parse_psdd
-from sw.workloads.dag.triangular_system import read_matrix
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import read_text
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.psdd_file import DECISION, LITERAL, PsddNodes, parse_psdd
+from gnarl.sw.workloads.dag.triangular_system import read_matrix
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.text_file import read_text
 
 
 def read_reference(path: Path, seed: int) -> DagWorkload:

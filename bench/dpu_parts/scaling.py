@@ -17,9 +17,9 @@ from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
 from bench.lib.summary import mark
 from bench.lib.tables import Cells
-from sw.compiler.passes import Trace
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.dag.generate import random_dag
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.dag.generate import random_dag
 
 BENCH = "dpu.scaling"
 

@@ -16,10 +16,10 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from hw.fpga.boards import find_board
-from hw.fpga.family import RESOURCE_NAMES
-from sw.runtime.fpga.build import build
-from sw.runtime.target.configuration import configuration_files, load_configuration
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.fpga.family import RESOURCE_NAMES
+from gnarl.sw.runtime.fpga.build import build
+from gnarl.sw.runtime.target.configuration import configuration_files, load_configuration
 
 BENCH = "fpga.boards"
 

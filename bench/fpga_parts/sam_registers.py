@@ -14,8 +14,8 @@ from bench.lib.records import Record
 from bench.lib.request import Request
 from bench.lib.summary import geometric_mean
 from bench.lib.tables import Cells
-from hw.sam.config import SamConfig
-from sw.runtime.run.device import Device
+from gnarl.hw.sam.config import SamConfig
+from gnarl.sw.runtime.run.device import Device
 
 BENCH = "fpga.sam_registers"
 

@@ -15,9 +15,9 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from hw.fpga.boards import find_board
-from sw.runtime.fpga.build import build
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.hw.fpga.boards import find_board
+from gnarl.sw.runtime.fpga.build import build
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BOARD = "ulx3s_85f"
 

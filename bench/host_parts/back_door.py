@@ -21,12 +21,12 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from hw.lib.machine.host import HostPort, HostSignature
-from hw.lib.machine.memory_map import MemoryMap, Window
-from hw.lib.memory.shared import SharedMemory
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.host import HostDriver
-from sw.runtime.machine.simulator import Simulator
+from gnarl.hw.lib.machine.host import HostPort, HostSignature
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.host import HostDriver
+from gnarl.sw.runtime.machine.simulator import Simulator
 
 BENCH = "host.back_door"
 

@@ -19,15 +19,15 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from sw.program.program import Program
-from sw.runtime.report.output_files import save_outputs
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.target.host_target import HostTarget
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.report.output_files import save_outputs
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 
 BENCH = "host.values"
 

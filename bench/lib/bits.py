@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.result import Result
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.result import Result
 
 
 def same_bits(one: Result[Any], other: Result[Any]) -> bool:

@@ -15,8 +15,8 @@ from bench.lib.inputs import FOLDER
 from bench.lib.pages import README, Page
 from bench.lib.records import Record, ResultsError, load, save
 from bench.lib.request import Request
-from hw.lib.errors import GnarlError
-from sw.program.atomic import write_text
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.program.atomic import write_text
 
 WRONG = 1
 BAD_INPUT = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sw.runtime.machine.result import Result
+from gnarl.sw.runtime.machine.result import Result
 
 
 def cycles_of(result: Result[Any]) -> int:

@@ -24,7 +24,7 @@ def existing(request: Request, title: str, paths: Sequence[str]) -> list[Path]:
 def generated(request: Request, title: str) -> list[Path]:
     """The project's own examples, a circuit and a triangular system, in the output folder."""
     # Brings the DPU's compiler, which other benchmarks do without.
-    from sw.workloads.dag.generate import write_examples
+    from gnarl.sw.workloads.dag.generate import write_examples
 
     files = write_examples(request.output / "examples")
     _tell(request, f"{title}: generated instead: {', '.join(map(str, files))}")

@@ -22,7 +22,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError
 
 _PLAIN: dict[str, Any] = {"highlight": False, "soft_wrap": True}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sw.program.atomic import atomic_path
+from gnarl.sw.program.atomic import atomic_path
 
 PALETTE = ("#1f6f8b", "#e09f3e", "#7a9e5f", "#b56576", "#99cbd9", "#5c5c5c")
 

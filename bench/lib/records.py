@@ -14,9 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import GnarlError
-from sw.program.atomic import write_text
-from sw.runtime.target.configuration import NamedConfiguration
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
 
 VERSION = 1
 """Version of the files; rises when a field changes its meaning or goes."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.parser import parse
 
 SIZES = (
     {"i": 7, "j": 9, "k": 6, "l": 5},

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.operands import Operand
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.operands import Operand
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 
 MATRICES = ("bcsstm02", "lp_scsd1")
 
@@ -33,7 +33,7 @@ class Kernel:
     name
         theirs, also of the operands' folder.
     variant
-        of ``sw.compiler.sam.suite``: the same formats and loop order.
+        of ``gnarl.sw.compiler.sam.suite``: the same formats and loop order.
     cycles
         that the project's own simulator counts, by matrix.
     vectors

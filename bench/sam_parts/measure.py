@@ -15,11 +15,11 @@ from bench.lib.bits import same_bits
 from bench.lib.cycles import cycles_of
 from bench.lib.records import Metric, Setting
 from bench.sam_parts.kernels import AS_THERE, HALF_FULL, KERNELS, LANES, operands
-from sw.compiler.sam.suite import SUITE
-from sw.program.tensor_spec import Array
-from sw.runtime.run.device import Device
-from sw.runtime.sam.figures import longest_stream
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.figures import longest_stream
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 CONFIG = "sam_fp32"
 

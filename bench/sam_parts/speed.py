@@ -20,10 +20,10 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sam_parts.kernels import KERNELS, operands
 from bench.sam_parts.measure import CONFIG
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.report.stages import TimedStages, quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.report.stages import TimedStages, quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "sam.speed"
 

@@ -20,12 +20,12 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sam_parts.cases import cases
 from bench.sam_parts.measure import CONFIG
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.machine.result import Result
-from sw.runtime.run.device import Device
-from sw.runtime.sam.figures import longest_stream
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.figures import longest_stream
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 BENCH = "sam.suite"
 

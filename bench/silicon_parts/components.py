@@ -17,9 +17,9 @@ from bench.lib.request import Request
 from bench.lib.summary import cell
 from bench.lib.tables import Cells
 from bench.silicon_parts.libraries import libraries, versions
-from sw.runtime.area.measure import measure as measure_area
-from sw.runtime.area.report import Row
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.area.measure import measure as measure_area
+from gnarl.sw.runtime.area.report import Row
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "silicon.components"
 

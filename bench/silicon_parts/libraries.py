@@ -6,8 +6,8 @@ from pathlib import Path
 
 from bench.lib.records import installed
 from bench.lib.request import Request
-from sw.runtime.area.synthesis import yosys_version
-from sw.runtime.area.timing import OpenSta
+from gnarl.sw.runtime.area.synthesis import yosys_version
+from gnarl.sw.runtime.area.timing import OpenSta
 
 OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 """Oklahoma State University's 0.18 micrometre cells, from Debian's package qflow-tech-osu018."""

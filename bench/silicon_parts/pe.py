@@ -15,12 +15,12 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.silicon_parts.libraries import libraries, versions
-from hw.dpu.pe import Pe
-from hw.lib.cut_points import TECHNOLOGIES
-from hw.lib.formats import parse_format
-from hw.lib.verilog import to_verilog
-from sw.runtime.area.liberty import load_cells
-from sw.runtime.area.measure import measure_verilog
+from gnarl.hw.dpu.pe import Pe
+from gnarl.hw.lib.cut_points import TECHNOLOGIES
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.area.liberty import load_cells
+from gnarl.sw.runtime.area.measure import measure_verilog
 
 BENCH = "silicon.pe"
 

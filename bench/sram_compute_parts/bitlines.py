@@ -16,8 +16,8 @@ from bench.lib.summary import cell
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import sizes_text, workload
-from hw.sram_compute.config import SramConfig
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "sram_compute.bitlines"
 CONFIG = "sram_b4"

@@ -22,9 +22,9 @@ from bench.sram_compute_parts.workloads import (
     sizes_text,
     workload,
 )
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.figures import CYCLES, traffic
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.figures import CYCLES, traffic
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "sram_compute.breakdown"
 CONFIG = "sram_b4"

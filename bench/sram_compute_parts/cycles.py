@@ -18,9 +18,9 @@ from bench.lib.results import Results
 from bench.lib.summary import cell, cells, geometric_mean
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.workloads import WHOLE, names, sizes_text, workload
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.cycles"
 CONFIG = "sram_b4"

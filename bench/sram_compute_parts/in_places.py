@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from bench.lib.cycles import cycles_of
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.program.program import Program
-from sw.runtime.machine.result import Result
-from sw.runtime.report.stages import quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.cost.core import part_cycles
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 _NO_LIMIT = 1 << 40
 

@@ -18,13 +18,13 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.workloads import PAPER_CHANGES, TABLE_3, sizes_text, workload
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import CodeGenerator
-from sw.compiler.sram_compute.optimise.saturate import optimise_plan
-from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
-from sw.compiler.sram_compute.tdfg.run import iterations
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.loops.ir.binding import Binding
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator
+from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
+from gnarl.sw.compiler.sram_compute.tdfg.run import iterations
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.loops.ir.binding import Binding
 
 BENCH = "sram_compute.lowering"
 CONFIG = "sram_b4"

@@ -16,16 +16,16 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, mark
 from bench.lib.tables import Cells
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.operation import Operation as Function
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.operation import Operation as Function
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.division import divide
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.sw.runtime.target.configuration import load_configuration
 from manual.sram_microcode import PIMEVAL
-from sw.golden.arithmetic import arithmetic
-from sw.golden.division import divide
-from sw.runtime.sram_compute.model.array import ComputeArray
-from sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.operations"
 CONFIG = "sram_b4"

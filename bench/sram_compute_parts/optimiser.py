@@ -18,11 +18,11 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.workloads import names, nest
-from sw.compiler.sram_compute.optimise.costs import graph_cost
-from sw.compiler.sram_compute.optimise.saturate import optimise
-from sw.compiler.sram_compute.tdfg.graph import Compute, Const, Graph
-from sw.compiler.sram_compute.tdfg.plan import plan, regions
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.compiler.sram_compute.optimise.costs import graph_cost
+from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Compute, Const, Graph
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, regions
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.optimiser"
 CONFIG = "sram_b4"

@@ -17,13 +17,13 @@ from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.in_places import core_estimate, is_same
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.program.program import Program
-from sw.runtime.report.stages import quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.placement"
 CONFIG = "sram_b4"

@@ -16,10 +16,10 @@ from bench.lib.summary import cell, geometric_mean, mark
 from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_places import EngineRun, run_in
 from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
-from hw.sram_compute.config import SramConfig
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.places"
 CONFIG = "sram_b4"

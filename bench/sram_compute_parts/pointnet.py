@@ -22,7 +22,7 @@ from bench.sram_compute_parts.pointnet_network import (
 )
 from bench.sram_compute_parts.pointnet_places import Machine
 from bench.sram_compute_parts.pointnet_table import MSG, NETWORKS, SMALL, SSG
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "sram_compute.pointnet"
 CONFIG = "sram_b4"

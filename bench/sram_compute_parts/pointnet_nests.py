@@ -1,6 +1,6 @@
 """``pointnet.c`` in Python; see there for the algorithm and the names."""
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 CENTROIDS_1 = 512
 CENTROIDS_2 = 128

@@ -20,16 +20,16 @@ from bench.sram_compute_parts.pointnet_parts import (
     rounds_of,
     split,
 )
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.program.program import Program
-from sw.runtime.report.stages import quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 SOURCE = Path(__file__).with_name("pointnet.c")
 

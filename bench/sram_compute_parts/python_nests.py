@@ -1,6 +1,6 @@
 """Loop nests of ``workloads.c`` that are written in Python, too."""
 
-from sw.workloads.loops.notation import float32, int8, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int8, int32, nest, sizes
 
 planes, rows, columns, inner = sizes("planes", "rows", "columns", "inner")
 dimensions, centres, points = sizes("dimensions", "centres", "points")

@@ -19,9 +19,9 @@ from bench.lib.tables import Cells
 from bench.sram_compute_parts.cycles import AFTER, compiled
 from bench.sram_compute_parts.cycles import Job as Workload
 from bench.sram_compute_parts.workloads import WHOLE, sizes_text
-from sw.runtime.report.stages import TimedStages, quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.report.stages import TimedStages, quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.simulation"
 BUILD = "sram_compute.build"

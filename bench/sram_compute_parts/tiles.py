@@ -19,14 +19,14 @@ from bench.lib.tables import Cells
 from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.in_places import warm_cycles
 from bench.sram_compute_parts.workloads import nest, sizes_text, workload
-from hw.lib.errors import CapacityError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import CodeGenerator
-from sw.compiler.sram_compute.tdfg.graph import Move, Reduce
-from sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
-from sw.compiler.sram_compute.tiles import Tiling
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Move, Reduce
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, plan, regions
+from gnarl.sw.compiler.sram_compute.tiles import Tiling
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "sram_compute.tiles"
 CONFIG = "sram_b4"

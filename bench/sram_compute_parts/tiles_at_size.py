@@ -17,13 +17,13 @@ from bench.sram_compute_parts import tiles
 from bench.sram_compute_parts.breakdown import CHANGES, CONFIG
 from bench.sram_compute_parts.tiles import NONE, PAPER, RULE
 from bench.sram_compute_parts.workloads import TABLE_3, sizes_text, workload
-from hw.lib.errors import CapacityError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import CodeGenerator
-from sw.compiler.sram_compute.optimise.saturate import optimise_plan
-from sw.compiler.sram_compute.tdfg.plan import Step, plan
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator
+from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, plan
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.tiles_at_size"
 

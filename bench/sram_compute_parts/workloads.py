@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from bench.lib.records import ROOT
-from sw.compiler.sram_compute.tdfg.plan import plan, refusals
-from sw.workloads.loops.ir.nest import Load, Nest
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.synthesise import synthesised
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, refusals
+from gnarl.sw.workloads.loops.ir.nest import Load, Nest
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.synthesise import synthesised
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 _EXAMPLES = ROOT / "examples"
 _OTHERS = Path(__file__).with_name("workloads.c")

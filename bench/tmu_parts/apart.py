@@ -11,20 +11,20 @@ import numpy as np
 from amaranth.hdl import Module
 
 from bench.tmu_parts.tape import Tape
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.machine.machine import Machine
-from hw.tmu.access.access_unit import AccessUnit
-from hw.tmu.config import TmuConfig
-from hw.tmu.core import TmuCore
-from hw.tmu.queues.data_queue import DataQueue
-from hw.tmu.queues.token_queue import TokenQueue
-from sw.program.program import Program
-from sw.program.rows import Rows
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.tmu.image import Operands
-from sw.runtime.tmu.target import TmuTarget
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.execute.execute_unit import ExecuteUnit
+from gnarl.hw.lib.machine.machine import Machine
+from gnarl.hw.tmu.access.access_unit import AccessUnit
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.core import TmuCore
+from gnarl.hw.tmu.queues.data_queue import DataQueue
+from gnarl.hw.tmu.queues.token_queue import TokenQueue
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.tmu.image import Operands
+from gnarl.sw.runtime.tmu.target import TmuTarget
 
 WORDS, TOKENS = 1 << 21, 1 << 20
 """Words and tokens that can be recorded: RM3 at level 0 has 3 x 2**19 words and 2**19 + 1

@@ -17,7 +17,7 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, run_named
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "tmu.bags"
 

@@ -17,8 +17,8 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, run_named
-from hw.tmu.config import TmuConfig
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "tmu.coupled"
 

@@ -16,15 +16,15 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, Run, run_named
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory.hierarchy import L2_WAYS
-from sw.compiler.tmu.sections import bases_of
-from sw.golden.loop_code import MemoryLayout
-from sw.runtime.machine.lru_cache import lru_hits
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.tmu.image import golden_of
-from sw.workloads.loops.operation_inputs import BLOCKS
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory.hierarchy import L2_WAYS
+from gnarl.sw.compiler.tmu.sections import bases_of
+from gnarl.sw.golden.loop_code import MemoryLayout
+from gnarl.sw.runtime.machine.lru_cache import lru_hits
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.tmu.image import golden_of
+from gnarl.sw.workloads.loops.operation_inputs import BLOCKS
 
 BENCH = "tmu.gathers"
 

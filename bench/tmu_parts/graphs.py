@@ -16,8 +16,8 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from bench.tmu_parts.runs import CONFIG, run_named
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.loops.operation_inputs import GRAPHS, RELATIONS
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.loops.operation_inputs import GRAPHS, RELATIONS
 
 BENCH = "tmu.graphs"
 

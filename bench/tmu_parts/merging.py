@@ -19,9 +19,9 @@ from bench.lib.tables import Cells
 from bench.sam_parts import measure as sam
 from bench.tmu_parts import coupled, merging_cells
 from bench.tmu_parts.runs import CONFIG, run_named
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.loops.sources import named_workload
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.loops.sources import named_workload
 
 BENCH = "tmu.merging"
 

@@ -15,10 +15,10 @@ from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from bench.sam_parts import measure as sam
 from bench.tmu_parts.runs import CONFIG
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.area.measure import measure as measure_area
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.area.measure import measure as measure_area
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "tmu.merging.cells"
 

@@ -18,9 +18,9 @@ from bench.lib.tables import Cells
 from bench.tmu_parts.apart import APART, Unit
 from bench.tmu_parts.bags import LARGE, LEVELS, MODELS
 from bench.tmu_parts.runs import CONFIG, words_queued
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.loops.sources import named_workload
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.loops.sources import named_workload
 
 BENCH = "tmu.rates"
 

@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any
 
 from bench.lib.cycles import cycles_of
-from sw.program.program import Program
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.machine.result import Result
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.tmu.image import Operands
-from sw.workloads.loops.sources import named_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.tmu.image import Operands
+from gnarl.sw.workloads.loops.sources import named_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 CONFIG = "tmu_l8"
 

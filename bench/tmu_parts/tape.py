@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 
 class Tape(wiring.Component):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.config import DpuConfig
 
 SMALL = DpuConfig(
     depth=2, banks=8, registers=8, format="float16", instruction_words=128, data_rows=32

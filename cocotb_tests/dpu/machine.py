@@ -9,11 +9,11 @@ import numpy as np
 
 from cocotb_tests.dpu.random_programs import RandomProgram
 from cocotb_tests.lib.host_port import CocotbPort, use_driver
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import instruction_word_bits
-from hw.dpu.memory_map import memory_map
-from sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
-from sw.runtime.machine.host import HostDriver, Status
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import instruction_word_bits
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
+from gnarl.sw.runtime.machine.host import HostDriver, Status
 
 Result = TypeVar("Result")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.dpu.assembly import BANK_MASKS, assemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import (
+from gnarl.hw.dpu.assembly import BANK_MASKS, assemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     WRITE_COPY,
     Opcode,
@@ -19,8 +19,8 @@ from hw.dpu.isa import (
     instruction_word_bits,
     opcodes,
 )
-from hw.dpu.topology import pe_list, writers
-from hw.lib.formats import FloatFormat
+from gnarl.hw.dpu.topology import pe_list, writers
+from gnarl.hw.lib.formats import FloatFormat
 
 EXECS = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)
 LOADS = (Opcode.LOAD, Opcode.EXEC_LOAD)

@@ -14,11 +14,11 @@ from cocotb_tests.dpu.random_programs import random_program
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
-from hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
-from hw.dpu.memory_map import memory_map
-from hw.dpu.top import build
-from sw.runtime.dpu.model.interpreter import ModelError, run
-from sw.runtime.machine.host import Status
+from gnarl.hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.hw.dpu.top import build
+from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
+from gnarl.sw.runtime.machine.host import Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, load, program, store
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)

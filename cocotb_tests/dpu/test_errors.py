@@ -11,7 +11,7 @@ from cocotb_tests.dpu.configs import ODD, config_under_test, environment
 from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.run import run_cocotb
-from hw.dpu.isa import (
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     ISSUED,
     WRITE_COPY,
@@ -20,8 +20,8 @@ from hw.dpu.isa import (
     instruction_bytes,
     instruction_word_bits,
 )
-from hw.dpu.top import build
-from sw.runtime.machine.host import Status
+from gnarl.hw.dpu.top import build
+from gnarl.sw.runtime.machine.host import Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, copy, load, program, store
 
 CONFIG = ODD

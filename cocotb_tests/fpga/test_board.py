@@ -8,12 +8,17 @@ from cocotb.triggers import FallingEdge, ReadOnly, ValueChange
 
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.lib.serial_line import CocotbLine, levels, open_line
-from hw.dpu.isa import Opcode
-from hw.fpga.board_machine import LEDS, BoardMachine
-from hw.fpga.frame import pause
-from hw.lib.machine.memory_map import CONTROL, MAGIC, VERSION, Register
-from sw.runtime.machine.board.frames import Response, read_request, take_response, write_request
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.dpu.isa import Opcode
+from gnarl.hw.fpga.board_machine import LEDS, BoardMachine
+from gnarl.hw.fpga.frame import pause
+from gnarl.hw.lib.machine.memory_map import CONTROL, MAGIC, VERSION, Register
+from gnarl.sw.runtime.machine.board.frames import (
+    Response,
+    read_request,
+    take_response,
+    write_request,
+)
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 CONFIGURATION = load_configuration("dpu_d1_b8")
 CONFIG = CONFIGURATION.config

@@ -12,13 +12,13 @@ from cocotb.task import bridge
 
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.lib.serial_line import open_line
-from hw.fpga.board_machine import BoardMachine
-from sw.runtime.machine.board.frame_port import FramePort, Line
-from sw.runtime.machine.host_machine import HostMachine
-from sw.runtime.run.device import Device
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.dag.generate import random_dag
+from gnarl.hw.fpga.board_machine import BoardMachine
+from gnarl.sw.runtime.machine.board.frame_port import FramePort, Line
+from gnarl.sw.runtime.machine.host_machine import HostMachine
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.dag.generate import random_dag
 from tests.support.machines.faulty_line import FaultyLine
 
 CONFIGURATION = load_configuration("dpu_d1_b8")

@@ -20,8 +20,8 @@ from cocotb.clock import Clock
 from cocotb.task import bridge, resume
 from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
-from hw.lib.machine.memory_map import STATUS, MemoryMap, Register
-from sw.runtime.machine.host import HostDriver, Words
+from gnarl.hw.lib.machine.memory_map import STATUS, MemoryMap, Register
+from gnarl.sw.runtime.machine.host import HostDriver, Words
 
 Result = TypeVar("Result")
 
@@ -46,7 +46,8 @@ class Driven:
 
 
 class CocotbPort:
-    """A ``sw.runtime.machine.host.Port`` of a ``dut`` that has the host port and ports clk and rst.
+    """A ``gnarl.sw.runtime.machine.host.Port`` of a ``dut`` that has the host port and ports clk
+    and rst.
 
     ``stalls`` is the share of cycles in which either stream pauses on the host's side, 0 to below
     1. Checks that a response that waits stays as it is. Counts ``cycles``.
@@ -100,8 +101,8 @@ class CocotbPort:
         self.cycles += cycles
 
     async def exchange(self, requests: Sequence[int]) -> Words:
-        """Sends requests (bits of ``hw.lib.machine.host.REQUEST``) and returns the words that they
-        read."""
+        """Sends requests (bits of ``gnarl.hw.lib.machine.host.REQUEST``) and returns the words that
+        they read."""
         dut = self._dut
         valid, payload = Driven(dut.host__request__valid), Driven(dut.host__request__payload)
         request_ready, ready = dut.host__request__ready, Driven(dut.host__response__ready)

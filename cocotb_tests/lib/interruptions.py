@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cocotb_tests.lib.host_port import CocotbPort
-from hw.lib.machine.memory_map import Register
+from gnarl.hw.lib.machine.memory_map import Register
 
 _START, _STOP, _CLEAR = ([1 << 63 | Register.CONTROL << 32 | 1 << bit] for bit in range(3))
 

@@ -25,9 +25,9 @@ from amaranth.lib import wiring
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-from hw.lib.verilog import to_verilog
-from sw.program.cache import cached, digest_of
-from sw.runtime.machine.verilate import Trace, compile_design, verilate
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.machine.verilate import Trace, compile_design, verilate
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.

@@ -22,7 +22,7 @@ _LATENCY = 2000  # clock cycles, more than a request takes
 
 
 class CocotbLine:
-    """A ``sw.runtime.machine.board.frame_port.Line`` to pins ``rx`` and ``tx`` of a ``dut``.
+    """A ``gnarl.sw.runtime.machine.board.frame_port.Line`` to pins ``rx`` and ``tx`` of a ``dut``.
 
     ``skew``: by how much a bit of the host's lasts longer than the board's should.
     """

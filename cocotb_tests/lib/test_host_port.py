@@ -16,8 +16,8 @@ from cocotb_tests.lib.host_port import (
     write_requests,
 )
 from cocotb_tests.lib.run import run_cocotb
-from hw.lib.machine.memory_map import MAGIC, VERSION, CommonCause, Register
-from sw.runtime.machine.host import (
+from gnarl.hw.lib.machine.memory_map import MAGIC, VERSION, CommonCause, Register
+from gnarl.sw.runtime.machine.host import (
     AcceleratorError,
     HostDriver,
     HostError,

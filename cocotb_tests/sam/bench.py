@@ -11,7 +11,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from cocotb_tests.lib.streams import End, Memory, Port, Sink, Source, settle
-from hw.lib.stream.memory_ports import ReadPort, WritePort
+from gnarl.hw.lib.stream.memory_ports import ReadPort, WritePort
 from tests.support.sam.cases import Case
 from tests.support.sam.tokens import format_stream, pack, unpack
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.sam.config import SamConfig
-from sw.compiler.sam.compile import resolve
-from sw.compiler.sam.suite import SUITE
+from gnarl.hw.sam.config import SamConfig
+from gnarl.sw.compiler.sam.compile import resolve
+from gnarl.sw.compiler.sam.suite import SUITE
 
 _VARIABLE = "SAM_MACHINE"
 

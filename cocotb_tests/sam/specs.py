@@ -11,37 +11,37 @@ from functools import partial
 from amaranth.lib import wiring
 
 from cocotb_tests.sam.skipping_join import SkippingJoin, case_of_skipping_join
-from hw.lib.formats import parse_format
-from hw.lib.functions.function import Function
-from hw.lib.operation import Operation
-from hw.sam.blocks.joins.bitvector_expand import BitvectorExpand
-from hw.sam.blocks.joins.bitvector_join import BitvectorIntersect, BitvectorUnion
-from hw.sam.blocks.joins.intersect import Intersect
-from hw.sam.blocks.joins.union import Union
-from hw.sam.blocks.lookups.array_vals import ArrayVals
-from hw.sam.blocks.lookups.bitvector_lookup import BitvectorLookup
-from hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
-from hw.sam.blocks.lookups.dense_lookup import DenseLookup
-from hw.sam.blocks.lookups.locate import Locate
-from hw.sam.blocks.lookups.root import Root
-from hw.sam.blocks.streams.crd_drop import CrdDrop
-from hw.sam.blocks.streams.crd_hold import CrdHold
-from hw.sam.blocks.streams.crd_to_point import CrdToPoint
-from hw.sam.blocks.streams.parallelizer import Parallelizer
-from hw.sam.blocks.streams.point_to_crd import PointToCrd
-from hw.sam.blocks.streams.repeat import Repeat
-from hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
-from hw.sam.blocks.streams.serializer import Serializer
-from hw.sam.blocks.streams.val_drop import ValDrop
-from hw.sam.blocks.values.alu import Alu
-from hw.sam.blocks.values.function_block import FunctionBlock
-from hw.sam.blocks.values.reduce import Reduce
-from hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
-from hw.sam.blocks.writers.bitvector_writer import BitvectorWriter
-from hw.sam.blocks.writers.compressed_writer import CompressedWriter
-from hw.sam.blocks.writers.dense_writer import DenseWriter
-from hw.sam.blocks.writers.value_writer import ValueWriter
-from hw.sam.token import LEVEL_BITS
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.lib.functions.function import Function
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.blocks.joins.bitvector_expand import BitvectorExpand
+from gnarl.hw.sam.blocks.joins.bitvector_join import BitvectorIntersect, BitvectorUnion
+from gnarl.hw.sam.blocks.joins.intersect import Intersect
+from gnarl.hw.sam.blocks.joins.union import Union
+from gnarl.hw.sam.blocks.lookups.array_vals import ArrayVals
+from gnarl.hw.sam.blocks.lookups.bitvector_lookup import BitvectorLookup
+from gnarl.hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
+from gnarl.hw.sam.blocks.lookups.dense_lookup import DenseLookup
+from gnarl.hw.sam.blocks.lookups.locate import Locate
+from gnarl.hw.sam.blocks.lookups.root import Root
+from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
+from gnarl.hw.sam.blocks.streams.crd_hold import CrdHold
+from gnarl.hw.sam.blocks.streams.crd_to_point import CrdToPoint
+from gnarl.hw.sam.blocks.streams.parallelizer import Parallelizer
+from gnarl.hw.sam.blocks.streams.point_to_crd import PointToCrd
+from gnarl.hw.sam.blocks.streams.repeat import Repeat
+from gnarl.hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
+from gnarl.hw.sam.blocks.streams.serializer import Serializer
+from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
+from gnarl.hw.sam.blocks.values.alu import Alu
+from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
+from gnarl.hw.sam.blocks.values.reduce import Reduce
+from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
+from gnarl.hw.sam.blocks.writers.bitvector_writer import BitvectorWriter
+from gnarl.hw.sam.blocks.writers.compressed_writer import CompressedWriter
+from gnarl.hw.sam.blocks.writers.dense_writer import DenseWriter
+from gnarl.hw.sam.blocks.writers.value_writer import ValueWriter
+from gnarl.hw.sam.token import LEVEL_BITS
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.support.sam import cases
 from tests.support.sam.cases import ACCUMULATOR_WORDS, ARRAY_WORDS, LANES, Case

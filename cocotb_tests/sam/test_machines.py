@@ -13,15 +13,15 @@ from cocotb_tests.lib.host_port import CocotbPort, open_port, use_driver
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sam.machines import Sample, environment, machine_under_test, machines
-from hw.sam.memory_map import memory_map
-from hw.sam.top import build
-from sw.compiler.sam.compile import compile
-from sw.compiler.sam.workload import SamWorkload
-from sw.golden.words import from_words
-from sw.program.rows import Rows
-from sw.runtime.machine.host import HostDriver, Status
-from sw.runtime.sam.image import Operands, bind, operands, result, result_rows
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.sam.memory_map import memory_map
+from gnarl.hw.sam.top import build
+from gnarl.sw.compiler.sam.compile import compile
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.golden.words import from_words
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.runtime.machine.host import HostDriver, Status
+from gnarl.sw.runtime.sam.image import Operands, bind, operands, result, result_rows
+from gnarl.sw.workloads.tensor.parser import parse
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from cocotb_tests.sram_compute.programs import pattern
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, Opcode
-from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.program import Command, command
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STRIP, Opcode
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.sram_compute.program import Command, command
 
 
 @dataclass(frozen=True)

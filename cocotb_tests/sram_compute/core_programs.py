@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.memory_map import ErrorCause
 
 _STREAM = """
     add s1, source, zero

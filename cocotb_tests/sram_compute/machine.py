@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cocotb_tests.lib.host_port import CocotbPort, use_driver
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS
-from hw.sram_compute.memory_map import ErrorCause, memory_map
-from sw.program.rows import row_spans
-from sw.runtime.machine.host import HostDriver, Status
-from sw.runtime.sram_compute.model.check import StoppedError
-from sw.runtime.sram_compute.model.system import Run, System
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import UNIT_WORDS
+from gnarl.hw.sram_compute.memory_map import ErrorCause, memory_map
+from gnarl.sw.program.rows import row_spans
+from gnarl.sw.runtime.machine.host import HostDriver, Status
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError
+from gnarl.sw.runtime.sram_compute.model.system import Run, System
 
 Result = TypeVar("Result")
 

@@ -6,11 +6,19 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import NEAR_OPERATIONS, REGISTERS, STREAMS, STRIP, WORD_BITS, Opcode, When
-from hw.sram_compute.program import Command, command
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import (
+    NEAR_OPERATIONS,
+    REGISTERS,
+    STREAMS,
+    STRIP,
+    WORD_BITS,
+    Opcode,
+    When,
+)
+from gnarl.hw.sram_compute.program import Command, command
 
 _COMPUTING = [each for each in NEAR_OPERATIONS if each != ExecuteOpcode.STORE]
 

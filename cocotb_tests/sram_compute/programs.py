@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import DIMENSIONS, Opcode
-from hw.sram_compute.pattern import LEVELS
-from hw.sram_compute.program import Command, command
-from sw.runtime.sram_compute.model.layout_faults import first_fault
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import DIMENSIONS, Opcode
+from gnarl.hw.sram_compute.pattern import LEVELS
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.runtime.sram_compute.model.layout_faults import first_fault
 
 _WIDTHS = (1, 2, 3, 5, 8)
 _OPERATIONS = ("move", "add", "subtract", "multiply", "relu", "select", "divide_unsigned", "fill")

@@ -16,13 +16,13 @@ from cocotb_tests.sram_compute.core_programs import broken_core_programs, core_p
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing, pattern
-from hw.lib.encoding import execute_assembly
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.memory_map import ErrorCause, memory_map
-from hw.sram_compute.program import Command, assemble, command
-from hw.sram_compute.top import build
-from sw.runtime.sram_compute.model.check import StoppedError
+from gnarl.hw.lib.encoding import execute_assembly
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.memory_map import ErrorCause, memory_map
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.hw.sram_compute.top import build
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError
 
 CONFIG = SramConfig(
     banks=2,

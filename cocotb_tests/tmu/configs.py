@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.config import TmuConfig
 
 LEAST = TmuConfig(
     layers=5,

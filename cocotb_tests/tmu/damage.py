@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from cocotb_tests.tmu.programs import RESULTS, Image
-from hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import MAX_LAYERS, TmuConfig
+from gnarl.hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import MAX_LAYERS, TmuConfig
 
 
 def damaged_memory(image: Image, rng: random.Random) -> Image:

@@ -9,11 +9,11 @@ import numpy as np
 
 from cocotb_tests.lib.host_port import CocotbPort, use_driver
 from cocotb_tests.tmu.programs import Ending, Image
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import ErrorCause, memory_map
-from sw.program.rows import row_spans
-from sw.runtime.machine.host import HostDriver, Status
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import ErrorCause, memory_map
+from gnarl.sw.program.rows import row_spans
+from gnarl.sw.runtime.machine.host import HostDriver, Status
 
 Result = TypeVar("Result")
 

@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import EVENT, EVENT_STEPS, Event, EventKind, Mode
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import ErrorCause
-from sw.execute.values import execute
-from sw.execute.values.execute import (
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import EVENT, EVENT_STEPS, Event, EventKind, Mode
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Unit
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import ErrorCause
+from gnarl.sw.execute.values import execute
+from gnarl.sw.execute.values.execute import (
     DeadlockError,
     ExecuteError,
     FaultError,
     LeftError,
 )
-from sw.execute.values.output import Output, Room
-from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import BoundsError, StreamError
+from gnarl.sw.execute.values.output import Output, Room
+from gnarl.sw.runtime.tmu.model import access
+from gnarl.sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.execute.programs import (
     DEQUEUE,
     HALT,

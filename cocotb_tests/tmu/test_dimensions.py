@@ -12,14 +12,17 @@ from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.tmu.configs import config_under_test, dimensions
 from cocotb_tests.tmu.machine import Machine, use_machine
 from cocotb_tests.tmu.programs import Image, ending
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import LEVELS, compile
-from sw.compiler.tmu.sections import ACCESS_SECTIONS
-from sw.execute.values.execute import MOST_INSTRUCTIONS
-from sw.runtime.tmu import image as contents
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum, embedding_bag_weighted
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import LEVELS, compile
+from gnarl.sw.compiler.tmu.sections import ACCESS_SECTIONS
+from gnarl.sw.execute.values.execute import MOST_INSTRUCTIONS
+from gnarl.sw.runtime.tmu import image as contents
+from gnarl.sw.workloads.loops.operations.embedding_bag import (
+    embedding_bag_sum,
+    embedding_bag_weighted,
+)
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.operations import LENGTHS, operation_inputs
 from tests.sw.compiler.tmu.test_operations import NESTS
 

@@ -20,11 +20,11 @@ from cocotb_tests.tmu.damage import (
 )
 from cocotb_tests.tmu.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
 from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_program
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.memory_map import ErrorCause, memory_map
-from hw.tmu.top import build
-from sw.runtime.machine.host import HostTimeoutError
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.memory_map import ErrorCause, memory_map
+from gnarl.hw.tmu.top import build
+from gnarl.sw.runtime.machine.host import HostTimeoutError
 
 
 def generator() -> random.Random:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, instruction, instruction_bytes, opcodes
-from hw.lib.encoding.packing import pack, unpack
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode, instruction, instruction_bytes, opcodes
+from gnarl.hw.lib.encoding.packing import pack, unpack
 
 BANK_MASKS = ("read_enable", "valid_reset", "write_enable", "load_enable", "store_enable")
 """Fields of one bit a bank: bool columns."""
@@ -22,10 +21,10 @@ def assemble(
     """The byte stream (uint8) of ``n`` instructions without gaps.
 
     ``instructions`` is uint8 [n], values of ``Opcode``. ``columns`` has a row for each instruction
-    and a column for each field of the formats in use, as ``hw.lib.encoding.packing.pack`` wants
-    them; bank masks are bool [n, banks]. Rows of fields that an instruction's format lacks are
-    ignored. Raises ``ValueError`` as ``pack`` does, with the instruction's number as index, and for
-    an opcode that the configuration lacks.
+    and a column for each field of the formats in use, as ``gnarl.hw.lib.encoding.packing.pack``
+    wants them; bank masks are bool [n, banks]. Rows of fields that an instruction's format lacks
+    are ignored. Raises ``ValueError`` as ``pack`` does, with the instruction's number as index, and
+    for an opcode that the configuration lacks.
     """
     lengths = _lengths(config)
     unknown = np.flatnonzero(~np.isin(instructions, list(lengths)))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.lib.configuration import (
+from gnarl.hw.lib.configuration import (
     TargetConfig,
     choice_violations,
     flag_violations,
     format_violations,
     number_violations,
 )
-from hw.lib.cut_points import TECHNOLOGIES
-from hw.lib.errors import Violation
-from hw.lib.formats import NumberFormat, parse_format
+from gnarl.hw.lib.cut_points import TECHNOLOGIES
+from gnarl.hw.lib.errors import Violation
+from gnarl.hw.lib.formats import NumberFormat, parse_format
 
 OUTPUT_INTERCONNECTS = ("crossbar", "layered", "single")
 
@@ -29,7 +29,7 @@ class DpuConfig(TargetConfig):
     registers
         R, words in a bank: 8 to 256.
     format
-        number format of the datapath: a name of ``hw.lib.formats``, at most 32 bits wide.
+        number format of the datapath: a name of ``gnarl.hw.lib.formats``, at most 32 bits wide.
     output_interconnect
         figure 6: ``crossbar`` (a), any PE to any bank; ``layered`` (b), one PE of each layer to a
         bank; ``single`` (c), one PE to a bank.

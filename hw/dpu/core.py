@@ -7,24 +7,23 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.crossbar import Crossbar
-from hw.dpu.data_memory import DataMemory
-from hw.dpu.decoder import Decoder
-from hw.dpu.fault import fault_recorder
-from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import ISSUED, Opcode, address_bits, loss_bits
-from hw.dpu.issue import Issue
-from hw.dpu.memory_map import cycle_bits, memory_map
-from hw.dpu.output_interconnect import OutputInterconnect
-from hw.dpu.pe_tree import PeTree
-from hw.dpu.register_bank import RegisterBank
-from hw.lib.losses import LOSSES
-from hw.lib.machine.counters import Counters
-from hw.lib.machine.machine import Core
-from hw.lib.machine.run_control import RunControl
-from hw.lib.memory.shared import SharedMemory
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.crossbar import Crossbar
+from gnarl.hw.dpu.data_memory import DataMemory
+from gnarl.hw.dpu.decoder import Decoder
+from gnarl.hw.dpu.fault import fault_recorder
+from gnarl.hw.dpu.instruction_fetch import InstructionFetch
+from gnarl.hw.dpu.isa import ISSUED, Opcode, address_bits, loss_bits
+from gnarl.hw.dpu.issue import Issue
+from gnarl.hw.dpu.memory_map import cycle_bits, memory_map
+from gnarl.hw.dpu.output_interconnect import OutputInterconnect
+from gnarl.hw.dpu.pe_tree import PeTree
+from gnarl.hw.dpu.register_bank import RegisterBank
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.machine import Core
+from gnarl.hw.lib.machine.run_control import RunControl
+from gnarl.hw.lib.memory.shared import SharedMemory
 
 
 class DpuCore(Core):

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.machine.host import WindowSignature
-from hw.lib.machine.memory_map import Window
-from hw.lib.memory.shared import SharedMemory
+from gnarl.hw.lib.machine.host import WindowSignature
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.memory.shared import SharedMemory
 
 
 class DataMemory(wiring.Component):

@@ -8,9 +8,8 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     WRITE_COPY,
     WRITE_NONE,
@@ -21,8 +20,8 @@ from hw.dpu.isa import (
     opcodes,
     write_source_bits,
 )
-from hw.dpu.topology import writers
-from hw.lib.cut_points import named
+from gnarl.hw.dpu.topology import writers
+from gnarl.hw.lib.cut_points import named
 
 _KINDS = {
     "nop": (Opcode.NOP,),

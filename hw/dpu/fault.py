@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.lib import data
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.decoder import illegal_layout
-from hw.dpu.isa import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.decoder import illegal_layout
+from gnarl.hw.dpu.isa import (
     OPERATION_DETAIL,
     WRITE_SOURCE_DETAIL,
     ErrorCause,
     Opcode,
     address_bits,
 )
-from hw.lib.machine.fault_recorder import FaultRecorder, Rank
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder, Rank
 
 
 def fault_layout(config: DpuConfig) -> data.StructLayout:

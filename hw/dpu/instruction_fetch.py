@@ -8,16 +8,15 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
     Opcode,
     address_bits,
     instruction_bytes,
     instruction_word_bits,
     opcodes,
 )
-from hw.lib.cut_points import named
+from gnarl.hw.lib.cut_points import named
 
 
 class InstructionFetch(wiring.Component):

@@ -11,12 +11,11 @@ from functools import cache
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.topology import writers
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.losses import LOSSES
-from hw.lib.operation import Operation
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.topology import writers
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.operation import Operation
 
 
 class Opcode(IntEnum, metaclass=EnumType, shape=4):
@@ -155,7 +154,7 @@ ISSUED = ("exec", "copy", "load", "store", "nop")
 
 COUNTERS = (*ISSUED, *LOSSES)
 """The DPU's own 64-bit counters, in the host's order: ``ISSUED``, and results of PEs that lost
-something, see ``hw.lib.losses``."""
+something, see ``gnarl.hw.lib.losses``."""
 
 
 def loss_bits(config: DpuConfig) -> int:

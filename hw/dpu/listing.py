@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-
-from hw.dpu.assembly import disassemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
-from hw.dpu.topology import pe_list, pe_number, writers
+from gnarl.hw.dpu.assembly import disassemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
+from gnarl.hw.dpu.topology import pe_list, pe_number, writers
 
 _SYMBOLS = {PeOp.ADD: "+", PeOp.SUB: "-", PeOp.MUL: "*"}
 _FUNCTIONS = {PeOp.MAX: "max", PeOp.MIN: "min"}
@@ -24,7 +23,7 @@ _FUNCTIONS = {PeOp.MAX: "max", PeOp.MIN: "min"}
 def listing(config: DpuConfig, stream: np.ndarray) -> Iterator[str]:
     """A line for each instruction of a byte stream: its number, byte address, opcode and effect.
 
-    Raises ``ValueError`` as ``hw.dpu.assembly.split`` does.
+    Raises ``ValueError`` as ``gnarl.hw.dpu.assembly.split`` does.
     """
     opcodes, columns, addresses = disassemble(config, stream)
     printer = _Printer(config)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import COUNTERS, ErrorCause, instruction_memory_bytes, instruction_word_bits
-from hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import COUNTERS, ErrorCause, instruction_memory_bytes, instruction_word_bits
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
 
 
 def memory_map(config: DpuConfig) -> MemoryMap:

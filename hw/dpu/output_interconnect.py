@@ -8,11 +8,10 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
-from hw.dpu.topology import pe_list, writers
-from hw.lib.cut_points import named
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
+from gnarl.hw.dpu.topology import pe_list, writers
+from gnarl.hw.lib.cut_points import named
 
 
 class OutputInterconnect(wiring.Component):

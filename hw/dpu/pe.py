@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import Instanced
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import Instanced
 
 
 class Pe(ArithmeticUnit, Instanced):

@@ -7,21 +7,20 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.dpu.isa import PeOp
-from hw.dpu.pe import Pe
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import Instanced
-from hw.lib.integer.count_ones import count_ones
-from hw.lib.losses import LOSSES
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.hw.dpu.pe import Pe
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.count_ones import count_ones
+from gnarl.hw.lib.losses import LOSSES
 
 
 class PeTree(Instanced):
     """A binary tree of PEs, every one's result in reach. Source: DPU-v2, section III.A.
 
-    PEs are numbered as ``hw.dpu.topology`` numbers those of one tree. Operations come with the
-    operands of layer 1 and travel along with their layer. One set of operands a cycle, no reset but
-    of what is counted.
+    PEs are numbered as ``gnarl.hw.dpu.topology`` numbers those of one tree. Operations come with
+    the operands of layer 1 and travel along with their layer. One set of operands a cycle, no reset
+    but of what is counted.
 
     Parameters: ``format`` of the words; ``depth`` in layers; ``pe_stages``, pipeline registers in a
     PE; the ``technology`` for which they are placed.
@@ -29,7 +28,7 @@ class PeTree(Instanced):
     Members: ``words`` [2**depth]: operands of layer 1; ``operation`` [2**depth - 1]: for each PE;
     ``results`` [2**depth - 1]: of each PE, ``pe_stages`` cycles later for each layer; ``counts``
     [depth]: whether the results that each layer has now are of an instruction; ``losses``: how many
-    of these lost something a cycle ago, by name of ``hw.lib.losses``.
+    of these lost something a cycle ago, by name of ``gnarl.hw.lib.losses``.
     """
 
     def __init__(self, format: NumberFormat, depth: int, pe_stages: int, technology: str) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.instanced import Instanced
-from hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
 
 
 class RegisterBank(Instanced):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.core import DpuCore
-from hw.lib.machine.machine import Machine
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.core import DpuCore
+from gnarl.hw.lib.machine.machine import Machine
 
 
 def build(config: DpuConfig) -> Machine:

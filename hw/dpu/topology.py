@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.config import DpuConfig
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.fpga.host_link import HostLink
-from hw.lib.machine.machine import Machine
+from gnarl.hw.fpga.host_link import HostLink
+from gnarl.hw.lib.machine.machine import Machine
 
 LEDS = data.StructLayout({"idle": 1, "running": 1, "done": 1, "error": 1})
 """What the machine does, one of: nothing since its reset or a clear or stop; a run; nothing, and

@@ -8,12 +8,11 @@ from amaranth.hdl import Cat, ClockDomain, Const, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.lib.wiring import In, Out
-
-from hw.fpga.board_machine import BoardMachine
-from hw.fpga.boards import Board
-from hw.fpga.clock import Clock, pll
-from hw.fpga.family import Family
-from hw.lib.machine.machine import Machine
+from gnarl.hw.fpga.board_machine import BoardMachine
+from gnarl.hw.fpga.boards import Board
+from gnarl.hw.fpga.clock import Clock, pll
+from gnarl.hw.fpga.family import Family
+from gnarl.hw.lib.machine.machine import Machine
 
 
 class BoardTop(wiring.Component):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from hw.fpga.family import Family, Resources, device
-from hw.lib.errors import GnarlError
+from gnarl.hw.fpga.family import Family, Resources, device
+from gnarl.hw.lib.errors import GnarlError
 
 LEDS = 4
 """How many a board top drives, of those that the board has."""

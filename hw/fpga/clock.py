@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from amaranth.hdl import Const, Instance, Signal
-
-from hw.fpga.boards import Board
-from hw.fpga.family import Family
-from hw.fpga.pll import Dividers, dividers, mhz
+from gnarl.hw.fpga.boards import Board
+from gnarl.hw.fpga.family import Family
+from gnarl.hw.fpga.pll import Dividers, dividers, mhz
 
 _PLL_PADS = {("iCE40UP5K", "SG48"): "35"}
 """iCE40 pins that lead to their PLL alone while it is in use, by device and package."""

@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.fpga.frame import CRC_BITS, CRC_POLYNOMIAL, CRC_START
+from gnarl.hw.fpga.frame import CRC_BITS, CRC_POLYNOMIAL, CRC_START
 
 
 class Crc(wiring.Component):
-    """The check of the bits so far, as ``hw.fpga.frame.crc16`` has it of bytes.
+    """The check of the bits so far, as ``gnarl.hw.fpga.frame.crc16`` has it of bytes.
 
     Members: ``clear``: forgets them; ``strobe``: there is one more ``bit``; ``crc`` out, from the
     next cycle on. Bits that are those of the check itself, in order, leave 0.

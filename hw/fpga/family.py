@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hw.fpga.pll import ECP5_PLL, GOWIN_PLL, ICE40_PLL, XILINX_MMCM, Pll
+from gnarl.hw.fpga.pll import ECP5_PLL, GOWIN_PLL, ICE40_PLL, XILINX_MMCM, Pll
 
 
 @dataclass(frozen=True)

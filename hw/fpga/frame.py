@@ -14,8 +14,7 @@ from __future__ import annotations
 import binascii
 
 from amaranth.lib import data
-
-from hw.lib.machine.memory_map import ADDRESS_BITS
+from gnarl.hw.lib.machine.memory_map import ADDRESS_BITS
 
 REQUEST = data.StructLayout({"tag": 8, "count": 8, "address": ADDRESS_BITS, "write": 1})
 """What a request begins with.

@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.fpga.crc import Crc
-from hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, pause
-from hw.fpga.uart import DATA_BITS, UartReceiver, bit_period
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.fpga.crc import Crc
+from gnarl.hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, pause
+from gnarl.hw.fpga.uart import DATA_BITS, UartReceiver, bit_period
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 WORD_BITS = 32
 WORD_BYTES = WORD_BITS // DATA_BITS

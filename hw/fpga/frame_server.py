@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.fpga.crc import Crc
-from hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, RESPONSE
-from hw.fpga.frame_receiver import WORD_BITS, WORD_BYTES
-from hw.fpga.uart import DATA_BITS, UartTransmitter, bit_period
-from hw.lib.machine.host import HostSignature
+from gnarl.hw.fpga.crc import Crc
+from gnarl.hw.fpga.frame import CRC_BITS, MOST_WORDS, REQUEST, RESPONSE
+from gnarl.hw.fpga.frame_receiver import WORD_BITS, WORD_BYTES
+from gnarl.hw.fpga.uart import DATA_BITS, UartTransmitter, bit_period
+from gnarl.hw.lib.machine.host import HostSignature
 
 _HEADER_BYTES = RESPONSE.size // DATA_BITS
 _CRC_BYTES = CRC_BITS // DATA_BITS

@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import cdc, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.fpga.frame_receiver import FrameReceiver
-from hw.fpga.frame_server import FrameServer
-from hw.lib.machine.host import HostSignature
+from gnarl.hw.fpga.frame_receiver import FrameReceiver
+from gnarl.hw.fpga.frame_server import FrameServer
+from gnarl.hw.lib.machine.host import HostSignature
 
 
 class HostLink(wiring.Component):
-    """Executes the requests of a serial line at a host port. The frames: ``hw.fpga.frame``.
+    """Executes the requests of a serial line at a host port. The frames: ``gnarl.hw.fpga.frame``.
 
     Parameters: ``clock_hz``, Hz; ``baud``, bits a second, at most a quarter of it. Raises
     ``ConfigError`` where they do not go together.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hw.lib.errors import ConfigError
+from gnarl.hw.lib.errors import ConfigError
 
 _MHZ = 10**6
 

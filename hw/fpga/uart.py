@@ -13,8 +13,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.errors import ConfigError, Violation
+from gnarl.hw.lib.errors import ConfigError, Violation
 
 LEAST_CLOCKS = 4
 """Clock cycles of a bit, at least."""

@@ -6,9 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.integer.lowest_one import lowest_one
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.lowest_one import lowest_one
 
 
 class RoundRobin(Instanced):

@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Module, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.float.arithmetic import compute_float
-from hw.lib.float.parts import check_float
-from hw.lib.formats import FloatFormat, NumberFormat
-from hw.lib.integer.fixed import check_fixed, compute_fixed
-from hw.lib.losses import LOSSES
-from hw.lib.operation import Operation
-from hw.lib.pipelined import Pipelined
+from gnarl.hw.lib.float.arithmetic import compute_float
+from gnarl.hw.lib.float.parts import check_float
+from gnarl.hw.lib.formats import FloatFormat, NumberFormat
+from gnarl.hw.lib.integer.fixed import check_fixed, compute_fixed
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.lib.pipelined import Pipelined
 
 LossLayout = data.StructLayout(dict.fromkeys(LOSSES, unsigned(1)))
 """Whether a result has lost something, by the kinds of ``LOSSES``."""
@@ -33,7 +32,7 @@ class ArithmeticUnit(Pipelined):
     whether it says what results lose.
 
     Members: ``left``, ``right``, ``o``: bits; ``operation``: an ``Operation``; ``losses`` of ``o``,
-    if asked for, see ``hw.lib.losses``: a few gates behind the output's register.
+    if asked for, see ``gnarl.hw.lib.losses``: a few gates behind the output's register.
     """
 
     def __init__(

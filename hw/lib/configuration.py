@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from hw.lib.errors import ConfigError, Violation, quoted
-from hw.lib.formats import FORMAT_NAMES, parse_format
+from gnarl.hw.lib.errors import ConfigError, Violation, quoted
+from gnarl.hw.lib.formats import FORMAT_NAMES, parse_format
 
 
 @dataclass(frozen=True)

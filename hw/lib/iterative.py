@@ -5,8 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
+from gnarl.hw.lib.instanced import Instanced
 
 
 class Iterative(Instanced):

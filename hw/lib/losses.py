@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LOSSES = ("underflow", "overflow", "nan")
-"""Kinds, of sums, differences and products; a bit each in ``hw.lib.arithmetic.LossLayout``.
+"""Kinds, of sums, differences and products; a bit each in ``gnarl.hw.lib.arithmetic.LossLayout``.
 
 underflow
     0, and the exact result is not. A result that is subnormal is none.

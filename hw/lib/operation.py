@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
 
 
 class Operation(IntEnum, metaclass=EnumType, shape=3):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.lib import wiring
-
-from hw.lib.cut_points import check_stages
+from gnarl.hw.lib.cut_points import check_stages
 
 
 class Pipelined(wiring.Component):

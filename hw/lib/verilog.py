@@ -13,10 +13,9 @@ from amaranth.hdl import ClockDomain, Instance
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced, Key, instance_of, ports_of
-from hw.lib.memory.ram import Ram, TwoPortRam
-from hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.instanced import Instanced, Key, instance_of, ports_of
+from gnarl.hw.lib.memory.ram import Ram, TwoPortRam
+from gnarl.hw.lib.memory.size import MemorySize
 
 _RAM = """
 module {name}(clk, address, read_enable, write_enable, write_data, read_data);

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hw.lib.configuration import (
+from gnarl.hw.lib.configuration import (
     TargetConfig,
     choice_violations,
     flag_violations,
     format_violations,
     number_violations,
 )
-from hw.lib.errors import Violation, quoted
-from hw.lib.formats import NumberFormat, parse_format
-from hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
-from hw.sam.graph import Graph
-from hw.sam.token import LEVEL_BITS
+from gnarl.hw.lib.errors import Violation, quoted
+from gnarl.hw.lib.formats import NumberFormat, parse_format
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.token import LEVEL_BITS
 
 MEMORIES = ("local", "shared")
 
@@ -26,7 +26,7 @@ class SamConfig(TargetConfig):
     """Sparse tensor dataflow hardware: the blocks of one graph, or a fabric that takes many.
 
     format
-        number format of values: a name of ``hw.lib.formats``, at most 32 bits wide.
+        number format of values: a name of ``gnarl.hw.lib.formats``, at most 32 bits wide.
     index_bits
         width of coordinates and references: 8 to 32.
     queue_depth
@@ -52,7 +52,7 @@ class SamConfig(TargetConfig):
     memory_in_flight
         requests that a block may have under way in a shared memory: 1 to 64.
     expression
-        what the graph was compiled from, if it was; see ``sw.compiler.sam``.
+        what the graph was compiled from, if it was; see ``gnarl.sw.compiler.sam``.
     graph
         the blocks and streams to build; none: programs bring their own.
     fabric

@@ -6,21 +6,20 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
-
-from hw.lib.instanced import ResetInserter
-from hw.lib.machine.counters import Counters
-from hw.lib.machine.machine import Core
-from hw.lib.machine.settings import Settings
-from hw.lib.machine.watchdog import Watchdog
-from hw.sam.config import SamConfig
-from hw.sam.datapath import Datapath
-from hw.sam.fabric.fabric import Fabric, configuration_layout
-from hw.sam.fault import fault_recorder
-from hw.sam.graph_datapath import GraphDatapath
-from hw.sam.memory.local_memory import LocalArrays
-from hw.sam.memory.shared_memory import SharedArrays
-from hw.sam.memory_map import WATCHDOG_CYCLES, arrays_of, memory_map
-from hw.sam.unit import settings_of
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.machine import Core
+from gnarl.hw.lib.machine.settings import Settings
+from gnarl.hw.lib.machine.watchdog import Watchdog
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.datapath import Datapath
+from gnarl.hw.sam.fabric.fabric import Fabric, configuration_layout
+from gnarl.hw.sam.fault import fault_recorder
+from gnarl.hw.sam.graph_datapath import GraphDatapath
+from gnarl.hw.sam.memory.local_memory import LocalArrays
+from gnarl.hw.sam.memory.shared_memory import SharedArrays
+from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, arrays_of, memory_map
+from gnarl.hw.sam.unit import settings_of
 
 COUNTER_BITS = 40
 """More than an hour of cycles at any clock that hardware of this kind reaches."""

@@ -8,12 +8,11 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.stream.queue import Queue
-from hw.sam.config import SamConfig
-from hw.sam.memory.arrays import array_ports
-from hw.sam.memory_map import arrays_of
-from hw.sam.unit import Unit, settings_of
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.memory.arrays import array_ports
+from gnarl.hw.sam.memory_map import arrays_of
+from gnarl.hw.sam.unit import Unit, settings_of
 
 COUNT_BITS = 32
 """Bits of what a writer says it has written."""

@@ -6,9 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Cat, Mux
 from amaranth.lib import data
-
-from hw.lib.machine.fault_recorder import FaultRecorder, Rank
-from hw.sam.memory_map import ErrorCause
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder, Rank
+from gnarl.hw.sam.memory_map import ErrorCause
 
 
 def fault_recorder(units: int) -> FaultRecorder:

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import networkx as nx
-
-from hw.lib.errors import ConfigError, Violation, quoted
-from hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port, Setting
+from gnarl.hw.lib.errors import ConfigError, Violation, quoted
+from gnarl.hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port, Setting
 
 
 @dataclass(frozen=True)

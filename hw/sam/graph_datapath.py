@@ -6,17 +6,16 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-
-from hw.lib.errors import ConfigError
-from hw.lib.stream.fork import Fork
-from hw.lib.stream.queue import Queue
-from hw.sam.components import check_block, component, input_widths, skips
-from hw.sam.config import SamConfig
-from hw.sam.datapath import Datapath
-from hw.sam.graph import Block, Graph
-from hw.sam.memory_map import units_of
-from hw.sam.token import token_layout
-from hw.sam.unit import WRITERS
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.stream.fork import Fork
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.sam.components import check_block, component, input_widths, skips
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.datapath import Datapath
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.memory_map import units_of
+from gnarl.hw.sam.token import token_layout
+from gnarl.hw.sam.unit import WRITERS
 
 
 class GraphDatapath(Datapath):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.errors import ConfigError
-from hw.lib.machine.memory_map import MemoryMap, Window
-from hw.sam.block_types import BITVECTOR_BITS, Array
-from hw.sam.config import SamConfig
-from hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
-from hw.sam.fabric.encoding import fabric_units, fields, pool
-from hw.sam.memory.placement import allocations, bank_rams
-from hw.sam.unit import Unit, settings_of, unit_of
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, Array
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
+from gnarl.hw.sam.fabric.encoding import fabric_units, fields, pool
+from gnarl.hw.sam.memory.placement import allocations, bank_rams
+from gnarl.hw.sam.unit import Unit, settings_of, unit_of
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Mux, Value
-
-from hw.lib.stream.step import Step
-from hw.sam.token import Kind
+from gnarl.hw.lib.stream.step import Step
+from gnarl.hw.sam.token import Kind
 
 
 class TokenStep(Step):

@@ -7,8 +7,7 @@ token, its last. Source: the SAM tools; FuseFlow, section 2.
 from __future__ import annotations
 
 from amaranth.lib import data, stream
-
-from hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
 
 PAYLOAD_BITS = 32
 """Most bits of a payload; as integers, tokens have their kind above that many bits."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.lib.machine.machine import Machine
-from hw.sam.config import SamConfig
-from hw.sam.core import SamCore
-from hw.sam.fabric.fabric import check_fabric
-from hw.sam.graph_datapath import check_graph
+from gnarl.hw.lib.machine.machine import Machine
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.core import SamCore
+from gnarl.hw.sam.fabric.fabric import check_fabric
+from gnarl.hw.sam.graph_datapath import check_graph
 
 
 def build(config: SamConfig) -> Machine:

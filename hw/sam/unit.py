@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hw.sam.block_types import Array
-from hw.sam.graph import Block, Graph
+from gnarl.hw.sam.block_types import Array
+from gnarl.hw.sam.graph import Block, Graph
 
 
 @dataclass(frozen=True)

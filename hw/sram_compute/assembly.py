@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.errors import WorkloadError
-from hw.lib.text_lines import plain, words_of
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COMMANDS, NEAR_OPERATIONS, Opcode
-from hw.sram_compute.pattern import LEVELS
-from hw.sram_compute.program import Command, command
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.text_lines import plain, words_of
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import COMMANDS, NEAR_OPERATIONS, Opcode
+from gnarl.hw.sram_compute.pattern import LEVELS
+from gnarl.hw.sram_compute.program import Command, command
 
 _NAMING = (Opcode.COMPUTE, Opcode.OPERATION)
 

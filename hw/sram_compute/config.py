@@ -8,12 +8,12 @@ from functools import cached_property
 from math import ceil
 from typing import Any
 
-from hw.lib.configuration import TargetConfig, flag_violations, number_violations
-from hw.lib.errors import Violation, quoted
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
-from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
-from hw.sram_compute.rom import Rom, rom
+from gnarl.hw.lib.configuration import TargetConfig, flag_violations, number_violations
+from gnarl.hw.lib.errors import Violation, quoted
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from gnarl.hw.sram_compute.rom import Rom, rom
 
 LINE_BITS = 8 * LINE_BYTES
 

@@ -17,13 +17,12 @@ from typing import Any
 
 from amaranth.hdl import Shape, unsigned
 from amaranth.lib import data
-
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.encoding.execute_isa import INTEGERS
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.pattern import LEVELS
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.execute_isa import INTEGERS
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.pattern import LEVELS
 
 UNIT_WORDS = 4
 """Words of a unit."""

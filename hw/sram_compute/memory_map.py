@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Fault
-from hw.lib.lines.line_memory import MEMORY
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.machine.memory_map import MemoryMap, Window
-from hw.sram_compute.config import SramConfig
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Fault
+from gnarl.hw.lib.lines.line_memory import MEMORY
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.sram_compute.config import SramConfig
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):

@@ -34,9 +34,8 @@ from typing import Any
 
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
-
-from hw.lib.encoding.bit_fields import BitField, bit_fields, packed, unpacked
-from hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.bit_fields import BitField, bit_fields, packed, unpacked
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
 
 SKIP_CYCLES = 4
 """Cycles of a ``SKIP``: until the last row operation's P is on the line, and a fetch from there."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 
-from hw.lib.formats import FLOAT_FORMATS, FloatFormat
-from hw.sram_compute.microcode import (
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FloatFormat
+from gnarl.hw.sram_compute.microcode import (
     float_add,
     float_compare,
     float_divide,
@@ -19,10 +19,15 @@ from hw.sram_compute.microcode import (
     integer_floor_divide,
     integer_multiply,
 )
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.program import Microinstruction, Program, assemble, parameters_fit
-from hw.sram_compute.microcode.sequence import cycles, extent
-from hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.program import (
+    Microinstruction,
+    Program,
+    assemble,
+    parameters_fit,
+)
+from gnarl.hw.sram_compute.microcode.sequence import cycles, extent
+from gnarl.hw.sram_compute.microinstruction import Base
 
 MAX_WIDTH = 32
 """Bits of an integer."""

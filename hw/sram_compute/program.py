@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from hw.lib.encoding.packing import pack
-from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
+from gnarl.hw.lib.encoding.packing import pack
+from gnarl.hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
 
 _UNIT_OCTETS = 4 * UNIT_WORDS
 
@@ -63,7 +62,7 @@ def encode(opcode: Opcode, columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """Commands of one kind: uint32 [n, words], whole units.
 
     ``columns``: for each field but the opcode integers [n], or [n, length]; of those without
-    fields, ``opcode`` alone. ``ValueError`` as ``hw.lib.encoding.packing.pack`` raises it.
+    fields, ``opcode`` alone. ``ValueError`` as ``gnarl.hw.lib.encoding.packing.pack`` raises it.
     """
     count = len(next(iter(columns.values())))
     kinds = np.full(count, opcode.value)

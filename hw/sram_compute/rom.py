@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hw.sram_compute.operations import Operation
+from gnarl.hw.sram_compute.operations import Operation
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.lib.machine.machine import Machine
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.core.core import SramCore
+from gnarl.hw.lib.machine.machine import Machine
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.core.core import SramCore
 
 
 def build(config: SramConfig) -> Machine:

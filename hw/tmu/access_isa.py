@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
-
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.tmu.config import TmuConfig
 
 
 class Mode(IntEnum, metaclass=EnumType, shape=3):

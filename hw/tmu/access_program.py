@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from amaranth.lib import data
-
-from hw.lib.encoding.bit_fields import BitField, bit_fields, packed, unpacked
-from hw.tmu import access_isa as isa
-from hw.tmu.access_isa import (
+from gnarl.hw.lib.encoding.bit_fields import BitField, bit_fields, packed, unpacked
+from gnarl.hw.tmu import access_isa as isa
+from gnarl.hw.tmu.access_isa import (
     AluOperation,
     Event,
     EventKind,
@@ -23,7 +22,7 @@ from hw.tmu.access_isa import (
     stream_row,
     unit_row,
 )
-from hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.config import TmuConfig
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
-
-from hw.lib.errors import ProgramError
-from hw.tmu.access_isa import (
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.tmu.access_isa import (
     MERGES,
     UNBOUNDED,
     AluOperation,
@@ -56,8 +55,8 @@ from hw.tmu.access_isa import (
     stream_row,
     unit_row,
 )
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Operand, Stream, Unit
-from hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Operand, Stream, Unit
+from gnarl.hw.tmu.config import TmuConfig
 
 
 def check(rows: Mapping[str, npt.NDArray[np.uint32]], config: TmuConfig, tokens: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.lib.configuration import TargetConfig, number_violations
-from hw.lib.errors import Violation
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from gnarl.hw.lib.configuration import TargetConfig, number_violations
+from gnarl.hw.lib.errors import Violation
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
 
 MAX_LAYERS = 8
 MAX_STREAMS = 8

@@ -6,21 +6,20 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
-
-from hw.lib.encoding.execute_isa import FLOAT_STAGES, Fault
-from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.instanced import ResetInserter
-from hw.lib.machine.counters import Counters
-from hw.lib.machine.fault_recorder import FaultRecorder, Rank
-from hw.lib.machine.machine import Core
-from hw.lib.machine.watchdog import Watchdog
-from hw.lib.memory.shared import SharedMemory
-from hw.tmu import access_isa
-from hw.tmu.access.access_unit import AccessUnit
-from hw.tmu.access_isa import Mode
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory.hierarchy import Hierarchy
-from hw.tmu.memory_map import (
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES, Fault
+from gnarl.hw.lib.execute.execute_unit import ExecuteUnit
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder, Rank
+from gnarl.hw.lib.machine.machine import Core
+from gnarl.hw.lib.machine.watchdog import Watchdog
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.hw.tmu import access_isa
+from gnarl.hw.tmu.access.access_unit import AccessUnit
+from gnarl.hw.tmu.access_isa import Mode
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory.hierarchy import Hierarchy
+from gnarl.hw.tmu.memory_map import (
     ACCESS_EVENTS,
     EXECUTE_EVENTS,
     MEMORY_EVENTS,
@@ -30,9 +29,9 @@ from hw.tmu.memory_map import (
     ErrorCause,
     memory_map,
 )
-from hw.tmu.program_rows import ProgramRows
-from hw.tmu.queues.data_queue import DataQueue
-from hw.tmu.queues.token_queue import TokenQueue
+from gnarl.hw.tmu.program_rows import ProgramRows
+from gnarl.hw.tmu.queues.data_queue import DataQueue
+from gnarl.hw.tmu.queues.token_queue import TokenQueue
 
 COUNTER_BITS = 40
 TOTAL_BITS = 48

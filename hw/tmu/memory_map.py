@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.machine.memory_map import MemoryMap, Window
-from hw.tmu import access_isa as isa
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.tmu import access_isa as isa
+from gnarl.hw.tmu.config import TmuConfig
 
 
 class ErrorCause(IntEnum, metaclass=EnumType, shape=8):
@@ -77,7 +77,7 @@ MEMORY_EVENTS = (
     "lines_written",
     "memory_busy",
 )
-"""What happens in a cycle: as ``hw.lib.lines.cache.Cache`` has it; a line is read from main
+"""What happens in a cycle: as ``gnarl.hw.lib.lines.cache.Cache`` has it; a line is read from main
 memory, or written, in part or whole; the channel of main memory moves ``bandwidth`` bytes."""
 
 TOTALS = ("requests_in_flight", "words_in_queue")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.lib.machine.machine import Machine
-from hw.tmu.config import TmuConfig
-from hw.tmu.core import TmuCore
+from gnarl.hw.lib.machine.machine import Machine
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.core import TmuCore
 
 
 def build(config: TmuConfig) -> Machine:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sw.commands.options import (
+from gnarl.sw.commands.options import (
     GnarlCommand,
     configuration_argument,
     input_file,
@@ -15,8 +15,8 @@ from sw.commands.options import (
     output_option,
     overrides_option,
 )
-from sw.commands.output import hardware, page, print_result, stderr
-from sw.commands.progress import ConsoleStages
+from gnarl.sw.commands.output import hardware, page, print_result, stderr
+from gnarl.sw.commands.progress import ConsoleStages
 
 
 @click.command(cls=GnarlCommand)
@@ -66,8 +66,8 @@ def area(
 
     Example: gnarl area dpu_d1_b8 --liberty cells.lib --treemap dpu.png
     """
-    from sw.runtime.area.measure import measure
-    from sw.runtime.area.treemap import draw_treemap
+    from gnarl.sw.runtime.area.measure import measure
+    from gnarl.sw.runtime.area.treemap import draw_treemap
 
     if activity is not None and liberty is None:
         raise click.UsageError("--activity needs --liberty FILE.")

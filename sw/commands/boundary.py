@@ -16,11 +16,11 @@ from typing import Any, Never, TextIO
 
 import click
 
-from hw.lib.errors import GnarlError, one_line
-from sw import interrupted
-from sw.commands.held_lines import held_lines
-from sw.program.atomic import WRITING, remove_temporaries
-from sw.program.command_files import command_files
+from gnarl.hw.lib.errors import GnarlError, one_line
+from gnarl.sw import interrupted
+from gnarl.sw.commands.held_lines import held_lines
+from gnarl.sw.program.atomic import WRITING, remove_temporaries
+from gnarl.sw.program.command_files import command_files
 
 DIFFERENT = 1
 BAD_INPUT = 2

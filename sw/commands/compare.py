@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from sw.commands.boundary import DIFFERENT
-from sw.commands.options import (
+from gnarl.sw.commands.boundary import DIFFERENT
+from gnarl.sw.commands.options import (
     TargetCommand,
     allow_python_option,
     json_option,
@@ -25,10 +25,10 @@ from sw.commands.options import (
     tensors_option,
     values_option,
 )
-from sw.commands.output import page, print_result, stderr
-from sw.commands.progress import ConsoleStages
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.target.contract import Target
+from gnarl.sw.commands.output import page, print_result, stderr
+from gnarl.sw.commands.progress import ConsoleStages
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.contract import Target
 
 
 @click.command(cls=TargetCommand)
@@ -78,8 +78,8 @@ def compare(
     Example: gnarl compare "x(i)=B(i,j)*c(j) -f=x:d -f=B:ds -f=c:d" sam_fp32 sam_fabric_small
     --tensor B=b.mtx --tensor c=c.npy
     """
-    from sw.runtime.run.comparison import run_all
-    from sw.runtime.run.comparison_report import draw_comparison, print_comparison, to_json
+    from gnarl.sw.runtime.run.comparison import run_all
+    from gnarl.sw.runtime.run.comparison_report import draw_comparison, print_comparison, to_json
 
     if len(configs) < 2:
         raise click.UsageError("Missing argument 'CONFIG': there must be two or more.")

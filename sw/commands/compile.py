@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sw.commands.options import (
+from gnarl.sw.commands.options import (
     GnarlCommand,
     TargetCommand,
     allow_python_option,
@@ -22,14 +22,14 @@ from sw.commands.options import (
     sizes_option,
     tensors_option,
 )
-from sw.commands.output import print_table, stderr, workload_of
-from sw.commands.progress import ConsoleStages
-from sw.compiler.passes import StoppedError, Trace
-from sw.program.atomic import write_text
-from sw.program.command_files import check_output
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.target.registry import TARGETS
+from gnarl.sw.commands.output import print_table, stderr, workload_of
+from gnarl.sw.commands.progress import ConsoleStages
+from gnarl.sw.compiler.passes import StoppedError, Trace
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.program.command_files import check_output
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.registry import TARGETS
 
 
 @click.command("compile", cls=TargetCommand)
@@ -88,7 +88,7 @@ def compile_(
 
     Example: gnarl compile sram_b4 examples/vec_add.c -o vec_add.npz
     """
-    from sw.runtime.run.device import Device
+    from gnarl.sw.runtime.run.device import Device
 
     if output is None and dot is None and stop_after is None:
         raise click.UsageError("Missing option '-o' / '--output', '--dot' or '--stop-after'.")

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import click
 
-from hw.fpga.baud import BAUD
-from sw.commands.boundary import DIFFERENT
-from sw.commands.options import (
+from gnarl.hw.fpga.baud import BAUD
+from gnarl.sw.commands.boundary import DIFFERENT
+from gnarl.sw.commands.options import (
     GnarlCommand,
     configuration_argument,
     folder_option,
     json_option,
     overrides_option,
 )
-from sw.commands.output import hardware, page, print_result, print_table, stderr
-from sw.commands.progress import ConsoleStages
+from gnarl.sw.commands.output import hardware, page, print_result, print_table, stderr
+from gnarl.sw.commands.progress import ConsoleStages
 
 
 @click.command(cls=GnarlCommand)
@@ -87,7 +87,7 @@ def fpga(
     configuration = hardware(config, overrides, workload)
     stages = ConsoleStages(stderr())
     if lists:
-        from sw.runtime.fpga.fit import COLUMNS, fits
+        from gnarl.sw.runtime.fpga.fit import COLUMNS, fits
 
         candidates = fits(configuration, Path("build/fpga"), stages)
         if as_json:
@@ -95,8 +95,8 @@ def fpga(
         else:
             print_table(COLUMNS, [each.cells() for each in candidates])
         return 0
-    from hw.fpga.boards import find_board
-    from sw.runtime.fpga.build import build
+    from gnarl.hw.fpga.boards import find_board
+    from gnarl.sw.runtime.fpga.build import build
 
     assert board_name is not None
     report = build(

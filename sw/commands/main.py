@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from sw.commands.area import area
-from sw.commands.boundary import DIFFERENT, refuse
-from sw.commands.compare import compare
-from sw.commands.compile import compile_, disasm, passes
-from sw.commands.fpga import fpga
-from sw.commands.opt import opt
-from sw.commands.options import (
+from gnarl.sw.commands.area import area
+from gnarl.sw.commands.boundary import DIFFERENT, refuse
+from gnarl.sw.commands.compare import compare
+from gnarl.sw.commands.compile import compile_, disasm, passes
+from gnarl.sw.commands.fpga import fpga
+from gnarl.sw.commands.opt import opt
+from gnarl.sw.commands.options import (
     GnarlGroup,
     TargetCommand,
     allow_python_option,
@@ -32,17 +32,17 @@ from sw.commands.options import (
     tensors_option,
     values_option,
 )
-from sw.commands.output import hardware, page, print_result, print_table, stderr, workload_of
-from sw.commands.progress import ConsoleStages
-from sw.program.atomic import write_text
-from sw.runtime.target.configuration import (
+from gnarl.sw.commands.output import hardware, page, print_result, print_table, stderr, workload_of
+from gnarl.sw.commands.progress import ConsoleStages
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.runtime.target.configuration import (
     NamedConfiguration,
     configuration_notes,
     load_configuration,
 )
-from sw.runtime.target.contract import Target
-from sw.runtime.target.path_types import OutputPath
-from sw.runtime.target.registry import loaded, others
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.path_types import OutputPath
+from gnarl.sw.runtime.target.registry import loaded, others
 
 
 def _version() -> str:
@@ -101,7 +101,7 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
 
     Example: gnarl rtl dpu_d3_b64 --set registers=64 -o build/more_registers
     """
-    from sw.runtime.target.verilog import verilog
+    from gnarl.sw.runtime.target.verilog import verilog
 
     configuration = hardware(config, overrides, workload)
     folder = folder or Path("build") / configuration.name
@@ -128,8 +128,8 @@ def lint(config: str, workload: str | None, overrides: tuple[str, ...]) -> int:
 
     Example: gnarl lint dpu_d3_b64
     """
-    from sw.runtime.machine.verilate import lint as findings
-    from sw.runtime.target.verilog import module_name, verilog
+    from gnarl.sw.runtime.machine.verilate import lint as findings
+    from gnarl.sw.runtime.target.verilog import module_name, verilog
 
     configuration = hardware(config, overrides, workload)
     stages = ConsoleStages(stderr())
@@ -232,8 +232,8 @@ def run(
 
     Example: gnarl run cuda_sm90 "X(i,j)=B(i,k)*C(k,j) -f=B:ds" --tensor B=b.mtx --tensor C=c.npy
     """
-    from sw.runtime.report.output_files import check_output_path
-    from sw.runtime.run.session import run_once
+    from gnarl.sw.runtime.report.output_files import check_output_path
+    from gnarl.sw.runtime.run.session import run_once
 
     configuration = load_configuration(config, overrides)
     target = configuration.target
@@ -337,7 +337,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
 
     Example: gnarl demo --config dpu_d2_b16
     """
-    from sw.runtime.run.warm_up import running_ahead
+    from gnarl.sw.runtime.run.warm_up import running_ahead
 
     shown = names or [target.demo for target in loaded().values() if target.demo]
     configurations = [load_configuration(name) for name in shown]
@@ -349,7 +349,7 @@ def demo(names: tuple[str, ...], folder: Path) -> int:
 
 def _show_examples(configuration: NamedConfiguration, folder: Path) -> bool:
     """Whether all results are as they must be."""
-    from sw.runtime.run.session import run_once
+    from gnarl.sw.runtime.run.session import run_once
 
     matches = True
     for example in configuration.target.examples(folder):

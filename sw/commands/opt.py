@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from sw.commands.options import GnarlCommand, input_file, overrides_option
-from sw.commands.output import print_result
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.text_file import read_text
+from gnarl.sw.commands.options import GnarlCommand, input_file, overrides_option
+from gnarl.sw.commands.output import print_result
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.text_file import read_text
 
 
 @click.command(cls=GnarlCommand)

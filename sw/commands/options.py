@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from hw.lib.errors import WorkloadError, short
-from sw.commands.boundary import BoundedGroup
-from sw.program.command_files import check_output, note_input
-from sw.program.python_files import python_allowed, split_name
-from sw.runtime.target.contract import Target, TargetOption
-from sw.runtime.target.path_types import InputFile, OutputPath
-from sw.runtime.target.registry import all_options
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.sw.commands.boundary import BoundedGroup
+from gnarl.sw.program.command_files import check_output, note_input
+from gnarl.sw.program.python_files import python_allowed, split_name
+from gnarl.sw.runtime.target.contract import Target, TargetOption
+from gnarl.sw.runtime.target.path_types import InputFile, OutputPath
+from gnarl.sw.runtime.target.registry import all_options
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 

@@ -8,14 +8,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from sw.commands.boundary import drop_output
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.commands.boundary import drop_output
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 
 def hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
     """The configuration of the hardware, for a workload if one is named on the command line."""
-    from sw.runtime.run.device import Device
-    from sw.runtime.target.host_target import HostTarget
+    from gnarl.sw.runtime.run.device import Device
+    from gnarl.sw.runtime.target.host_target import HostTarget
 
     configuration = load_configuration(config, overrides)
     target = configuration.target

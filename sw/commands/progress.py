@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from sw.commands.held_lines import print_or_hold
+from gnarl.sw.commands.held_lines import print_or_hold
 
 PATIENCE_S = 2.0
 """Seconds after which a stage shows itself."""
@@ -36,7 +36,7 @@ class _TimeLeftColumn(TimeRemainingColumn):
 
 class ConsoleStages:
     """``Stages`` that show a bar for what takes longer than ``PATIENCE_S``, then a line; see
-    ``sw.commands.held_lines``.
+    ``gnarl.sw.commands.held_lines``.
 
     A stage inside another shows its name on that one's bar.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError
 
 
 class Pass(NamedTuple):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.lib.formats import FLOAT_FORMATS
-from sw.program.jit import inner, inner_floats
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.sw.program.jit import inner, inner_floats
 
 _NAN = FLOAT_FORMATS["float32"].canonical_nan
 _SIGN = 1 << 31

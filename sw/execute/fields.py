@@ -10,7 +10,7 @@ import numpy.typing as npt
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.lib.encoding.execute_isa import INSTRUCTION, OPERAND, Instruction
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION, OPERAND, Instruction
 
 Numbers = npt.NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Two-operand arithmetic of ``hw.lib.formats``, as NumPy and ml_dtypes do it.
+"""Two-operand arithmetic of ``gnarl.hw.lib.formats``, as NumPy and ml_dtypes do it.
 
 Floating point is IEEE 754-2019: round to nearest even, with subnormals; maximum and minimum of
 clause 9.6 (NaN prevails, -0 is below +0). Any NaN result is the canonical one. Fixed point: sums
@@ -12,9 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from hw.lib.formats import FixedFormat, FloatFormat, float_dtype, parse_format
-from hw.lib.losses import LOSSES
-from hw.lib.operation import Operation
+from gnarl.hw.lib.formats import FixedFormat, FloatFormat, float_dtype, parse_format
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.operation import Operation
 
 
 class _FloatArithmetic:
@@ -49,7 +49,8 @@ class _FloatArithmetic:
     def losses(
         self, operation: int, left: np.ndarray, right: np.ndarray, o: np.ndarray
     ) -> dict[str, int]:
-        """How many results of ``apply`` lost something, by name of ``hw.lib.losses.LOSSES``."""
+        """How many results of ``apply`` lost something, by name of
+        ``gnarl.hw.lib.losses.LOSSES``."""
         if operation in (Operation.MAX, Operation.MIN):
             return dict.fromkeys(LOSSES, 0)
         is_nan = self._is_nan(left) | self._is_nan(right)

@@ -1,11 +1,11 @@
-"""Integers as floating-point numbers of ``hw.lib.formats``, and back."""
+"""Integers as floating-point numbers of ``gnarl.hw.lib.formats``, and back."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FLOAT_FORMATS
-from sw.golden.words import float_words, from_words
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.sw.golden.words import float_words, from_words
 
 
 def words_of_integers(integers: np.ndarray, format: str) -> np.ndarray:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, parse_format
-from sw.golden.arithmetic import Arithmetic, arithmetic
+from gnarl.hw.lib.formats import FloatFormat, parse_format
+from gnarl.sw.golden.arithmetic import Arithmetic, arithmetic
 
 
 def divide(dividend: np.ndarray, divisor: np.ndarray, format: str) -> np.ndarray:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.golden.arithmetic import arithmetic
-from sw.golden.levels import Levels
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.levels import Levels
+from gnarl.sw.workloads.dag.dag import Dag, Op
 
 _REDUCTIONS: dict[int, np.ufunc] = {
     Op.ADD: np.add,

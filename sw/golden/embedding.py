@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import scipy.sparse
 
-from sw.golden.float32_sums import UNDERFLOW, common_step, gamma
-from sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
-from sw.workloads.embedding.rowwise import RowwiseTable
+from gnarl.sw.golden.float32_sums import UNDERFLOW, common_step, gamma
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
+from gnarl.sw.workloads.embedding.rowwise import RowwiseTable
 
 Table = np.ndarray | RowwiseTable
 """[rows, dim], of a type of ``TABLE_TYPES`` or of float32 when rows are taken."""

@@ -1,7 +1,7 @@
-"""Functions of one number, bit for bit as ``hw.lib.functions.function`` computes them.
+"""Functions of one number, bit for bit as ``gnarl.hw.lib.functions.function`` computes them.
 
 Reciprocal and square root are correctly rounded, so float64 gives them. The others follow the same
-tables and widths (``hw.lib.functions.numerics``) in whole numbers.
+tables and widths (``gnarl.hw.lib.functions.numerics``) in whole numbers.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.formats import FixedFormat, FloatFormat, parse_format
-from hw.lib.functions import numerics
-from hw.lib.functions.function import Function, check_function
-from hw.lib.functions.tables import Table
-from sw.golden.words import float_words, from_words
+from gnarl.hw.lib.formats import FixedFormat, FloatFormat, parse_format
+from gnarl.hw.lib.functions import numerics
+from gnarl.hw.lib.functions.function import Function, check_function
+from gnarl.hw.lib.functions.tables import Table
+from gnarl.sw.golden.words import float_words, from_words
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]

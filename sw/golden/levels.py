@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sw.program.jit import compiled
+from gnarl.sw.program.jit import compiled
 
 
 class Group(NamedTuple):

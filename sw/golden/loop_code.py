@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     COMPARISONS,
     LOGICAL,
     SHIFTS,
@@ -38,9 +38,9 @@ from sw.workloads.loops.ir.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.ir.ordered_bounds import OrderedBounds
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
+from gnarl.sw.workloads.loops.ir.ordered_bounds import OrderedBounds
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What loop nests mean: the IR run on arrays, one operation after the other, as the source says.
 
-``sw.workloads.loops.ir.nest`` defines the meaning. The nest becomes one function that numba
+``gnarl.sw.workloads.loops.ir.nest`` defines the meaning. The nest becomes one function that numba
 compiles (``loop_code``), without any freedom for floating point: nothing is fused or reordered.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from hw.lib.errors import WorkloadError
-from sw.golden.loop_code import LoopCode, MemoryLayout
-from sw.golden.words import as_float64
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.verify import verify
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.golden.loop_code import LoopCode, MemoryLayout
+from gnarl.sw.golden.words import as_float64
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.verify import verify
 
 _RECURSION = 20_000
 

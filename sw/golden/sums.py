@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, parse_format
-from hw.lib.operation import Operation
-from sw.golden.arithmetic import Arithmetic, arithmetic
+from gnarl.hw.lib.formats import FloatFormat, parse_format
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.golden.arithmetic import Arithmetic, arithmetic
 
 # With as many runs or fewer left, each is finished by itself.
 _FEW = 32

@@ -18,14 +18,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from hw.lib.operation import Operation
-from sw.golden.arithmetic import arithmetic
-from sw.golden.sums import run_totals
-from sw.golden.words import to_words
-from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
-from sw.workloads.tensor.storage import TensorFormat
-from sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.sums import run_totals
+from gnarl.sw.golden.words import to_words
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
 
 
 def evaluate(
@@ -69,8 +69,8 @@ class _Words:
     def call(self, function: str, numbers: np.ndarray) -> np.ndarray:
         """A function of one number."""
         # Its tables are made on import, and few statements need them.
-        from hw.lib.functions.function import Function
-        from sw.golden import functions
+        from gnarl.hw.lib.functions.function import Function
+        from gnarl.sw.golden import functions
 
         return functions.apply(Function[function.upper()], numbers, self._format)  # type: ignore
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sw.golden.float32_sums import UNDERFLOW, common_step, gamma
-from sw.golden.tensor import reference
-from sw.workloads.tensor.expression import Access, Call, Expression, Statement, terms
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.golden.float32_sums import UNDERFLOW, common_step, gamma
+from gnarl.sw.golden.tensor import reference
+from gnarl.sw.workloads.tensor.expression import Access, Call, Expression, Statement, terms
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def sum_interval(

@@ -1,11 +1,11 @@
-"""Data words: raw bits, in uint32, of numbers in one of ``hw.lib.formats``."""
+"""Data words: raw bits, in uint32, of numbers in one of ``gnarl.hw.lib.formats``."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, holds, parse_format, range_of
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.lib.formats import FloatFormat, holds, parse_format, range_of
+from gnarl.sw.golden.arithmetic import arithmetic
 
 
 class RangeError(ValueError):

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, quoted
-from sw.program.atomic import atomic_path
-from sw.program.npz import ArrayFileError, Npz
-from sw.program.unique_keys import unique_keys
+from gnarl.hw.lib.errors import ProgramError, quoted
+from gnarl.sw.program.atomic import atomic_path
+from gnarl.sw.program.npz import ArrayFileError, Npz
+from gnarl.sw.program.unique_keys import unique_keys
 
 MANIFEST = "manifest.json"
 

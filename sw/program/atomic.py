@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sw.program.command_files import check_output, note_output
+from gnarl.sw.program.command_files import check_output, note_output
 
 WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of writing, which Python raises without a file's name."""

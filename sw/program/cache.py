@@ -20,7 +20,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from sw.program.atomic import WRITING, flush, naming
+from gnarl.sw.program.atomic import WRITING, flush, naming
 
 _SUMS = "sha256sums"
 """Lists an entry's files, as the program ``sha256sum`` does."""
@@ -29,7 +29,9 @@ _SUMS = "sha256sums"
 def cache_folder() -> Path:
     """The folder of entries: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
     named = os.environ.get("GNARL_CACHE")
-    return (Path(named) if named else Path(__file__).parents[2] / "build" / "sim").absolute()
+    return (
+        Path(named) if named else Path(__file__).resolve().parents[2] / "build" / "sim"
+    ).absolute()
 
 
 def digest_of(*parts: str) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, quoted, short
-from sw.program.archive import MANIFEST
-from sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, encode_labels
+from gnarl.hw.lib.errors import ProgramError, quoted, short
+from gnarl.sw.program.archive import MANIFEST
+from gnarl.sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, encode_labels
 
 if TYPE_CHECKING:
-    from sw.program.program import Launch, Program
+    from gnarl.sw.program.program import Launch, Program
 
 VERSION = 3
 """Version of program files; rises when a field or section changes its meaning."""

@@ -20,7 +20,7 @@ from typing import BinaryIO, Literal, cast
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, one_line, quoted
+from gnarl.hw.lib.errors import GnarlError, one_line, quoted
 
 EXPANDED = 2**29
 """Bytes that an archive may expand to, where they are more than its own."""

@@ -1,7 +1,7 @@
 """Compiled programs: one launch or several, each with what one machine is given.
 
 A program's file is an archive of a manifest and the launches' sections, see
-``sw.program.manifest``.
+``gnarl.sw.program.manifest``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, GnarlError, ProgramError, damaged_as, quoted
-from sw.program.archive import read_archive, write_archive
-from sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
-from sw.program.schema import Schema, Sections, check_sections
-from sw.program.tensor_spec import Ragged, TensorSpec
+from gnarl.hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, damaged_as, quoted
+from gnarl.sw.program.archive import read_archive, write_archive
+from gnarl.sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
+from gnarl.sw.program.schema import Schema, Sections, check_sections
+from gnarl.sw.program.tensor_spec import Ragged, TensorSpec
 
 _SHOWN = 120
 """Characters of a field's value in error texts."""

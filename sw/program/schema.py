@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, quoted
+from gnarl.hw.lib.errors import ProgramError, quoted
 
 if TYPE_CHECKING:
-    from sw.program.program import Launch
+    from gnarl.sw.program.program import Launch
 
 Sections = Mapping[str, np.ndarray]
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, WorkloadError
-from hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
 
 Labels = np.ndarray
 """Names of scalars: NumPy's ``StringDType`` [n]."""
@@ -27,7 +27,7 @@ LEVEL_FORMATS = ("dense", "compressed", "bitvector")
 
 
 class SparseArray(Protocol):
-    """The value of a sparse tensor, see ``sw.workloads.tensor.tensor.Tensor``."""
+    """The value of a sparse tensor, see ``gnarl.sw.workloads.tensor.tensor.Tensor``."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -98,7 +98,7 @@ class TensorSpec:
     shape
         sizes; a symbol stands for one that each run may choose.
     type
-        a name of ``hw.lib.formats``, ``float64``, or an integer type of NumPy.
+        a name of ``gnarl.hw.lib.formats``, ``float64``, or an integer type of NumPy.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hw.lib.errors import short
+from gnarl.hw.lib.errors import short
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sw.runtime.run.device import Device
+    from gnarl.sw.runtime.run.device import Device
 
 __all__ = ["Device"]
 
@@ -13,7 +13,7 @@ __all__ = ["Device"]
 def __getattr__(name: str) -> Any:
     # Imported on demand: devices import the table of targets, which imports this package.
     if name == "Device":
-        from sw.runtime.run.device import Device
+        from gnarl.sw.runtime.run.device import Device
 
         return Device
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

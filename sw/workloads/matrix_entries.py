@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, short
-from hw.lib.text_lines import words_of
-from sw.workloads.refusals import first_true
-from sw.workloads.text_file import Kind, read_table, whole_number
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.hw.lib.text_lines import words_of
+from gnarl.sw.workloads.refusals import first_true
+from gnarl.sw.workloads.text_file import Kind, read_table, whole_number
 
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "integer", "pattern")

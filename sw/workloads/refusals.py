@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, WorkloadError
+from gnarl.hw.lib.errors import GnarlError, WorkloadError
 
 FINITE = "must be finite in float64"
 """What every number must be that a file gives as an input."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, short
-from hw.lib.text_lines import BLANKS, plain, words_of
-from sw.program.command_files import note_input
-from sw.program.unique_keys import unique_keys
-from sw.workloads.refusals import FINITE
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.hw.lib.text_lines import BLANKS, plain, words_of
+from gnarl.sw.program.command_files import note_input
+from gnarl.sw.program.unique_keys import unique_keys
+from gnarl.sw.workloads.refusals import FINITE
 
 Kind = type[np.int64] | type[np.float64]
 """The kind of whole and of real numbers."""

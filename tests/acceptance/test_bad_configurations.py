@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.target.configuration import configuration_files
+from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.support.commands import refusal
 from tests.support.dpu.dag_files import CONFIG
 

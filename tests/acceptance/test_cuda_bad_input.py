@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
 from tests.support.commands import gnarl, refusal
 from tests.support.cuda.embedding_files import values, write_model, write_values
 from tests.support.program_files import array_bytes, with_member
@@ -127,7 +127,7 @@ def test_tables_beyond_the_memory(
     def none_left(*_: object) -> None:
         raise MemoryError("Unable to allocate 8.00 TiB")
 
-    monkeypatch.setattr("sw.workloads.embedding.inputs.synthesise_tables", none_left)
+    monkeypatch.setattr("gnarl.sw.workloads.embedding.inputs.synthesise_tables", none_left)
     assert refused(tmp_path, model) == "out of memory: Unable to allocate 8.00 TiB"
 
 
@@ -160,7 +160,7 @@ def test_schedules_that_are_damaged(tmp_path: Path) -> None:
 def test_no_driver_for_the_gpu(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sw.runtime.cuda.gpu import driver
+    from gnarl.sw.runtime.cuda.gpu import driver
 
     if not isinstance(start_error(driver), str):
         pytest.skip("this machine has a GPU")
@@ -169,7 +169,7 @@ def test_no_driver_for_the_gpu(
 
 
 def start_error(driver: object) -> str | None:
-    from hw.lib.errors import GnarlError
+    from gnarl.hw.lib.errors import GnarlError
 
     try:
         driver.start()  # type: ignore[attr-defined]

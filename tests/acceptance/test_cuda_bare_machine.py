@@ -46,7 +46,12 @@ def test_it_has_few_packages(site: Path, tmp_path: Path, absent: str) -> None:
 
 
 def test_all_of_cuda_is_imported(site: Path, tmp_path: Path) -> None:
-    names = ["sw.commands.main", "sw.compiler.cuda", "sw.runtime.cuda", "sw.workloads.embedding"]
+    names = [
+        "gnarl.sw.commands.main",
+        "gnarl.sw.compiler.cuda",
+        "gnarl.sw.runtime.cuda",
+        "gnarl.sw.workloads.embedding",
+    ]
     names += ["bench.lib", "bench.cuda", "bench.cuda_parts"]
     run(site, tmp_path, "-c", IMPORT, *names)
 
@@ -62,8 +67,8 @@ def test_it_is_measured(site: Path, tmp_path: Path) -> None:
 def test_schedules_are_tuned_and_run(site: Path, tmp_path: Path) -> None:
     model = write_model(tmp_path)
     command: Sequence[str | Path] = ["cuda_sm90", model]
-    run(site, tmp_path, "-m", "sw", "tune", *command, "-o", "a.json", *TUNING)
-    found = run(site, tmp_path, "-m", "sw", "run", *command, "--schedules", "a.json", *EMULATED)
+    run(site, tmp_path, "-m", "gnarl", "tune", *command, "-o", "a.json", *TUNING)
+    found = run(site, tmp_path, "-m", "gnarl", "run", *command, "--schedules", "a.json", *EMULATED)
     assert json.loads(found)["matches"]
 
 
@@ -72,7 +77,7 @@ def test_an_expression_is_run(site: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "c.npy", np.arange(6).reshape(3, 2) / 4)
     command = ["run", "cuda_sm90", "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:dd", *EMULATED]
     tensors = ["--tensor", "B=b.mtx", "--tensor", "C=c.npy"]
-    assert json.loads(run(site, tmp_path, "-m", "sw", *command, *tensors))["matches"]
+    assert json.loads(run(site, tmp_path, "-m", "gnarl", *command, *tensors))["matches"]
 
 
 def test_numba_that_is_too_old(tmp_path: Path) -> None:
@@ -87,19 +92,19 @@ def test_numba_that_is_too_old(tmp_path: Path) -> None:
         "interleaved",
         *EMULATED,
     ]
-    assert json.loads(run(site, tmp_path, "-m", "sw", *command))["matches"]
+    assert json.loads(run(site, tmp_path, "-m", "gnarl", *command))["matches"]
 
 
 def test_a_version_need_not_be_known(site: Path, tmp_path: Path) -> None:
     """It is where the repository's folder has been installed from."""
     known = "0.1.0" if list(Path(__file__).parents[2].glob("*.egg-info")) else "unknown"
-    assert run(site, tmp_path, "-m", "sw", "--version") == f"python -m sw, version {known}\n"
+    assert run(site, tmp_path, "-m", "gnarl", "--version") == f"python -m gnarl, version {known}\n"
 
 
 def test_what_other_targets_need_is_named(site: Path, tmp_path: Path) -> None:
-    done = python(site, "-m", "sw", "run", "dpu_d1_b8", "circuit.json", cwd=tmp_path)
+    done = python(site, "-m", "gnarl", "run", "dpu_d1_b8", "circuit.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (
         2,
-        "gnarl: target dpu: sw.runtime.dpu.target:TARGET cannot be loaded: "
+        "gnarl: target dpu: gnarl.sw.runtime.dpu.target:TARGET cannot be loaded: "
         "ModuleNotFoundError: No module named 'amaranth'\n",
     )

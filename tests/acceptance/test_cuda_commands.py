@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.schedule import MAPPINGS
+from gnarl.sw.compiler.cuda.schedule import MAPPINGS
 from tests.support.commands import gnarl
 from tests.support.cuda.embedding_files import write_model, write_values
 
@@ -139,7 +139,7 @@ def test_disasm_prints_the_fused_kernel(model: Path, tmp_path: Path) -> None:
 def test_tuning_without_a_gpu_says_so_and_its_file_is_used(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sw.runtime.cuda.gpu.measure.gpus", lambda: [])
+    monkeypatch.setattr("gnarl.sw.runtime.cuda.gpu.measure.gpus", lambda: [])
     schedules = tmp_path / "schedules.json"
     result = gnarl("tune", CONFIG, model, "-o", schedules, "--batches", "2")
     assert result.exit_code == 0, result.stderr

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sw.runtime import Device
+from gnarl import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.sam.files import write_mtx
 

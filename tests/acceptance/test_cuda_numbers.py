@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.runtime import Device
-from sw.workloads.embedding.recflex import load_model
+from gnarl import Device
+from gnarl.sw.workloads.embedding.recflex import load_model
 from tests.support.commands import gnarl, refusal
 
 CONFIG = "cuda_sm90"
 
 MODEL = """\
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 model = EmbeddingModel(
     "small",

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from sw.commands.main import main
-from sw.runtime.target.path_types import InputFile, OutputPath
+from gnarl.sw.commands.main import main
+from gnarl.sw.runtime.target.path_types import InputFile, OutputPath
 from tests.support.commands import refusal
 
 

@@ -53,7 +53,7 @@ def start(
     if cache is not None:
         environment["GNARL_CACHE"] = str(cache)
     return subprocess.Popen(
-        [sys.executable, "-m", "sw", *arguments],
+        [sys.executable, "-m", "gnarl", *arguments],
         cwd=folder,
         env=environment,
         text=True,

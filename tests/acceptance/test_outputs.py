@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 from tests.support.commands import gnarl, refusal
 from tests.support.cuda.embedding_files import write_model, write_values
 from tests.support.dpu.dag_files import CONFIG, node_link

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.target.configuration import configuration_files
+from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.support.commands import gnarl, refusal
 
 CONFIG = "dpu_d1_b8"

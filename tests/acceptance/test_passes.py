@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.runtime.target.registry import TARGETS
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.target.registry import TARGETS
 from tests.support.commands import gnarl, refusal, state
 from tests.support.cuda.embedding_files import write_model
 from tests.support.sam.files import PRODUCT
@@ -222,10 +222,10 @@ def test_dump_after_needs_a_folder(tmp_path: Path, graph: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "checker", "name"),
     [
-        ("dpu", "sw.compiler.dpu.compile.check_dag", "simplify"),
-        ("sam", "sw.compiler.sam.compile.verify", "verify"),
-        ("tmu", "sw.compiler.tmu.compile.verify", "scf"),
-        ("cuda", "sw.compiler.cuda.schedule_file.check", "schedule"),
+        ("dpu", "gnarl.sw.compiler.dpu.compile.check_dag", "simplify"),
+        ("sam", "gnarl.sw.compiler.sam.compile.verify", "verify"),
+        ("tmu", "gnarl.sw.compiler.tmu.compile.verify", "scf"),
+        ("cuda", "gnarl.sw.compiler.cuda.schedule_file.check", "schedule"),
     ],
 )
 def test_a_checker_that_fails_names_the_pass(

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 from click.testing import Result
 
-from sw.runtime import Device
+from gnarl import Device
 from tests.support.commands import gnarl, state
 from tests.support.results import dense, load_dense
 from tests.support.sam.files import (

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sw.runtime import Device
-from sw.workloads.loops.sources import named_workload
+from gnarl import Device
+from gnarl.sw.workloads.loops.sources import named_workload
 from tests.support.commands import gnarl, refusal
 from tests.support.sam.files import write_mtx
 

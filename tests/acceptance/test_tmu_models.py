@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.golden.embedding import embedding_bags
-from sw.runtime import Device
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
-from sw.workloads.embedding.recflex import load_model
+from gnarl import Device
+from gnarl.sw.golden.embedding import embedding_bags
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.recflex import load_model
 from tests.support.commands import gnarl, refusal
 from tests.support.cuda.embedding_files import FEATURES, values, write_model, write_values
 
@@ -32,7 +32,7 @@ MODEL = EmbeddingModel(
 """Features of one kind need not be neighbours."""
 
 SOURCE = f"""\
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 model = {MODEL!r}
 """

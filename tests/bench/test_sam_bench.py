@@ -16,11 +16,11 @@ from bench.sam_parts import page, suite, table
 from bench.sam_parts.cases import DENSITIES, SIZES, cases
 from bench.sam_parts.kernels import HALF_FULL, KERNELS
 from bench.sam_parts.measure import METRICS
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.fibertree_files import save_fibertree
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.storage import store
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.fibertree_files import save_fibertree
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.storage import store
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 Run = Callable[..., Result]
 

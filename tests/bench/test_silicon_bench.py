@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from bench.lib.records import Record, Setting, records
 from bench.silicon import main
 from bench.silicon_parts import components, libraries, pe
-from sw.runtime.area.component import Cost
-from sw.runtime.area.report import Row
+from gnarl.sw.runtime.area.component import Cost
+from gnarl.sw.runtime.area.report import Row
 
 NOTHING = Setting("", (), "", 0)
 

@@ -6,7 +6,7 @@ from random import Random
 
 import click
 
-from sw.commands.main import main
+from gnarl.sw.commands.main import main
 from tests.fuzz.damage_text import NUMBERS, ODD
 
 _NAMES = ("dpu_d1_b8", "sam_fp32", "tmu_l2", "sram_b2", "cuda_sm90", "graph.edgelist", "dpu.npz")

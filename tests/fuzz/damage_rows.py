@@ -8,10 +8,10 @@ from random import Random
 import numpy as np
 from amaranth.lib import data
 
-from hw.lib.encoding.execute_isa import INSTRUCTION
-from hw.sram_compute.isa import COMMANDS, UNIT_BITS
-from hw.sram_compute.program import opcode_of
-from hw.tmu import access_isa
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION
+from gnarl.hw.sram_compute.isa import COMMANDS, UNIT_BITS
+from gnarl.hw.sram_compute.program import opcode_of
+from gnarl.hw.tmu import access_isa
 from tests.fuzz.damage_archive import members_of, packed
 from tests.fuzz.damage_npy import readable_array
 from tests.support.program_files import array_bytes

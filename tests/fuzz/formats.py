@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sw.compiler.sam.suite import SUITE
-from sw.compiler.tmu.compile import PASSES
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.compiler.tmu.compile import PASSES
 from tests.support.sam.files import COPY, VECTOR
 
 OUTPUTS = ("out.npz", "out", "out.gv", "out.json", "out.json.journal", "out.png")

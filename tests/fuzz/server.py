@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 from unittest import mock
 
-import sw.compiler.sram_compute.compile as sram_compile
-from sw.commands.main import main
-from sw.compiler.cuda.tune.journal import journal_path
-from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.runtime.cuda import tuning
+import gnarl.sw.compiler.sram_compute.compile as sram_compile
+from gnarl.sw.commands.main import main
+from gnarl.sw.compiler.cuda.tune.journal import journal_path
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
+from gnarl.sw.runtime.cuda import tuning
 from tests.fuzz.cases import Case, make_case
 from tests.fuzz.formats import FORMATS, JOURNALLED
 from tests.fuzz.valid_files import COMPILED, write_valid_files

@@ -12,8 +12,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import assemble, command
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import assemble, command
 from tests.fuzz.cases import DAMAGES, LARGEST, make_case
 from tests.fuzz.damage_archive import (
     BOMB_BYTES,

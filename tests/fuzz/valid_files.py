@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import scipy.sparse
 
-from sw.runtime.target.configuration import configuration_files
+from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.fuzz.formats import NEST_ARRAYS, VECTOR
 from tests.support.cuda.embedding_files import write_model, write_values
 from tests.support.dpu.dag_files import HEADER
@@ -44,7 +44,7 @@ a sum {'op': 'add'}
 product sum
 """
 
-_PYTHON = """from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+_PYTHON = """from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 few = PoolingFactors(mean=3, std=1.0, maximum=9, coverage=0.8)
 features = [

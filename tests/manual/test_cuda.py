@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.templates import templates
 from manual.cuda import PATH, manual
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.templates import templates
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction, opcodes
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction, opcodes
 from manual.dpu import CAUSE_TEXTS, OPCODE_TEXTS, OPERATION_TEXTS, PATH, manual
 
 

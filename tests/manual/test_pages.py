@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gnarl.sw.compiler.sam.examples import EXAMPLES as SAM_EXAMPLES
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.tensor.parser import parse
 from manual.pages import DEMO, QUICKSTARTS, ROOT, commands, configurations, pages
-from sw.compiler.sam.examples import EXAMPLES as SAM_EXAMPLES
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.tensor.parser import parse
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 README = PAGES[0].read_text(encoding="utf-8")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.sam.block_types import BLOCK_TYPES, VAL
-from hw.sam.components import component
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block
-from hw.sam.memory_map import ErrorCause
-from hw.sam.token import Kind
+from gnarl.hw.sam.block_types import BLOCK_TYPES, VAL
+from gnarl.hw.sam.components import component
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block
+from gnarl.hw.sam.memory_map import ErrorCause
+from gnarl.hw.sam.token import Kind
+from gnarl.sw.golden.words import from_words, to_words
 from manual.sam import (
     ARRAY_TEXTS,
     CAUSE_TEXTS,
@@ -25,7 +26,6 @@ from manual.sam import (
     rule,
 )
 from manual.sam_block_examples import ENTRIES
-from sw.golden.words import from_words, to_words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream
 from tests.support.sam.writers import run_writer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.rows import A, D, i, n
-from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.rows import A, D, i, n
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
 from manual.sram_microcode import PATH, formula, manual
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.tmu.config import TmuConfig
 from manual.tmu import PATH, manual
 
 

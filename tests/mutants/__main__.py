@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from sw.program.atomic import write_text
+from gnarl.sw.program.atomic import write_text
 from tests.mutants.report import GOAL, KILLED, Outcome, page, share, summary, survivors
 from tests.mutants.sites import Mutant, keyed, mutants
 from tests.mutants.targets import GROUPS, Group, Neighbours, chosen

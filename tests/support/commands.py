@@ -14,8 +14,8 @@ from unittest import mock
 
 from click.testing import CliRunner, Result
 
-from sw.commands import progress
-from sw.commands.main import main
+from gnarl.sw.commands import progress
+from gnarl.sw.commands.main import main
 
 GNARL = Path(sys.executable).with_name("gnarl")
 """The command, for a process of its own."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 
 def refused(text: str) -> pytest.RaisesExc[WorkloadError]:

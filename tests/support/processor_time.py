@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sw.program import cache
+from gnarl.sw.program import cache
 
 PROPERTY = "processor_s"
 """What each test's report says it took, set-up and builds included."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from sw.program.tensor_spec import Array
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def dense(output: Array) -> np.ndarray:

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from sw.program.cache import cached, digest_of
+from gnarl.sw.program.cache import cached, digest_of
 
 
 def spend(seconds):

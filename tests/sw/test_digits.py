@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.errors import GnarlError
-from hw.lib.formats import parse_format
-from sw.compiler.sam.dot_read import read_dot
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.formats import parse_format
+from gnarl.sw.compiler.sam.dot_read import read_dot
+from gnarl.sw.workloads.tensor.parser import parse
 
 DOT = """digraph g { comment="x=s0,b=s0"
   l [type="fiberlookup" tensor="b" index="i" mode="<" format="compressed" root="true"]

@@ -16,21 +16,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.compiler.sam.dot_read import read_dot
-from sw.compiler.sram_compute.command_program import read as read_commands
-from sw.compiler.tmu.text import from_text
-from sw.runtime.area.activity import read_activity
-from sw.runtime.area.liberty_text import read_liberty
-from sw.runtime.area.macros import load_macros
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.dag.load import load
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.python import source as python_source
-from sw.workloads.loops.sources import load_arrays
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.sam.dot_read import read_dot
+from gnarl.sw.compiler.sram_compute.command_program import read as read_commands
+from gnarl.sw.compiler.tmu.text import from_text
+from gnarl.sw.runtime.area.activity import read_activity
+from gnarl.sw.runtime.area.liberty_text import read_liberty
+from gnarl.sw.runtime.area.macros import load_macros
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.dag.load import load
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.python import source as python_source
+from gnarl.sw.workloads.loops.sources import load_arrays
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 from tests.support.commands import gnarl, refusal
 
 

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.errors import GnarlError
-from hw.lib.text_lines import text_lines, words_of
-from sw.compiler.sam.dot_read import read_dot
-from sw.compiler.sram_compute.command_program import read as read_commands
-from sw.compiler.tmu.text import from_text, to_text
-from sw.runtime.area.activity import read_activity
-from sw.runtime.area.liberty_text import read_liberty
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.dag.load import load
-from sw.workloads.embedding.recflex import load_model
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.python import source as python_source
-from sw.workloads.tensor.fibertree_files import load_fibertree
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.text_lines import text_lines, words_of
+from gnarl.sw.compiler.sam.dot_read import read_dot
+from gnarl.sw.compiler.sram_compute.command_program import read as read_commands
+from gnarl.sw.compiler.tmu.text import from_text, to_text
+from gnarl.sw.runtime.area.activity import read_activity
+from gnarl.sw.runtime.area.liberty_text import read_liberty
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.dag.load import load
+from gnarl.sw.workloads.embedding.recflex import load_model
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.python import source as python_source
+from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 
 SOURCES = Path(__file__).parents[2]
 SPACES = [each for each in map(chr, range(1 << 16)) if each.isspace() and each not in " \t\n\r"]

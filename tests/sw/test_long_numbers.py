@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import GnarlError, WorkloadError, damaged_as, quoted, short
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.python import source as python_source
+from gnarl.hw.lib.errors import GnarlError, WorkloadError, damaged_as, quoted, short
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.python import source as python_source
 from tests.support.commands import refusal
 from tests.support.errors import refused
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.program.python_files import python_allowed, split_name
-from sw.runtime.run.device import Device
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.python_files import python_allowed, split_name
+from gnarl.sw.runtime.run.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
 
 MODEL = """from pathlib import Path
-from sw.workloads.embedding.model import EmbeddingModel, Feature
-from sw.workloads.loops.notation import *
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.loops.notation import *
 
 n = sizes("n")
 Path(__file__).with_name("canary").touch()
@@ -29,7 +29,7 @@ def doubled(x: float32[n], out: float32[n]):
         out[i] = x[i] * 2.0
 """
 NEST = """from pathlib import Path
-from sw.workloads.loops.notation import *
+from gnarl.sw.workloads.loops.notation import *
 
 Path(__file__).with_name("canary").touch()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.run.warm_up import running_ahead
+from gnarl.sw.runtime.run.warm_up import running_ahead
 from tests.support.commands import gnarl
 from tests.support.targets.installed import OUTSIDE, importable, install
 

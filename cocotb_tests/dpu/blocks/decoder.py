@@ -9,8 +9,8 @@ from cocotb.triggers import Timer
 
 from cocotb_tests.dpu.configs import config_under_test
 from cocotb_tests.dpu.random_programs import EXECS, LOADS, STORES
-from hw.dpu.decoder import control_layout, illegal_layout
-from hw.dpu.isa import (
+from gnarl.hw.dpu.decoder import control_layout, illegal_layout
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     WRITE_COPY,
     Opcode,
@@ -19,7 +19,7 @@ from hw.dpu.isa import (
     instruction_word_bits,
     opcodes,
 )
-from hw.dpu.topology import writers
+from gnarl.hw.dpu.topology import writers
 
 
 def bits_where(flags) -> int:

@@ -8,8 +8,8 @@ import cocotb
 
 from cocotb_tests.dpu.blocks.bench import Block
 from cocotb_tests.dpu.configs import config_under_test
-from hw.dpu.fault import fault_layout
-from hw.dpu.isa import ErrorCause
+from gnarl.hw.dpu.fault import fault_layout
+from gnarl.hw.dpu.isa import ErrorCause
 
 CONTEXT = ("opcode", "row", "address")
 RANKED = (

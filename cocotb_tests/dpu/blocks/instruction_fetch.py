@@ -8,8 +8,8 @@ import cocotb
 
 from cocotb_tests.dpu.blocks.bench import Block
 from cocotb_tests.dpu.configs import config_under_test
-from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import instruction_bytes, instruction_word_bits, opcodes
+from gnarl.hw.dpu.instruction_fetch import InstructionFetch
+from gnarl.hw.dpu.isa import instruction_bytes, instruction_word_bits, opcodes
 
 OUTPUTS = ("row", "read_enable", "instruction", "valid", "address", "beyond")
 

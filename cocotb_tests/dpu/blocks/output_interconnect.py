@@ -9,8 +9,8 @@ import cocotb
 
 from cocotb_tests.dpu.blocks.bench import Block, join, split
 from cocotb_tests.dpu.configs import config_under_test
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
-from hw.dpu.topology import pe_list, writers
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
+from gnarl.hw.dpu.topology import pe_list, writers
 
 INPUTS = ("issue", "write_source", "copies", "results", "load_enable", "loads", "clear")
 CYCLES = 1000

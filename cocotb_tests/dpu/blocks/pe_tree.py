@@ -9,10 +9,10 @@ import numpy as np
 
 from cocotb_tests.dpu.blocks.bench import Block, join, split
 from cocotb_tests.dpu.configs import config_under_test
-from hw.dpu.isa import PeOp
-from hw.dpu.topology import pe_list, pe_number
-from hw.lib.formats import FloatFormat, parse_format
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.hw.dpu.topology import pe_list, pe_number
+from gnarl.hw.lib.formats import FloatFormat, parse_format
+from gnarl.sw.golden.arithmetic import arithmetic
 
 CYCLES = 600
 

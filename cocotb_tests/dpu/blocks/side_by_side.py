@@ -8,18 +8,18 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.crossbar import Crossbar
-from hw.dpu.data_memory import DataMemory
-from hw.dpu.decoder import Decoder
-from hw.dpu.fault import fault_recorder
-from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.issue import Issue
-from hw.dpu.memory_map import memory_map
-from hw.dpu.output_interconnect import OutputInterconnect
-from hw.dpu.pe_tree import PeTree
-from hw.dpu.register_bank import RegisterBank
-from hw.lib.machine.run_control import RunControl
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.crossbar import Crossbar
+from gnarl.hw.dpu.data_memory import DataMemory
+from gnarl.hw.dpu.decoder import Decoder
+from gnarl.hw.dpu.fault import fault_recorder
+from gnarl.hw.dpu.instruction_fetch import InstructionFetch
+from gnarl.hw.dpu.issue import Issue
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.hw.dpu.output_interconnect import OutputInterconnect
+from gnarl.hw.dpu.pe_tree import PeTree
+from gnarl.hw.dpu.register_bank import RegisterBank
+from gnarl.hw.lib.machine.run_control import RunControl
 
 
 class Blocks(wiring.Component):

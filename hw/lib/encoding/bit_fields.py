@@ -1,7 +1,7 @@
 """Numbers in the fields of a layout, by plain shifts.
 
 Amaranth's own constants (``layout.const``, ``layout.from_bits``) take some hundred times as long,
-which counts for programs of many instructions. ``hw.lib.encoding.packing`` has many words as
+which counts for programs of many instructions. ``gnarl.hw.lib.encoding.packing`` has many words as
 arrays.
 """
 

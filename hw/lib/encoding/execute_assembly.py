@@ -42,8 +42,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from hw.lib.encoding.execute_forms import (
+from gnarl.hw.lib.encoding.execute_forms import (
     DSTS,
     FORMS,
     MNEMONICS,
@@ -52,7 +51,7 @@ from hw.lib.encoding.execute_forms import (
     SOURCES,
     FormPart,
 )
-from hw.lib.encoding.execute_isa import (
+from gnarl.hw.lib.encoding.execute_isa import (
     INSTRUCTION,
     INSTRUCTION_WORDS,
     MASK_REGISTERS,
@@ -63,10 +62,10 @@ from hw.lib.encoding.execute_isa import (
     Operand,
     Source,
 )
-from hw.lib.encoding.execute_syntax import REGISTER, Line, Number, float_word
-from hw.lib.errors import short
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.text_lines import text_lines
+from gnarl.hw.lib.encoding.execute_syntax import REGISTER, Line, Number, float_word
+from gnarl.hw.lib.errors import short
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.text_lines import text_lines
 
 _WORD = 0xFFFF_FFFF
 _SIGN = 1 << 31

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from hw.lib.encoding.execute_isa import Opcode, Source
+from gnarl.hw.lib.encoding.execute_isa import Opcode, Source
 
 
 class FormPart(Enum):

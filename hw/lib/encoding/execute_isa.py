@@ -3,11 +3,11 @@
 All instructions have one layout. An operand is a register, what the head of the data queue holds,
 or the immediate; vector instructions work on all lanes at once, and take scalar operands in every
 lane. Integers are two's complement of 32 bits and wrap; floating point is float32 as
-``hw.lib.arithmetic`` has it. Addresses, counts of ``LOOP``, ``FIRST_LANES`` and ``LANES``, and what
-branches compare are scalars whatever ``vector`` says: ``REGISTER`` there is a scalar register, and
-``DEQUEUE`` takes one word. Instructions mean what they do one after the other; a unit may overlap
-them. Registers are 0 at the start of a run, except for mask register 0, which has all lanes.
-Source: Ember, sections IV and VI.D.
+``gnarl.hw.lib.arithmetic`` has it. Addresses, counts of ``LOOP``, ``FIRST_LANES`` and ``LANES``,
+and what branches compare are scalars whatever ``vector`` says: ``REGISTER`` there is a scalar
+register, and ``DEQUEUE`` takes one word. Instructions mean what they do one after the other; a unit
+may overlap them. Registers are 0 at the start of a run, except for mask register 0, which has all
+lanes. Source: Ember, sections IV and VI.D.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
-
-from hw.lib.encoding.bit_fields import bit_fields, packed, unpacked
-from hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.bit_fields import bit_fields, packed, unpacked
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
 
 SCALAR_REGISTERS = 32
 """All 0 at the start of a run."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.encoding.execute_forms import (
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.encoding.execute_forms import (
     DSTS,
     FLOATING,
     FORMS,
@@ -16,9 +16,9 @@ from hw.lib.encoding.execute_forms import (
     FormPart,
     mnemonic,
 )
-from hw.lib.encoding.execute_isa import ALL_LANES, Instruction, Operand, Source
-from hw.lib.encoding.execute_syntax import float_text
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.encoding.execute_isa import ALL_LANES, Instruction, Operand, Source
+from gnarl.hw.lib.encoding.execute_syntax import float_text
+from gnarl.hw.lib.errors import WorkloadError
 
 _WORD = 0xFFFF_FFFF
 _SIGN = 1 << 31

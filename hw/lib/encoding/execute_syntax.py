@@ -9,9 +9,8 @@ from math import isinf
 from typing import NoReturn
 
 import numpy as np
-
-from hw.lib.errors import WorkloadError, quoted, short
-from hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.formats import FLOAT_FORMATS
 
 Number = int | float
 

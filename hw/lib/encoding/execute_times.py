@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.integer.digits import OTHER_CYCLES, cycles_for
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.integer.digits import OTHER_CYCLES, cycles_for
 
 WAITING = 4
 """Requests to memory that issue before the port has taken the first of them."""

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.lib.encoding.execute_isa import CONTROL, INSTRUCTION, INTEGERS, Fault, Opcode, Source
-from hw.lib.operation import Operation
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.lib.encoding.execute_isa import CONTROL, INSTRUCTION, INTEGERS, Fault, Opcode, Source
+from gnarl.hw.lib.operation import Operation
 
 
 class Path(IntEnum, metaclass=EnumType, shape=3):

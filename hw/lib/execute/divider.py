@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_times import BITS_PER_CYCLE
-from hw.lib.execute.result_bus import result_layout
-from hw.lib.float.div import FloatDivider
-from hw.lib.float.sqrt import FloatSquareRoot
-from hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.encoding.execute_times import BITS_PER_CYCLE
+from gnarl.hw.lib.execute.result_bus import result_layout
+from gnarl.hw.lib.float.div import FloatDivider
+from gnarl.hw.lib.float.sqrt import FloatSquareRoot
+from gnarl.hw.lib.formats import FLOAT_FORMATS
 
 
 class Divider(wiring.Component):

@@ -7,20 +7,19 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import INSTRUCTION, Fault, Opcode
-from hw.lib.execute.addresses import AddressUnit
-from hw.lib.execute.divider import Divider
-from hw.lib.execute.instruction_buffer import InstructionBuffer
-from hw.lib.execute.issue import Issue
-from hw.lib.execute.lanes import Lanes
-from hw.lib.execute.load_store import LoadStore
-from hw.lib.execute.masks import MaskFile
-from hw.lib.execute.operands import Operands
-from hw.lib.execute.result_bus import ResultBus
-from hw.lib.execute.scalar_stage import ScalarStage
-from hw.lib.execute.sequencer import Sequencer, issued_layout
-from hw.lib.lines.lane_port import LanePort
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION, Fault, Opcode
+from gnarl.hw.lib.execute.addresses import AddressUnit
+from gnarl.hw.lib.execute.divider import Divider
+from gnarl.hw.lib.execute.instruction_buffer import InstructionBuffer
+from gnarl.hw.lib.execute.issue import Issue
+from gnarl.hw.lib.execute.lanes import Lanes
+from gnarl.hw.lib.execute.load_store import LoadStore
+from gnarl.hw.lib.execute.masks import MaskFile
+from gnarl.hw.lib.execute.operands import Operands
+from gnarl.hw.lib.execute.result_bus import ResultBus
+from gnarl.hw.lib.execute.scalar_stage import ScalarStage
+from gnarl.hw.lib.execute.sequencer import Sequencer, issued_layout
+from gnarl.hw.lib.lines.lane_port import LanePort
 
 
 class ExecuteUnit(wiring.Component):

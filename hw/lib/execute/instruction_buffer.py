@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.execute.sequencer import issued_layout
+from gnarl.hw.lib.execute.sequencer import issued_layout
 
 
 class InstructionBuffer(wiring.Component):

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.encoding.execute_isa import Opcode
-from hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.lib.formats import FLOAT_FORMATS
 
 _INFINITY = FLOAT_FORMATS["float32"].infinity
 

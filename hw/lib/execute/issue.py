@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import Opcode
-from hw.lib.execute.decoded import DECODED, Path
-from hw.lib.execute.pending import NAMED, Pending
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.lib.execute.decoded import DECODED, Path
+from gnarl.hw.lib.execute.pending import NAMED, Pending
 
 _REGISTERS = ("a", "b", "c", "dst")
 

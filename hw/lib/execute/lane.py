@@ -6,14 +6,13 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.encoding.execute_isa import Opcode
-from hw.lib.execute.integers import IntegerUnit
-from hw.lib.float.from_int import FloatFromInteger
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.instanced import Instanced
-from hw.lib.operation import Operation
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.lib.execute.integers import IntegerUnit
+from gnarl.hw.lib.float.from_int import FloatFromInteger
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.operation import Operation
 
 
 class Lane(Instanced):

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import Opcode
-from hw.lib.execute.decoded import Path
-from hw.lib.execute.lane import Lane
-from hw.lib.execute.result_bus import SLOT
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.lib.execute.decoded import Path
+from gnarl.hw.lib.execute.lane import Lane
+from gnarl.hw.lib.execute.result_bus import SLOT
 
 
 class Lanes(wiring.Component):

@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_times import WAITING
-from hw.lib.execute.result_bus import result_layout
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.lib.lines.lane_port import LanePort, lane_request
-from hw.lib.stream.queue import Queue
+from gnarl.hw.lib.encoding.execute_times import WAITING
+from gnarl.hw.lib.execute.result_bus import result_layout
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.lines.lane_port import LanePort, lane_request
+from gnarl.hw.lib.stream.queue import Queue
 
 
 class LoadStore(wiring.Component):

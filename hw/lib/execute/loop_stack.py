@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import LOOP_DEPTH
+from gnarl.hw.lib.encoding.execute_isa import LOOP_DEPTH
 
 
 class LoopStack(wiring.Component):

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import ALL_LANES, MASK_REGISTERS
+from gnarl.hw.lib.encoding.execute_isa import ALL_LANES, MASK_REGISTERS
 
 
 class MaskFile(wiring.Component):

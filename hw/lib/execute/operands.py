@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.execute.decoded import DECODED, Path
-from hw.lib.execute.pending import NAMED
-from hw.lib.execute.scalar_file import WRITE, ScalarFile
-from hw.lib.execute.vector_file import VectorFile
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.operation import Operation
+from gnarl.hw.lib.execute.decoded import DECODED, Path
+from gnarl.hw.lib.execute.pending import NAMED
+from gnarl.hw.lib.execute.scalar_file import WRITE, ScalarFile
+from gnarl.hw.lib.execute.vector_file import VectorFile
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.operation import Operation
 
 _INFINITY = FLOAT_FORMATS["float32"].infinity
 _NEUTRAL = {

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.select import at_index
+from gnarl.hw.lib.select import at_index
 
 NAMED = data.StructLayout({"enable": 1, "index": unsigned(5)})
 """A register, where ``enable``."""

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_times import INTEGER_CYCLES
-from hw.lib.execute.decoded import Path
-from hw.lib.execute.pending import NAMED
-from hw.lib.operation import Operation
+from gnarl.hw.lib.encoding.execute_times import INTEGER_CYCLES
+from gnarl.hw.lib.execute.decoded import Path
+from gnarl.hw.lib.execute.pending import NAMED
+from gnarl.hw.lib.operation import Operation
 
 
 def result_layout(lanes: int) -> data.StructLayout:

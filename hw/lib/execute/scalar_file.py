@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import SCALAR_REGISTERS
-from hw.lib.select import at_index
+from gnarl.hw.lib.encoding.execute_isa import SCALAR_REGISTERS
+from gnarl.hw.lib.select import at_index
 
 WRITE = data.StructLayout({"enable": 1, "index": unsigned(5), "value": unsigned(32)})
 """A scalar register takes a value."""

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import Fault, Opcode
-from hw.lib.execute.decoded import DECODED
-from hw.lib.execute.integers import IntegerUnit
-from hw.lib.execute.scalar_file import WRITE
+from gnarl.hw.lib.encoding.execute_isa import Fault, Opcode
+from gnarl.hw.lib.execute.decoded import DECODED
+from gnarl.hw.lib.execute.integers import IntegerUnit
+from gnarl.hw.lib.execute.scalar_file import WRITE
 
 
 class ScalarStage(wiring.Component):

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import INSTRUCTION, Fault, Opcode
-from hw.lib.execute.decoded import BRANCHES, DECODED, Decoder
-from hw.lib.execute.loop_stack import LoopStack
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION, Fault, Opcode
+from gnarl.hw.lib.execute.decoded import BRANCHES, DECODED, Decoder
+from gnarl.hw.lib.execute.loop_stack import LoopStack
 
 
 def issued_layout(program_words: int) -> data.StructLayout:

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
-from hw.lib.memory.cleared_ram import ClearedRam
+from gnarl.hw.lib.encoding.execute_isa import VECTOR_REGISTERS
+from gnarl.hw.lib.memory.cleared_ram import ClearedRam
 
 
 class VectorFile(wiring.Component):

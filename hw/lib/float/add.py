@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-
-from hw.lib.cut_points import named
-from hw.lib.float.parts import (
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.float.parts import (
     Operand,
     at_most,
     shift_right_sticky,
 )
-from hw.lib.formats import FloatFormat
+from gnarl.hw.lib.formats import FloatFormat
 
 GUARD_BITS = 3
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value, signed
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.float.add import add_magnitudes, align, alignment, sum_bits, sum_is_nan
-from hw.lib.float.mul import (
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.float.add import add_magnitudes, align, alignment, sum_bits, sum_is_nan
+from gnarl.hw.lib.float.mul import (
     partial_products,
     product_bits,
     product_exponent,
     product_is_nan,
     sum_products,
 )
-from hw.lib.float.parts import (
+from gnarl.hw.lib.float.parts import (
     Operand,
     clamp,
     decode,
@@ -29,8 +28,8 @@ from hw.lib.float.parts import (
     shift_right,
     special,
 )
-from hw.lib.formats import FloatFormat
-from hw.lib.operation import Operation
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.operation import Operation
 
 DEPTHS = {"fpga": (6, 7, 8, 7, 7, 8, 6), "silicon": (1, 8, 5, 6, 3, 6, 9)}
 """Logic depths of the steps, for ``CutPoints``, by technology.

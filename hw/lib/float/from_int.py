@@ -6,9 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Mux
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.float.parts import (
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.float.parts import (
     FINISH_DEPTHS,
     Pending,
     as_exponent,
@@ -16,8 +15,8 @@ from hw.lib.float.parts import (
     exponent_bits,
     finish,
 )
-from hw.lib.formats import FloatFormat
-from hw.lib.pipelined import Pipelined
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.pipelined import Pipelined
 
 
 class FloatFromInteger(Pipelined):

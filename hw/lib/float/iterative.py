@@ -6,16 +6,15 @@ An operand is decoded as it is taken, and normalised in the cycle after; then co
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Shape, Value, signed
-
-from hw.lib.cut_points import CutPoints
-from hw.lib.float.parts import (
+from gnarl.hw.lib.cut_points import CutPoints
+from gnarl.hw.lib.float.parts import (
     FINISH_DEPTHS,
     Pending,
     exponent_bits,
     finish_normalised,
     normalise,
 )
-from hw.lib.formats import FloatFormat
+from gnarl.hw.lib.formats import FloatFormat
 
 _ROUNDING_DEPTHS = (3, *FINISH_DEPTHS[2:])
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-
-from hw.lib.cut_points import named
-from hw.lib.float.parts import (
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.float.parts import (
     Operand,
 )
-from hw.lib.formats import FloatFormat
+from gnarl.hw.lib.formats import FloatFormat
 
 MULTIPLIER_BITS = 17
 """Width of unsigned operands that the multiplier blocks of all FPGAs take."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.formats import FloatFormat
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.formats import FloatFormat
 
 FINISH_DEPTHS = (9, 9, 11, 6)
 """Logic depths of the steps of ``finish``, for ``CutPoints``: ns of float32 on an ECP5, roughly."""

@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-
-from hw.lib.cut_points import named
-from hw.lib.float.iterative import (
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.float.iterative import (
     exponent_shape,
     normalise_significand,
     round_digits,
 )
-from hw.lib.float.parts import Pending, check_float, decode, special
-from hw.lib.formats import FloatFormat
-from hw.lib.integer.digits import (
+from gnarl.hw.lib.float.parts import Pending, check_float, decode, special
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.integer.digits import (
     OTHER_CYCLES,
     Extraction,
     check_bits_per_cycle,
     cycles_for,
     extract,
 )
-from hw.lib.iterative import Iterative
+from gnarl.hw.lib.iterative import Iterative
 
 
 class FloatSquareRoot(Iterative):

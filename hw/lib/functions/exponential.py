@@ -6,18 +6,17 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.float.parts import FINISH_DEPTHS, Operand, at_most, decode, finish, special
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.numerics import (
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.float.parts import FINISH_DEPTHS, Operand, at_most, decode, finish, special
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.numerics import (
     Exponential,
     exponential,
     logistic_table,
     position_bits,
     unit_bits,
 )
-from hw.lib.functions.steps import (
+from gnarl.hw.lib.functions.steps import (
     condense,
     is_beyond,
     look_up,

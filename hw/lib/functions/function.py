@@ -8,27 +8,26 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import CutPoints
-from hw.lib.float.parts import decode
-from hw.lib.formats import FloatFormat, NumberFormat
-from hw.lib.functions.exponential import (
+from gnarl.hw.lib.cut_points import CutPoints
+from gnarl.hw.lib.float.parts import decode
+from gnarl.hw.lib.formats import FloatFormat, NumberFormat
+from gnarl.hw.lib.functions.exponential import (
     EXP_DEPTHS,
     SIGMOID_DEPTHS,
     compute_exp,
     compute_sigmoid,
 )
-from hw.lib.functions.gelu import GELU_DEPTHS, compute_gelu
-from hw.lib.functions.numerics import check_format
-from hw.lib.functions.roots import (
+from gnarl.hw.lib.functions.gelu import GELU_DEPTHS, compute_gelu
+from gnarl.hw.lib.functions.numerics import check_format
+from gnarl.hw.lib.functions.roots import (
     RECIPROCAL_DEPTHS,
     SQRT_DEPTHS,
     compute_reciprocal,
     compute_sqrt,
 )
-from hw.lib.functions.tanh import TANH_DEPTHS, compute_tanh
-from hw.lib.instanced import EnableInserter
-from hw.lib.pipelined import Pipelined
+from gnarl.hw.lib.functions.tanh import TANH_DEPTHS, compute_tanh
+from gnarl.hw.lib.instanced import EnableInserter
+from gnarl.hw.lib.pipelined import Pipelined
 
 
 class Function(enum.IntEnum, shape=3):  # type: ignore[call-arg]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.float.parts import FINISH_DEPTHS, at_most, decode, finish
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.exponential import split
-from hw.lib.functions.numerics import Tail, position_bits, tail, unit_bits
-from hw.lib.functions.steps import (
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.float.parts import FINISH_DEPTHS, at_most, decode, finish
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.exponential import split
+from gnarl.hw.lib.functions.numerics import Tail, position_bits, tail, unit_bits
+from gnarl.hw.lib.functions.steps import (
     condense,
     is_beyond,
     locate,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import cache
 
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.tables import DIGITS, RealFunction, Table, fit
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.tables import DIGITS, RealFunction, Table, fit
 
 _ROOT_OF_TWO_PI = Decimal("2.50662827463100050241576528481104525300698674061")
 

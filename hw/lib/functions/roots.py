@@ -7,9 +7,8 @@ remainder, which is computed exactly, tells which way it errs, and whether anyth
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.float.parts import (
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.float.parts import (
     FINISH_DEPTHS,
     Pending,
     as_exponent,
@@ -18,9 +17,9 @@ from hw.lib.float.parts import (
     normalise,
     special,
 )
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.numerics import position_bits, reciprocal_table, sqrt_table, unit_bits
-from hw.lib.functions.steps import look_up, reduce, value_of, zero
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.numerics import position_bits, reciprocal_table, sqrt_table, unit_bits
+from gnarl.hw.lib.functions.steps import look_up, reduce, value_of, zero
 
 RECIPROCAL_DEPTHS = [6, 8, 6, 12, 12, 12, 8, *FINISH_DEPTHS]
 SQRT_DEPTHS = [6, 8, 6, 12, 12, 12, 8, *FINISH_DEPTHS]

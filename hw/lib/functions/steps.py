@@ -6,12 +6,11 @@ from collections import namedtuple
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
-
-from hw.lib.cut_points import named
-from hw.lib.float.parts import Operand, Pending, at_most, exponent_bits
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.numerics import position_bits, unit_bits
-from hw.lib.functions.tables import Table
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.float.parts import Operand, Pending, at_most, exponent_bits
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.numerics import position_bits, unit_bits
+from gnarl.hw.lib.functions.tables import Table
 
 
 class Terms(NamedTuple):

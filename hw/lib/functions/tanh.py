@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Value
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.float.parts import FINISH_DEPTHS, decode, finish
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.numerics import tangent, unit_bits
-from hw.lib.functions.steps import (
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.float.parts import FINISH_DEPTHS, decode, finish
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.numerics import tangent, unit_bits
+from gnarl.hw.lib.functions.steps import (
     condense,
     is_beyond,
     locate,

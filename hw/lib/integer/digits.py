@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
-
-from hw.lib.cut_points import named
+from gnarl.hw.lib.cut_points import named
 
 OTHER_CYCLES = 4
 """Cycles of an iterative datapath's latency that are not those of digits."""

@@ -6,9 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
-
-from hw.lib.integer.digits import Division, check_bits_per_cycle, cycles_for, divide
-from hw.lib.iterative import Iterative
+from gnarl.hw.lib.integer.digits import Division, check_bits_per_cycle, cycles_for, divide
+from gnarl.hw.lib.iterative import Iterative
 
 
 class IntegerDivider(Iterative):

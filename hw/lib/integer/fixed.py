@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from amaranth.hdl import Const, Module, Mux, Value
-
-from hw.lib.cut_points import CutPoints, named
-from hw.lib.formats import FixedFormat
-from hw.lib.operation import Operation
+from gnarl.hw.lib.cut_points import CutPoints, named
+from gnarl.hw.lib.formats import FixedFormat
+from gnarl.hw.lib.operation import Operation
 
 MULTIPLY_DEPTHS = (0, 12, 0, 5)
 """Operands, product, a multiplier block's own register, rounding; for ``CutPoints``."""

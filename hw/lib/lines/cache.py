@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.lowest_one import position
-from hw.lib.lines.cache_set import CacheSet
-from hw.lib.lines.fetches import Fetches
-from hw.lib.lines.line_port import WORD_BITS, LinePort
-from hw.lib.lines.set_memory import SetMemory
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.stream.queue import Queue
+from gnarl.hw.lib.integer.lowest_one import position
+from gnarl.hw.lib.lines.cache_set import CacheSet
+from gnarl.hw.lib.lines.fetches import Fetches
+from gnarl.hw.lib.lines.line_port import WORD_BITS, LinePort
+from gnarl.hw.lib.lines.set_memory import SetMemory
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.stream.queue import Queue
 
 
 class Cache(wiring.Component):

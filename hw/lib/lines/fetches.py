@@ -6,10 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.lib.select import selected
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.select import selected
 
 
 class Fetches(Instanced):

@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.cache import Cache
-from hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
-from hw.lib.lines.lane_port import LanePort
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
-from hw.lib.lines.line_splitter import OFFSET_BITS, PART_BITS, LineSplitter
-from hw.lib.lines.write_buffer import WriteBuffer
+from gnarl.hw.lib.lines.cache import Cache
+from gnarl.hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
+from gnarl.hw.lib.lines.lane_port import LanePort
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from gnarl.hw.lib.lines.line_splitter import OFFSET_BITS, PART_BITS, LineSplitter
+from gnarl.hw.lib.lines.write_buffer import WriteBuffer
 
 
 class LaneCache(wiring.Component):

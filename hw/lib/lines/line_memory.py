@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_port import LinePort
-from hw.lib.machine.host import WindowSignature
-from hw.lib.machine.memory_map import Window
-from hw.lib.memory.shared import SharedMemory
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.machine.host import WindowSignature
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.memory.shared import SharedMemory
 
 MEMORY = "memory"
 """Instance name of the ``SharedMemory`` of a ``LineMemory``."""

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arbiter import RoundRobin
-from hw.lib.lines.line_port import LinePort, line_request
-from hw.lib.select import selected
-from hw.lib.stream.queue import Queue
+from gnarl.hw.lib.arbiter import RoundRobin
+from gnarl.hw.lib.lines.line_port import LinePort, line_request
+from gnarl.hw.lib.select import selected
+from gnarl.hw.lib.stream.queue import Queue
 
 
 class LineMux(wiring.Component):

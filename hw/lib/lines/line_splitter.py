@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.lane_port import LanePort
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.lines.lane_port import LanePort
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 
 class SetMemory(Instanced):

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_port import WORD_BITS, LinePort
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.lines.line_port import WORD_BITS, LinePort
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 
 class WriteBuffer(wiring.Component):

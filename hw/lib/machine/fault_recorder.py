@@ -8,9 +8,8 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
 
 Rank = tuple[int, Value, Value | int]
 """A cause; flags, a bit for each place where it is seen; and the detail of place 0."""

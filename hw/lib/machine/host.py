@@ -9,8 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.machine.memory_map import (
+from gnarl.hw.lib.machine.memory_map import (
     ADDRESS_BITS,
     CONTROL,
     MAGIC,

@@ -8,12 +8,11 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.machine.counters import Counters
-from hw.lib.machine.fault_recorder import FaultRecorder
-from hw.lib.machine.host import HostPort, HostSignature, WindowSignature
-from hw.lib.machine.memory_map import CommonCause, MemoryMap
-from hw.lib.machine.run_control import RunControl
+from gnarl.hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder
+from gnarl.hw.lib.machine.host import HostPort, HostSignature, WindowSignature
+from gnarl.hw.lib.machine.memory_map import CommonCause, MemoryMap
+from gnarl.hw.lib.machine.run_control import RunControl
 
 
 class Core(wiring.Component):

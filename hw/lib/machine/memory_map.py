@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
-
-from hw.lib.errors import ConfigError
+from gnarl.hw.lib.errors import ConfigError
 
 MAGIC = 0x474E524C
 """What ``Register.MAGIC`` reads: "GNRL"."""
@@ -70,7 +69,8 @@ STATUS = data.StructLayout({"busy": 1, "done": 1, "reserved": unsigned(6), "caus
 
 @dataclass(frozen=True)
 class RamMap:
-    """The ``hw.lib.memory.ram.Ram`` instances that hold a window, for a simulator's back door.
+    """The ``gnarl.hw.lib.memory.ram.Ram`` instances that hold a window, for a simulator's back
+    door.
 
     banks
         for each bank, its RAMs as dotted instance paths below the top module. Row r of the window
@@ -84,7 +84,7 @@ class RamMap:
 
 
 def word_ram(word: int) -> str:
-    """Instance name of the RAM of a word of a ``hw.lib.memory.shared.SharedMemory``."""
+    """Instance name of the RAM of a word of a ``gnarl.hw.lib.memory.shared.SharedMemory``."""
     return f"word_{word}"
 
 
@@ -105,7 +105,7 @@ class Window:
     base: int = 0
 
     def in_shared_memory(self, path: str) -> Window:
-        """This window, held by the ``hw.lib.memory.shared.SharedMemory`` at ``path``."""
+        """This window, held by the ``gnarl.hw.lib.memory.shared.SharedMemory`` at ``path``."""
         bank = tuple(f"{path}.{word_ram(word)}" for word in range(self.words))
         return replace(self, rams=RamMap((bank,)))
 

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.machine.memory_map import NO_LIMIT
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
 
 
 class RunControl(wiring.Component):

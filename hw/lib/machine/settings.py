@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.machine.host import WindowSignature
-from hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.machine.host import WindowSignature
+from gnarl.hw.lib.machine.memory_map import Window
 
 
 class Settings(wiring.Component):

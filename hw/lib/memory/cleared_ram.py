@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 
 class ClearedRam(wiring.Component):

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.machine.host import WindowSignature
-from hw.lib.machine.memory_map import Window, word_ram
-from hw.lib.memory.ram import Ram
+from gnarl.hw.lib.machine.host import WindowSignature
+from gnarl.hw.lib.machine.memory_map import Window, word_ram
+from gnarl.hw.lib.memory.ram import Ram
 
 
 class RowSignature(wiring.Signature):

@@ -22,7 +22,7 @@ class MemorySize:
 
     @property
     def module(self) -> str:
-        """Name of the Verilog module, as ``hw.lib.verilog`` writes it."""
+        """Name of the Verilog module, as ``gnarl.hw.lib.verilog`` writes it."""
         return f"{'two_port_' if self.ports == 2 else ''}ram_{self.rows}x{self.width}"
 
     @classmethod

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, unsigned
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.stream.memory_ports import WritePort
+from gnarl.hw.lib.stream.memory_ports import WritePort
 
 
 class Appender(wiring.Component):

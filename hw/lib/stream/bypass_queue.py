@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Shape, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.stream.head_fifo import HeadFifo
+from gnarl.hw.lib.stream.head_fifo import HeadFifo
 
 
 class BypassQueue(wiring.Component):

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Shape, ShapeLike, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.head_fifo import HeadFifo
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.head_fifo import HeadFifo
 
 
 class Queue(Instanced):

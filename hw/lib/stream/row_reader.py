@@ -6,11 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.machine.memory_map import Window
-from hw.lib.memory.shared import RowSignature
-from hw.lib.stream.memory_ports import ReadPort
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.memory.shared import RowSignature
+from gnarl.hw.lib.stream.memory_ports import ReadPort
 
 
 class RowReader(Instanced):

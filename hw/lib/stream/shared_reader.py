@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.memory_ports import ReadPort
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.memory_ports import ReadPort
 
 
 class SharedReader(Instanced):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Value
-
-from hw.sam.step import is_data, is_done, is_stop
-from hw.sam.token import LEVEL_BITS
+from gnarl.hw.sam.step import is_data, is_done, is_stop
+from gnarl.hw.sam.token import LEVEL_BITS
 
 
 def level_of(stream: Any) -> Value:

@@ -6,8 +6,7 @@ from typing import Any
 
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.sam.token import token_stream
+from gnarl.hw.sam.token import token_stream
 
 
 def nested_pair(outer_width: int, inner_width: int) -> dict[str, Any]:

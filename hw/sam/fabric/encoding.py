@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from hw.lib.errors import CapacityError, ConfigError, ProgramError, Violation, quoted
-from hw.sam.block_types import (
+from gnarl.hw.lib.errors import CapacityError, ConfigError, ProgramError, Violation, quoted
+from gnarl.hw.sam.block_types import (
     ALU_OPERATIONS,
     BITVECTOR,
     COMPRESSED,
@@ -33,9 +32,9 @@ from hw.sam.block_types import (
     Array,
     Port,
 )
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block, Edge, Graph
-from hw.sam.unit import WRITERS, Unit
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.unit import WRITERS, Unit
 
 WORD_BITS = 16
 """Bits of a word of the configuration."""

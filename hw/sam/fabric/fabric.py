@@ -7,15 +7,14 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
-
-from hw.lib.stream.queue import Queue
-from hw.sam.components import check_block
-from hw.sam.config import SamConfig
-from hw.sam.datapath import Datapath
-from hw.sam.fabric.encoding import fields, pool, sources
-from hw.sam.fabric.unit import FabricUnit
-from hw.sam.memory_map import units_of
-from hw.sam.token import token_layout
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.sam.components import check_block
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.datapath import Datapath
+from gnarl.hw.sam.fabric.encoding import fields, pool, sources
+from gnarl.hw.sam.fabric.unit import FabricUnit
+from gnarl.hw.sam.memory_map import units_of
+from gnarl.hw.sam.token import token_layout
 
 
 def configuration_layout(config: SamConfig) -> data.StructLayout:

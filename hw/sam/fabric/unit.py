@@ -7,19 +7,18 @@ from typing import Any
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.select import selected
-from hw.lib.stream.memory_ports import ReadPort, WritePort
-from hw.sam.block_types import Port
-from hw.sam.blocks.values.alu import OPERATIONS, Alu
-from hw.sam.components import component
-from hw.sam.config import SamConfig
-from hw.sam.datapath import COUNT_BITS
-from hw.sam.fabric.encoding import UnitType
-from hw.sam.memory_map import word_bits
-from hw.sam.token import token_stream
-from hw.sam.unit import WRITERS
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.select import selected
+from gnarl.hw.lib.stream.memory_ports import ReadPort, WritePort
+from gnarl.hw.sam.block_types import Port
+from gnarl.hw.sam.blocks.values.alu import OPERATIONS, Alu
+from gnarl.hw.sam.components import component
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.datapath import COUNT_BITS
+from gnarl.hw.sam.fabric.encoding import UnitType
+from gnarl.hw.sam.memory_map import word_bits
+from gnarl.hw.sam.token import token_stream
+from gnarl.hw.sam.unit import WRITERS
 
 
 def port_width(port: Port, config: SamConfig) -> int:

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
-
-from hw.lib.machine.host import WindowSignature
-from hw.lib.machine.memory_map import Window
-from hw.lib.stream.memory_ports import ReadPort, WritePort
+from gnarl.hw.lib.machine.host import WindowSignature
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.stream.memory_ports import ReadPort, WritePort
 
 Arrays = Iterable[tuple[Window, bool]]
 

@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
-
-from hw.lib.instanced import ResetInserter
-from hw.lib.memory.shared import SharedMemory
-from hw.lib.stream.queue import Queue
-from hw.lib.stream.row_reader import RowReader
-from hw.sam.memory.arrays import Arrays, array_ports, array_windows
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.lib.stream.row_reader import RowReader
+from gnarl.hw.sam.memory.arrays import Arrays, array_ports, array_windows
 
 
 class LocalArrays(wiring.Component):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hw.lib.machine.memory_map import RamMap, Window
+from gnarl.hw.lib.machine.memory_map import RamMap, Window
 
 
 @dataclass(frozen=True)

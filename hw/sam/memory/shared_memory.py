@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
-
-from hw.lib.arbiter import RoundRobin
-from hw.lib.instanced import ResetInserter
-from hw.lib.memory.ram import Ram
-from hw.lib.select import selected
-from hw.lib.stream.shared_reader import SharedReader
-from hw.sam.memory.arrays import Arrays, array_ports, array_windows
-from hw.sam.memory.placement import Allocation, allocations, bank_ram
+from gnarl.hw.lib.arbiter import RoundRobin
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.memory.ram import Ram
+from gnarl.hw.lib.select import selected
+from gnarl.hw.lib.stream.shared_reader import SharedReader
+from gnarl.hw.sam.memory.arrays import Arrays, array_ports, array_windows
+from gnarl.hw.sam.memory.placement import Allocation, allocations, bank_ram
 
 
 class SharedArrays(wiring.Component):

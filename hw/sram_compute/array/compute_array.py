@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.instanced import Instanced
-from hw.lib.memory.cleared_ram import ClearedRam
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.memory.cleared_ram import ClearedRam
 
 TABLE_BITS = 16
 """A truth table over bit a, bit b, carry and predicate: entry a + 2 b + 4 carry + 8 predicate."""

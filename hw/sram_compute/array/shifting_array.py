@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.instanced import Instanced
-from hw.sram_compute.array.compute_array import ComputeArray, compute_layout, read_layout
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sram_compute.array.compute_array import ComputeArray, compute_layout, read_layout
 
 
 def inward_layout(bitlines: int) -> data.StructLayout:

@@ -8,16 +8,15 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.integer.count_ones import count_ones
-from hw.lib.select import at_index
-from hw.lib.stream.bypass_queue import BypassQueue
-from hw.sram_compute.array.shifting_array import ShiftingArray, rotated
-from hw.sram_compute.bank.bank_command import bank_command_layout
-from hw.sram_compute.bank.issue_stage import IssueStage
-from hw.sram_compute.bank.mover import MERGE
-from hw.sram_compute.bank.tensor_controller import TensorController
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.count_ones import count_ones
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.lib.stream.bypass_queue import BypassQueue
+from gnarl.hw.sram_compute.array.shifting_array import ShiftingArray, rotated
+from gnarl.hw.sram_compute.bank.bank_command import bank_command_layout
+from gnarl.hw.sram_compute.bank.issue_stage import IssueStage
+from gnarl.hw.sram_compute.bank.mover import MERGE
+from gnarl.hw.sram_compute.bank.tensor_controller import TensorController
 
 WORD_BITS = 32
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from amaranth.lib import data
-
-from hw.lib.encoding.enum import EnumType, IntEnum
-from hw.sram_compute.bank.mover import move_layout
-from hw.sram_compute.bank.sequencer import program_layout
-from hw.sram_compute.pattern import pattern_layout
+from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
+from gnarl.hw.sram_compute.bank.mover import move_layout
+from gnarl.hw.sram_compute.bank.sequencer import program_layout
+from gnarl.hw.sram_compute.pattern import pattern_layout
 
 
 class CommandKind(IntEnum, metaclass=EnumType, shape=1):

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sram_compute.array.compute_array import compute_layout, operation_layout, read_layout
+from gnarl.hw.sram_compute.array.compute_array import compute_layout, operation_layout, read_layout
 
 
 class IssueStage(wiring.Component):

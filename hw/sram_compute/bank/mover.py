@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sram_compute.array.compute_array import operation_layout, read_layout
-from hw.sram_compute.isa import WIDTH_BITS
-from hw.sram_compute.microcode.tables import table
+from gnarl.hw.sram_compute.array.compute_array import operation_layout, read_layout
+from gnarl.hw.sram_compute.isa import WIDTH_BITS
+from gnarl.hw.sram_compute.microcode.tables import table
 
 MERGE = table(lambda a, b, c, p: a if p else b)
 """Inward bits where the mask has them, and what the row held elsewhere."""

@@ -9,17 +9,16 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.select import selected
-from hw.sram_compute.array.compute_array import operation_layout, read_layout
-from hw.sram_compute.isa import WIDTH_BITS
-from hw.sram_compute.microcode.tables import (
+from gnarl.hw.lib.select import selected
+from gnarl.hw.sram_compute.array.compute_array import operation_layout, read_layout
+from gnarl.hw.sram_compute.isa import WIDTH_BITS
+from gnarl.hw.sram_compute.microcode.tables import (
     KEEP_CARRY,
     KEEP_PREDICATE,
     START_CARRY,
     START_PREDICATE,
 )
-from hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
+from gnarl.hw.sram_compute.microinstruction import MICROINSTRUCTION, SKIP_CYCLES, Base, Kind
 
 COUNT_BITS = 10
 """Bits of counts, trips and rows, on the way to what they are modulo the wordlines."""

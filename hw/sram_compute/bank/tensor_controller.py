@@ -8,13 +8,12 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sram_compute.array.compute_array import operation_layout, read_layout
-from hw.sram_compute.array.shifting_array import inward_layout
-from hw.sram_compute.bank.bank_command import CommandKind, bank_command_layout
-from hw.sram_compute.bank.mover import Mover
-from hw.sram_compute.bank.sequencer import Sequencer
-from hw.sram_compute.pattern import PatternExpander
+from gnarl.hw.sram_compute.array.compute_array import operation_layout, read_layout
+from gnarl.hw.sram_compute.array.shifting_array import inward_layout
+from gnarl.hw.sram_compute.bank.bank_command import CommandKind, bank_command_layout
+from gnarl.hw.sram_compute.bank.mover import Mover
+from gnarl.hw.sram_compute.bank.sequencer import Sequencer
+from gnarl.hw.sram_compute.pattern import PatternExpander
 
 
 class TensorController(wiring.Component):

@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute import isa
-from hw.sram_compute.bank.bank_command import CommandKind, bank_command_layout
-from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import (
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.bank.bank_command import CommandKind, bank_command_layout
+from gnarl.hw.sram_compute.config import LINE_BITS
+from gnarl.hw.sram_compute.isa import (
     COMMANDS,
     MOST_UNITS,
     NEAR_COMMANDS,
@@ -23,11 +22,11 @@ from hw.sram_compute.isa import (
     Opcode,
     Second,
 )
-from hw.sram_compute.network.exchange import exchange_layout
-from hw.sram_compute.operations import MAX_WIDTH
-from hw.sram_compute.streams.near_memory import COMMAND_BITS
-from hw.sram_compute.transfer.layout_walker import ENTRY
-from hw.sram_compute.transfer.line_transposer import transfer_layout
+from gnarl.hw.sram_compute.network.exchange import exchange_layout
+from gnarl.hw.sram_compute.operations import MAX_WIDTH
+from gnarl.hw.sram_compute.streams.near_memory import COMMAND_BITS
+from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY
+from gnarl.hw.sram_compute.transfer.line_transposer import transfer_layout
 
 
 def decoded_layout(

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import LINE_BITS
+from gnarl.hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS
 
 
 class CommandFetch(wiring.Component):

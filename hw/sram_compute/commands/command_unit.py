@@ -7,18 +7,17 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.select import at_index
-from hw.sram_compute.bank.bank_command import bank_command_layout
-from hw.sram_compute.commands.command_decoder import CommandDecoder, decoded_layout
-from hw.sram_compute.config import LAYOUTS
-from hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS, Opcode
-from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.network.exchange import exchange_layout
-from hw.sram_compute.streams.near_memory import COMMAND_BITS
-from hw.sram_compute.transfer.layout_walker import ENTRY
-from hw.sram_compute.transfer.line_transposer import transfer_layout
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.sram_compute.bank.bank_command import bank_command_layout
+from gnarl.hw.sram_compute.commands.command_decoder import CommandDecoder, decoded_layout
+from gnarl.hw.sram_compute.config import LAYOUTS
+from gnarl.hw.sram_compute.isa import LINE_UNITS, MOST_UNITS, UNIT_BITS, Opcode
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.sram_compute.network.exchange import exchange_layout
+from gnarl.hw.sram_compute.streams.near_memory import COMMAND_BITS
+from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY
+from gnarl.hw.sram_compute.transfer.line_transposer import transfer_layout
 
 END_CYCLES = 4
 """Cycles without anything under way before a run is over: until all is counted."""

@@ -6,23 +6,22 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike
 from amaranth.lib import data, wiring
-
-from hw.lib.instanced import ResetInserter
-from hw.lib.integer.count_ones import count_ones
-from hw.lib.machine.counters import Counters
-from hw.lib.machine.fault_recorder import FaultRecorder, Rank
-from hw.lib.machine.machine import Core
-from hw.lib.machine.settings import Settings
-from hw.lib.machine.watchdog import Watchdog
-from hw.lib.memory.shared import SharedMemory
-from hw.lib.stream.fork import Fork
-from hw.sram_compute.bank.bank import WORD_BITS, Bank
-from hw.sram_compute.commands.command_fetch import CommandFetch
-from hw.sram_compute.commands.command_unit import CommandUnit
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.core.main_memory import Users, add_main_memory
-from hw.sram_compute.core.vector_core import VectorCore
-from hw.sram_compute.memory_map import (
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.integer.count_ones import count_ones
+from gnarl.hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder, Rank
+from gnarl.hw.lib.machine.machine import Core
+from gnarl.hw.lib.machine.settings import Settings
+from gnarl.hw.lib.machine.watchdog import Watchdog
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.hw.lib.stream.fork import Fork
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS, Bank
+from gnarl.hw.sram_compute.commands.command_fetch import CommandFetch
+from gnarl.hw.sram_compute.commands.command_unit import CommandUnit
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.core.main_memory import Users, add_main_memory
+from gnarl.hw.sram_compute.core.vector_core import VectorCore
+from gnarl.hw.sram_compute.memory_map import (
     CORE_CAUSES,
     EVENTS,
     TOTALS,
@@ -30,10 +29,10 @@ from hw.sram_compute.memory_map import (
     ErrorCause,
     memory_map,
 )
-from hw.sram_compute.network.exchange import Exchange
-from hw.sram_compute.network.row_network import RowNetwork
-from hw.sram_compute.streams.near_memory import NearMemory
-from hw.sram_compute.transfer.array_transfer import ArrayTransfer
+from gnarl.hw.sram_compute.network.exchange import Exchange
+from gnarl.hw.sram_compute.network.row_network import RowNetwork
+from gnarl.hw.sram_compute.streams.near_memory import NearMemory
+from gnarl.hw.sram_compute.transfer.array_transfer import ArrayTransfer
 
 COUNTER_BITS = 40
 TOTAL_BITS = 56

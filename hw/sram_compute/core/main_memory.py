@@ -6,18 +6,17 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
-
-from hw.lib.instanced import ResetInserter
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.lines.line_port import connect_wider
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.machine.memory_map import Window
-from hw.sram_compute.commands.command_fetch import CommandFetch
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.core.memory_turns import MemoryTurns
-from hw.sram_compute.core.vector_core import VectorCore
-from hw.sram_compute.streams.near_memory import NearMemory
-from hw.sram_compute.transfer.array_transfer import ArrayTransfer
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.lines.line_memory import LineMemory
+from gnarl.hw.lib.lines.line_port import connect_wider
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.sram_compute.commands.command_fetch import CommandFetch
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.core.memory_turns import MemoryTurns
+from gnarl.hw.sram_compute.core.vector_core import VectorCore
+from gnarl.hw.sram_compute.streams.near_memory import NearMemory
+from gnarl.hw.sram_compute.transfer.array_transfer import ArrayTransfer
 
 
 class Users(NamedTuple):

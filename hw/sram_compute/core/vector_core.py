@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import FLOAT_STAGES, INSTRUCTION, Fault
-from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.instanced import ResetInserter
-from hw.lib.lines.lane_cache import LaneCache
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES, INSTRUCTION, Fault
+from gnarl.hw.lib.execute.execute_unit import ExecuteUnit
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.lines.lane_cache import LaneCache
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
 
 
 class VectorCore(wiring.Component):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hw.sram_compute.microcode.program import Loop, Program, Skip, Step, Sweep
-from hw.sram_compute.microcode.rows import Number, Row, linear
-from hw.sram_compute.microcode.tables import (
+from gnarl.hw.sram_compute.microcode.program import Loop, Program, Skip, Step, Sweep
+from gnarl.hw.sram_compute.microcode.rows import Number, Row, linear
+from gnarl.hw.sram_compute.microcode.tables import (
     KEEP_CARRY,
     KEEP_PREDICATE,
     START_CARRY,

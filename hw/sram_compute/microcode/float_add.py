@@ -7,9 +7,9 @@ subnormal numbers and results take the same way as all others.
 
 from __future__ import annotations
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_parts import (
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
     gather,
     gathered_any,
@@ -19,8 +19,8 @@ from hw.sram_compute.microcode.float_parts import (
     shift_left,
     shift_right_sticky,
 )
-from hw.sram_compute.microcode.integer import is_below, majority
-from hw.sram_compute.microcode.rows import A, B, D, S
+from gnarl.hw.sram_compute.microcode.integer import is_below, majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, S
 
 
 class _Scratch:

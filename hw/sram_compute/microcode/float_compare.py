@@ -7,9 +7,9 @@ What only NaN needs is skipped where no exponent is all ones.
 
 from __future__ import annotations
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_parts import (
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
     all_ones,
     are_nan,
@@ -17,8 +17,8 @@ from hw.sram_compute.microcode.float_parts import (
     gathered_any,
     load,
 )
-from hw.sram_compute.microcode.integer import is_below
-from hw.sram_compute.microcode.rows import A, B, D, S
+from gnarl.hw.sram_compute.microcode.integer import is_below
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, S
 
 
 def less(p: Builder, format: FloatFormat, *, or_equal: bool) -> None:

@@ -7,14 +7,14 @@ no bits of a dividend come in: remainders do without that row. The dividend, nor
 
 from __future__ import annotations
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_division_operands import (
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_division_operands import (
     DivisionRows,
     copy_normal,
     division_rows,
 )
-from hw.sram_compute.microcode.float_parts import (
+from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
     all_ones,
     are_nan,
@@ -23,7 +23,7 @@ from hw.sram_compute.microcode.float_parts import (
     overwrite_special,
     set_rows,
 )
-from hw.sram_compute.microcode.float_product import (
+from gnarl.hw.sram_compute.microcode.float_product import (
     Magnitude,
     add_to_exponent,
     check_products,
@@ -31,8 +31,8 @@ from hw.sram_compute.microcode.float_product import (
     denormalise,
     round_and_pack,
 )
-from hw.sram_compute.microcode.integer import is_below, majority
-from hw.sram_compute.microcode.rows import A, B, D, Row, S, i
+from gnarl.hw.sram_compute.microcode.integer import is_below, majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Row, S, i
 
 
 def divide(p: Builder, format: FloatFormat) -> None:

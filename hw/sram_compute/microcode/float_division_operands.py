@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_parts import gathered_any, hidden_bits, shift_left
-from hw.sram_compute.microcode.float_product import SCRATCH_ROWS, Magnitude, distance_rows
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import A, B, D, Row, Rows, S
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_parts import gathered_any, hidden_bits, shift_left
+from gnarl.hw.sram_compute.microcode.float_product import SCRATCH_ROWS, Magnitude, distance_rows
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Row, Rows, S
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ skipped where all of a bank are.
 
 from __future__ import annotations
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_parts import (
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
     gathered_any,
     hidden_bits,
@@ -16,7 +16,7 @@ from hw.sram_compute.microcode.float_parts import (
     set_rows,
     shift_left,
 )
-from hw.sram_compute.microcode.float_product import (
+from gnarl.hw.sram_compute.microcode.float_product import (
     SCRATCH_ROWS,
     Magnitude,
     add_to_exponent,
@@ -27,8 +27,8 @@ from hw.sram_compute.microcode.float_product import (
     finish,
     round_and_pack,
 )
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import A, B, D, Number, Row, S, i
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Number, Row, S, i
 
 
 def multiply(p: Builder, format: FloatFormat) -> None:

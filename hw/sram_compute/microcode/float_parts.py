@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import A, B, Row, Rows
-from hw.sram_compute.microcode.tables import LatchFunction, RowFunction
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, Row, Rows
+from gnarl.hw.sram_compute.microcode.tables import LatchFunction, RowFunction
 
 
 class FloatRows:

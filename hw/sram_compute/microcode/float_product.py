@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_parts import (
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
     all_ones,
     are_nan,
@@ -22,8 +22,8 @@ from hw.sram_compute.microcode.float_parts import (
     set_rows,
     shift_right_sticky,
 )
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import A, B, D, Row, Rows
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Row, Rows
 
 SCRATCH_ROWS = 48
 """Rows of scratch that an operation uses at most."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.lib.formats import FloatFormat
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_parts import (
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
     alike,
     gather,
@@ -13,7 +13,7 @@ from hw.sram_compute.microcode.float_parts import (
     shift_right,
     subtracted,
 )
-from hw.sram_compute.microcode.rows import A, D, Row, S
+from gnarl.hw.sram_compute.microcode.rows import A, D, Row, S
 
 
 def to_integer(p: Builder, format: FloatFormat, width: int, *, signed: bool) -> None:

@@ -5,9 +5,9 @@ Each function writes one operation, for any n; D may be an operand's rows where 
 
 from __future__ import annotations
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.rows import A, B, D, E, n
-from hw.sram_compute.microcode.tables import RowFunction
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, E, n
+from gnarl.hw.sram_compute.microcode.tables import RowFunction
 
 
 def majority(a: int, b: int, c: int) -> int:

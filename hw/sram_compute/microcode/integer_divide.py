@@ -7,9 +7,9 @@ says; its sign goes into the row that the remainder leaves, where the quotient c
 
 from __future__ import annotations
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import A, B, D, Rows, S, i, n
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Rows, S, i, n
 
 
 def divide(p: Builder) -> None:

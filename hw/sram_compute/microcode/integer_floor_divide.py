@@ -7,10 +7,10 @@ that does not restore it then rounds down by itself.
 
 from __future__ import annotations
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.integer_divide import add_or_subtract, non_restoring, restore
-from hw.sram_compute.microcode.rows import A, B, D, S, i, n
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.integer_divide import add_or_subtract, non_restoring, restore
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, S, i, n
 
 
 def floor_divide_unsigned(p: Builder) -> None:

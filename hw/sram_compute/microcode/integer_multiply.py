@@ -6,9 +6,9 @@ carry loads the next bit.
 
 from __future__ import annotations
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import majority
-from hw.sram_compute.microcode.rows import A, B, D, Number, i, n
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import majority
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Number, i, n
 
 
 def multiply(p: Builder) -> None:

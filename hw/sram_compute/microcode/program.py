@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hw.sram_compute.microcode.rows import Linear, Row
-from hw.sram_compute.microcode.tables import reads
-from hw.sram_compute.microinstruction import Base, Fields, Kind, decode, encode
+from gnarl.hw.sram_compute.microcode.rows import Linear, Row
+from gnarl.hw.sram_compute.microcode.tables import reads
+from gnarl.hw.sram_compute.microinstruction import Base, Fields, Kind, decode, encode
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """``count`` row operations, as in ``hw.sram_compute.microinstruction``.
+    """``count`` row operations, as in ``gnarl.hw.sram_compute.microinstruction``.
 
     Rows that the tables ignore are None; so is ``d``, where no row is written.
     """

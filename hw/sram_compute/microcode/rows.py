@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.microinstruction import Base
 
 
 @dataclass(frozen=True)

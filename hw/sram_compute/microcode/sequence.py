@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hw.sram_compute.microcode.program import Microinstruction, Sweep
-from hw.sram_compute.microcode.rows import Row
-from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from gnarl.hw.sram_compute.microcode.program import Microinstruction, Sweep
+from gnarl.hw.sram_compute.microcode.rows import Row
+from gnarl.hw.sram_compute.microinstruction import SKIP_CYCLES, Base
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import Any
 from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.integer.count_ones import count_ones
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.integer.count_ones import count_ones
 
 
 class PackPlan(wiring.Component):

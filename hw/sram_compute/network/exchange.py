@@ -9,15 +9,14 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.integer.count_ones import count_ones
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.sram_compute.array.shifting_array import rotated
-from hw.sram_compute.isa import WIDTH_BITS
-from hw.sram_compute.network.bit_packer import PackPlan
-from hw.sram_compute.network.row_network import row_step_layout
-from hw.sram_compute.pattern import PatternExpander, pattern_layout
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.integer.count_ones import count_ones
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.sram_compute.array.shifting_array import rotated
+from gnarl.hw.sram_compute.isa import WIDTH_BITS
+from gnarl.hw.sram_compute.network.bit_packer import PackPlan
+from gnarl.hw.sram_compute.network.row_network import row_step_layout
+from gnarl.hw.sram_compute.pattern import PatternExpander, pattern_layout
 
 
 def exchange_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:

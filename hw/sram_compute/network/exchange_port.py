@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.select import at_index
-from hw.sram_compute.network.bit_packer import packed, unpacked
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.sram_compute.network.bit_packer import packed, unpacked
 
 
 class ExchangePort(Instanced):

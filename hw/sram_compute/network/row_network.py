@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sram_compute.bank.bank import ROW_CYCLES, RowPort
-from hw.sram_compute.network.exchange_port import ExchangePort
+from gnarl.hw.sram_compute.bank.bank import ROW_CYCLES, RowPort
+from gnarl.hw.sram_compute.network.exchange_port import ExchangePort
 
 SEND_CYCLES = ROW_CYCLES + 1
 """From a row's read until it is sent, which is its write, too."""

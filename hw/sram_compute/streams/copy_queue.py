@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sram_compute import isa
-from hw.sram_compute.streams.word_copy import PENDING
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.streams.word_copy import PENDING
 
 QUEUED_COPIES = 3
 """Copies that wait behind the one that is done."""

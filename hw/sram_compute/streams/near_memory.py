@@ -7,19 +7,18 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute import isa
-from hw.sram_compute.bank.bank import word_request_layout
-from hw.sram_compute.isa import NEAR_COMMANDS, UNIT_BITS, UNITS, Opcode
-from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.streams.copy_queue import QUEUED_COPIES, CopyQueue, is_early
-from hw.sram_compute.streams.stream_engine import StreamEngine
-from hw.sram_compute.streams.stream_sequencer import StreamSequencer
-from hw.sram_compute.streams.word_copy import WordCopy
-from hw.sram_compute.streams.word_network import WordNetwork
-from hw.sram_compute.streams.word_place import place_layout, word_place
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.bank.bank import word_request_layout
+from gnarl.hw.sram_compute.isa import NEAR_COMMANDS, UNIT_BITS, UNITS, Opcode
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES, CopyQueue, is_early
+from gnarl.hw.sram_compute.streams.stream_engine import StreamEngine
+from gnarl.hw.sram_compute.streams.stream_sequencer import StreamSequencer
+from gnarl.hw.sram_compute.streams.word_copy import WordCopy
+from gnarl.hw.sram_compute.streams.word_network import WordNetwork
+from gnarl.hw.sram_compute.streams.word_place import place_layout, word_place
 
 COMMAND_BITS = UNIT_BITS * max(UNITS[opcode] for opcode in NEAR_COMMANDS)
 

@@ -6,21 +6,20 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.encoding.execute_times import BITS_PER_CYCLE
-from hw.lib.execute.lane import Lane
-from hw.lib.float.div import FloatDivider
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.instanced import Instanced
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory.cleared_ram import ClearedRam
-from hw.lib.operation import Operation
-from hw.lib.select import at_index
-from hw.sram_compute import isa
-from hw.sram_compute.isa import REGISTERS, STRIP, Second
-from hw.sram_compute.streams.stream_step import (
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.encoding.execute_times import BITS_PER_CYCLE
+from gnarl.hw.lib.execute.lane import Lane
+from gnarl.hw.lib.float.div import FloatDivider
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.memory.cleared_ram import ClearedRam
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.isa import REGISTERS, STRIP, Second
+from gnarl.hw.sram_compute.streams.stream_step import (
     ADDRESS,
     BEGIN,
     COMPUTE,
@@ -30,8 +29,8 @@ from hw.sram_compute.streams.stream_step import (
     STEP_BITS,
     STRIP_NUMBER,
 )
-from hw.sram_compute.streams.word_network import access_layout
-from hw.sram_compute.streams.word_place import bitline_place, place_layout, word_place
+from gnarl.hw.sram_compute.streams.word_network import access_layout
+from gnarl.hw.sram_compute.streams.word_place import bitline_place, place_layout, word_place
 
 _FLOAT_SUMS = {
     ExecuteOpcode.FADD: Operation.ADD,

@@ -8,16 +8,15 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.cut_points import named
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.select import at_index
-from hw.sram_compute import isa
-from hw.sram_compute.isa import DIMENSIONS, SLOTS, STREAMS, STRIP, When
-from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
-from hw.sram_compute.streams.stream_step import (
+from gnarl.hw.lib.cut_points import named
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.isa import DIMENSIONS, SLOTS, STREAMS, STRIP, When
+from gnarl.hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
+from gnarl.hw.sram_compute.streams.stream_step import (
     ADDRESS,
     BEGIN,
     COMPUTE,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
-
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute import isa
-from hw.sram_compute.isa import REGISTERS, STRIP, Second
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.isa import REGISTERS, STRIP, Second
 
 STEP_BITS = (STRIP - 1).bit_length()
 

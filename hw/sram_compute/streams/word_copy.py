@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute import isa
-from hw.sram_compute.bank.bank import WORD_BITS
-from hw.sram_compute.config import LINE_BITS
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS
+from gnarl.hw.sram_compute.config import LINE_BITS
 
 LOAD_CYCLES = LINE_WORDS
 """Cycles of a line, from the cycle behind that in which it comes until its last word is written."""

@@ -9,13 +9,12 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.count_ones import count_ones
-from hw.lib.integer.lowest_one import lowest_one
-from hw.lib.select import at_index, selected
-from hw.sram_compute.bank.bank import WORD_BITS, word_request_layout
-from hw.sram_compute.isa import COPY
-from hw.sram_compute.streams.word_place import place_layout
+from gnarl.hw.lib.integer.count_ones import count_ones
+from gnarl.hw.lib.integer.lowest_one import lowest_one
+from gnarl.hw.lib.select import at_index, selected
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS, word_request_layout
+from gnarl.hw.sram_compute.isa import COPY
+from gnarl.hw.sram_compute.streams.word_place import place_layout
 
 OPERAND_CYCLES = 2
 """From the last cycle of a step to that in which engines have the words that they read in it."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Value
 from amaranth.lib import data
-
-from hw.sram_compute.bank.bank import WORD_BITS
-from hw.sram_compute.isa import STRIP
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS
+from gnarl.hw.sram_compute.isa import STRIP
 
 _STRIP_BITS = (STRIP - 1).bit_length()
 

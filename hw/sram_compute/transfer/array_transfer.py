@@ -9,18 +9,17 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_port import LinePort
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.select import at_index
-from hw.sram_compute.bank.bank import WORD_BITS
-from hw.sram_compute.transfer.layout_walker import ENTRY, LayoutWalker
-from hw.sram_compute.transfer.line_transposer import (
+from gnarl.hw.lib.lines.line_port import LinePort
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS
+from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY, LayoutWalker
+from gnarl.hw.sram_compute.transfer.line_transposer import (
     LineTransposer,
     tile_word_layout,
     transfer_layout,
 )
-from hw.sram_compute.transfer.store_margins import stored_words
+from gnarl.hw.sram_compute.transfer.store_margins import stored_words
 
 
 class ArrayTransfer(wiring.Component):

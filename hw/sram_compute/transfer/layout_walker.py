@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.select import at_index
-from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import DIMENSIONS, LAYOUT
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.select import at_index
+from gnarl.hw.sram_compute.config import LINE_BITS
+from gnarl.hw.sram_compute.isa import DIMENSIONS, LAYOUT
 
 ENTRY = data.StructLayout(
     {name: field.shape for name, field in LAYOUT if name not in ("opcode", "layout")}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amaranth.hdl import Cat, Mux, Value
-
-from hw.sram_compute.config import LINE_BITS
+from gnarl.hw.sram_compute.config import LINE_BITS
 
 MOST_ELEMENTS = LINE_BITS // 8
 

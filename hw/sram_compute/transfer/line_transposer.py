@@ -7,13 +7,17 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.sram_compute.bank.bank import WORD_BITS
-from hw.sram_compute.config import LINE_BITS
-from hw.sram_compute.isa import STORE, WIDTH_BITS
-from hw.sram_compute.transfer.layout_walker import ENTRY
-from hw.sram_compute.transfer.line_elements import MOST_ELEMENTS, high_bits, low_bits, shifted_in
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS
+from gnarl.hw.sram_compute.config import LINE_BITS
+from gnarl.hw.sram_compute.isa import STORE, WIDTH_BITS
+from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY
+from gnarl.hw.sram_compute.transfer.line_elements import (
+    MOST_ELEMENTS,
+    high_bits,
+    low_bits,
+    shifted_in,
+)
 
 
 def tile_word_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:

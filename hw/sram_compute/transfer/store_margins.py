@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
-
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import DIMENSIONS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import DIMENSIONS
 
 _WORD_BITS = (LINE_WORDS - 1).bit_length()
 _ALL = (1 << LINE_WORDS) - 1

@@ -8,21 +8,20 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arbiter import RoundRobin
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.select import selected
-from hw.tmu.access.context import ContextReader
-from hw.tmu.access.generator import Generator
-from hw.tmu.access.marshaller import WAITS as MARSHALLER_WAITS
-from hw.tmu.access.marshaller import Marshaller
-from hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, word_signature
-from hw.tmu.access.merge.merged_fibers import MergedFibers
-from hw.tmu.access.requester import Requester, line_answer, line_request
-from hw.tmu.access.step_unit import store_layout
-from hw.tmu.access.steps import step_layout
-from hw.tmu.access.stream_store import StreamStore
-from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode, StreamKind
+from gnarl.hw.lib.arbiter import RoundRobin
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.select import selected
+from gnarl.hw.tmu.access.context import ContextReader
+from gnarl.hw.tmu.access.generator import Generator
+from gnarl.hw.tmu.access.marshaller import WAITS as MARSHALLER_WAITS
+from gnarl.hw.tmu.access.marshaller import Marshaller
+from gnarl.hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, word_signature
+from gnarl.hw.tmu.access.merge.merged_fibers import MergedFibers
+from gnarl.hw.tmu.access.requester import Requester, line_answer, line_request
+from gnarl.hw.tmu.access.step_unit import store_layout
+from gnarl.hw.tmu.access.steps import step_layout
+from gnarl.hw.tmu.access.stream_store import StreamStore
+from gnarl.hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STREAM, UNIT, Mode, StreamKind
 
 WAITS = (
     "waits_iteration",

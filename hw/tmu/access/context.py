@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
-from hw.tmu.access_isa import STREAM, UNIT, Source
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
+from gnarl.hw.tmu.access_isa import STREAM, UNIT, Source
 
 
 def context_layout(streams: int) -> data.StructLayout:

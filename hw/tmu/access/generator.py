@@ -8,19 +8,18 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access.context import context_layout
-from hw.tmu.access.integer_alu import integer_alu, is_division
-from hw.tmu.access.lane_divider import LaneDivider
-from hw.tmu.access.merge.lane_turns import turn_signature
-from hw.tmu.access.merge.merger import merged_layout
-from hw.tmu.access.run import run_layout
-from hw.tmu.access.run_maker import RunMaker
-from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
-from hw.tmu.access.stream_store import write_signature
-from hw.tmu.access_isa import LAYER, STREAM, UNIT, AluOperation, Mode, Source, StreamKind
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access.context import context_layout
+from gnarl.hw.tmu.access.integer_alu import integer_alu, is_division
+from gnarl.hw.tmu.access.lane_divider import LaneDivider
+from gnarl.hw.tmu.access.merge.lane_turns import turn_signature
+from gnarl.hw.tmu.access.merge.merger import merged_layout
+from gnarl.hw.tmu.access.run import run_layout
+from gnarl.hw.tmu.access.run_maker import RunMaker
+from gnarl.hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
+from gnarl.hw.tmu.access.stream_store import write_signature
+from gnarl.hw.tmu.access_isa import LAYER, STREAM, UNIT, AluOperation, Mode, Source, StreamKind
 
 
 class Generator(wiring.Component):

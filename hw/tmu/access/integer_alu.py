@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal, Value
-
-from hw.tmu.access_isa import AluOperation
+from gnarl.hw.tmu.access_isa import AluOperation
 
 
 def integer_alu(m: Module, name: str, operation: Value, a: Value, b: Value) -> Signal:

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.div import IntegerDivider
+from gnarl.hw.lib.integer.div import IntegerDivider
 
 
 class LaneDivider(wiring.Component):

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.tmu.access.step_unit import StepUnit, store_layout
-from hw.tmu.access.steps import SlotCounter, step_layout
-from hw.tmu.access.stream_store import read_signature
-from hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind, Mode
+from gnarl.hw.tmu.access.step_unit import StepUnit, store_layout
+from gnarl.hw.tmu.access.steps import SlotCounter, step_layout
+from gnarl.hw.tmu.access.stream_store import read_signature
+from gnarl.hw.tmu.access_isa import EVENT, EVENT_STEPS, LAYER, STEPS, Event, EventKind, Mode
 
 WAITS = ("waits_words", "waits_data_room", "waits_token_room", "waits_store")
 """Waits of ``StepUnit``."""

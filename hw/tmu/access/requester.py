@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory.ram import TwoPortRam
-from hw.tmu.access.run import following, run_layout
-from hw.tmu.access.stream_store import write_signature
-from hw.tmu.config import MAX_LAYERS
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.tmu.access.run import following, run_layout
+from gnarl.hw.tmu.access.stream_store import write_signature
+from gnarl.hw.tmu.config import MAX_LAYERS
 
 
 def line_request(line_bits: int, tag_bits: int) -> data.StructLayout:

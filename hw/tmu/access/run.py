@@ -6,9 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Cat, Mux, Value, unsigned
 from amaranth.lib import data
-
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.config import MAX_LAYERS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.config import MAX_LAYERS
 
 
 def queue_layout(rows: int) -> data.StructLayout:

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access.run import run_layout
-from hw.tmu.access.steps import SLOT_BITS
-from hw.tmu.access_isa import STREAM, UNBOUNDED, Source
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access.run import run_layout
+from gnarl.hw.tmu.access.steps import SLOT_BITS
+from gnarl.hw.tmu.access_isa import STREAM, UNBOUNDED, Source
 
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 

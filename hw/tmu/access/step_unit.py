@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.stream.queue import Queue
-from hw.tmu.access.steps import SLOT_BITS
-from hw.tmu.access.stream_store import read_signature
-from hw.tmu.access_isa import EVENT, EventKind
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.tmu.access.steps import SLOT_BITS
+from gnarl.hw.tmu.access.stream_store import read_signature
+from gnarl.hw.tmu.access_isa import EVENT, EventKind
 
 
 def store_layout(lanes: int, address_bits: int) -> data.StructLayout:

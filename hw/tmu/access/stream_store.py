@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 
 def write_signature(lanes: int, rows: int) -> wiring.Signature:

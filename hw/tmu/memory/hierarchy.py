@@ -7,20 +7,19 @@ from typing import Any
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.cache import Cache
-from hw.lib.lines.lane_cache import LaneCache
-from hw.lib.lines.lane_port import LanePort
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.lines.line_mux import LineMux
-from hw.lib.lines.line_port import LinePort, connect_wider
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
-from hw.lib.lines.line_splitter import PART_BITS, LineSplitter
-from hw.lib.lines.write_buffer import WriteBuffer
-from hw.lib.machine.host import WindowSignature
-from hw.lib.machine.memory_map import Window
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import MEMORY_EVENTS
+from gnarl.hw.lib.lines.cache import Cache
+from gnarl.hw.lib.lines.lane_cache import LaneCache
+from gnarl.hw.lib.lines.lane_port import LanePort
+from gnarl.hw.lib.lines.line_memory import LineMemory
+from gnarl.hw.lib.lines.line_mux import LineMux
+from gnarl.hw.lib.lines.line_port import LinePort, connect_wider
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from gnarl.hw.lib.lines.line_splitter import PART_BITS, LineSplitter
+from gnarl.hw.lib.lines.write_buffer import WriteBuffer
+from gnarl.hw.lib.machine.host import WindowSignature
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import MEMORY_EVENTS
 
 L2_WAYS = 8
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.layouts import output_layout
-from sw.compiler.cuda.optimizers import Optimizer
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.layouts import output_layout
+from gnarl.sw.compiler.cuda.optimizers import Optimizer
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 SEGMENT = 32
 """Entries that one team of lanes adds up: ``kSegment``."""

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 
-from sw.compiler.cuda.backward import SEGMENT, BackwardProgram
-from sw.compiler.cuda.fusion import CXX_POOLING, CXX_TYPES
-from sw.compiler.cuda.optimizers import SGD, Adagrad, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.backward import SEGMENT, BackwardProgram
+from gnarl.sw.compiler.cuda.fusion import CXX_POOLING, CXX_TYPES
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, RowWiseAdagrad
 
 FIND_KEYS = "gnarl_find_keys"
 FIND_GRADIENTS = "gnarl_find_gradients"

@@ -15,13 +15,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
-from sw.compiler.cuda.device_rates import DeviceRates
-from sw.compiler.cuda.layouts import block_shared_bytes
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import Feature
-from sw.workloads.embedding.statistics import FeatureStatistics
+from gnarl.sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
+from gnarl.sw.compiler.cuda.device_rates import DeviceRates
+from gnarl.sw.compiler.cuda.layouts import block_shared_bytes
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.workloads.embedding.model import Feature
+from gnarl.sw.workloads.embedding.statistics import FeatureStatistics
 
 _ISSUES_PER_CYCLE = 4.0
 """Schedulers of a multiprocessor, on every architecture here."""

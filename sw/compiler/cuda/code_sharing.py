@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sw.compiler.cuda.schedule import Schedule
-from sw.workloads.embedding.model import FeatureKind
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.workloads.embedding.model import FeatureKind
 
 MAXIMUM_CODES = 96
 """Branches that a choice keeps to where it can."""

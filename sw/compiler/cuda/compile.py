@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda import dumps, schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_sizes
-from sw.compiler.cuda.feature_groups import BlockSize, block_sizes
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.sections import encode
-from sw.compiler.cuda.tensor.compile import compile_expression
-from sw.compiler.passes import Pass, Trace
-from sw.program.program import Program
-from sw.workloads.embedding.model import Batch, EmbeddingModel
-from sw.workloads.embedding.statistics import from_batches
-from sw.workloads.tensor.workload import TensorWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda import dumps, schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_for_sizes
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize, block_sizes
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.sections import encode
+from gnarl.sw.compiler.cuda.tensor.compile import compile_expression
+from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.statistics import from_batches
+from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 CudaWorkload = EmbeddingModel | TensorWorkload
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from hw.lib.configuration import (
+from gnarl.hw.lib.configuration import (
     TargetConfig,
     choice_violations,
     flag_violations,
     number_violations,
 )
-from hw.lib.errors import ConfigError, Violation, quoted
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.occupancy import maximum_blocks, occupancies
-from sw.workloads.embedding.model import TABLE_TYPES
+from gnarl.hw.lib.errors import ConfigError, Violation, quoted
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.occupancy import maximum_blocks, occupancies
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""

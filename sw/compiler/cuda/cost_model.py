@@ -13,15 +13,15 @@ from typing import NoReturn
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.block_estimates import block_times
-from sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup, block_sizes, schedule_set
-from sw.compiler.cuda.occupancy import register_limit, shared_limit
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.block_estimates import block_times
+from gnarl.sw.compiler.cuda.code_sharing import TOLERANCES, Options, share_codes
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.device_rates import RATES
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup, block_sizes, schedule_set
+from gnarl.sw.compiler.cuda.occupancy import register_limit, shared_limit
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 Ranked = list[tuple[float, Schedule]]
 """Schedules with their costs, the best ones first."""

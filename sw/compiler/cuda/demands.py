@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.compiler.cuda.layouts import DEMAND
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.layouts import DEMAND
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 WORKSPACE_ALIGNMENT = 256
 """Alignment of each feature's place in the workspace, bytes: ``kWorkspaceAlignment`` of

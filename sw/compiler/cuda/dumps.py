@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.compiler.cuda.feature_groups import BlockSize
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.passes import text_of
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.passes import text_of
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 
 def group_texts(model: EmbeddingModel, sizes: Sequence[BlockSize]) -> dict[str, str]:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.compiler.cuda.templates.template import Template
-from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
-from sw.workloads.embedding.statistics import FeatureStatistics, from_factors
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.compiler.cuda.templates.template import Template
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
+from gnarl.sw.workloads.embedding.statistics import FeatureStatistics, from_factors
 
 _STEP = 1.25
 """Ratio between numbers that are taken to be different."""

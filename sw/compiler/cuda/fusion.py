@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.demands import feature_demands
-from sw.compiler.cuda.layouts import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.demands import feature_demands
+from gnarl.sw.compiler.cuda.layouts import (
     SHARED_ALIGNMENT,
     block_shared_bytes,
     feature_constants,
     layout_checks,
 )
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 KERNEL = "gnarl_fused_embedding_bags"
 PARAMETERS = {

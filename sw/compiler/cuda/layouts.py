@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel
 
 FEATURE_CONSTANTS = np.dtype(
     [

@@ -1,7 +1,7 @@
 """Compiles CUDA C++ to machine code of an architecture, without a GPU: NVRTC, through
 cuda-bindings.
 
-What was compiled lies in the cache of ``sw.program.cache``, by the digest of source, headers,
+What was compiled lies in the cache of ``gnarl.sw.program.cache``, by the digest of source, headers,
 options and compiler.
 """
 
@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import GnarlError
-from hw.lib.text_lines import text_lines
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.fusion import KERNEL
-from sw.compiler.cuda.nvrtc_library import load_nvrtc
-from sw.program.cache import cached, digest_of, file_texts
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.fusion import KERNEL
+from gnarl.sw.compiler.cuda.nvrtc_library import load_nvrtc
+from gnarl.sw.program.cache import cached, digest_of, file_texts
 
 _STANDARD = "c++17"
 _REPORTING = ("--ptxas-options=-v", "-no-cache")

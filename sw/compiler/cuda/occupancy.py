@@ -9,7 +9,7 @@ caches keep theirs.
 
 from __future__ import annotations
 
-from sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES, WARP_THREADS
 
 MAXIMUM_REGISTERS = 255
 """Registers of a thread."""

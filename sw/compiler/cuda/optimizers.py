@@ -11,7 +11,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 
 @dataclass(frozen=True)

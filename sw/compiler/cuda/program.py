@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.compiler.cuda.demands import feature_demands
-from sw.compiler.cuda.fusion import FusedKernel, fuse
-from sw.compiler.cuda.layouts import BLOCK_COUNT, OutputLayout, output_layout
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.demands import feature_demands
+from gnarl.sw.compiler.cuda.fusion import FusedKernel, fuse
+from gnarl.sw.compiler.cuda.layouts import BLOCK_COUNT, OutputLayout, output_layout
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError, damaged_as, quoted, short
-from sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig
-from sw.compiler.cuda.occupancy import maximum_blocks
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template, templates
-from sw.program.atomic import write_text
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.text_file import parse_json, read_text
+from gnarl.hw.lib.errors import WorkloadError, damaged_as, quoted, short
+from gnarl.sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig
+from gnarl.sw.compiler.cuda.occupancy import maximum_blocks
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template, templates
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.text_file import parse_json, read_text
 
 VERSION = 1
 """Version of the format; rises when a field changes its meaning or goes."""

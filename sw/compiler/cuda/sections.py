@@ -15,21 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, WorkloadError, damaged_as, short
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.fusion import MAXIMUM_CODES
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.tensor.compile import ExpressionProgram, from_plan, to_plan
-from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
-from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram
-from sw.program.program import Launch, Program
-from sw.program.schema import Schema, Section
-from sw.program.unique_keys import unique_keys
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.program_tensors import model_fields, model_of_fields, model_tensors
-from sw.workloads.refusals import refuse_first
-from sw.workloads.tensor.program_tensors import statement_tensors
+from gnarl.hw.lib.errors import GnarlError, ProgramError, WorkloadError, damaged_as, short
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.fusion import MAXIMUM_CODES
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.tensor.compile import ExpressionProgram, from_plan, to_plan
+from gnarl.sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
+from gnarl.sw.compiler.cuda.tensor.sampled_product import SampledProductProgram
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.schema import Schema, Section
+from gnarl.sw.program.unique_keys import unique_keys
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.program_tensors import (
+    model_fields,
+    model_of_fields,
+    model_tensors,
+)
+from gnarl.sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
 
 _PLAN = "section 'plan'"
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from sw.compiler.dpu.simplify import needed_nodes, use_counts
-from sw.program.jit import compiled, in_place, inner, stage
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.sw.compiler.dpu.simplify import needed_nodes, use_counts
+from gnarl.sw.program.jit import compiled, in_place, inner, stage
+from gnarl.sw.workloads.dag.dag import Dag, Op
 
 # Plain numbers for compiled code.
 _ADD, _SUB, _MUL = PeOp.ADD.value, PeOp.SUB.value, PeOp.MUL.value

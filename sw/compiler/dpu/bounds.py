@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from sw.program.jit import compiled
-from sw.workloads.dag.dag import Dag
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.program.jit import compiled
+from gnarl.sw.workloads.dag.dag import Dag
 
 
 def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, Opcode, PeOp
-from hw.dpu.topology import pe_list, pe_number, writers
-from hw.lib.errors import GnarlError
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.memory import MemoryLayout
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, Opcode, PeOp
+from gnarl.hw.dpu.topology import pe_list, pe_number, writers
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.memory import MemoryLayout
 
 EXECUTING = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)
 LOADING = (Opcode.LOAD, Opcode.EXEC_LOAD)

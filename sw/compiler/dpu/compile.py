@@ -8,32 +8,32 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.dpu.assembly import assemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, instruction_memory_bytes, instruction_word_bits
-from hw.dpu.listing import listing
-from hw.lib.errors import CapacityError
-from hw.lib.formats import holds, range_of
-from sw.compiler.dpu import dumps, sections
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.bounds import lower_bounds
-from sw.compiler.dpu.check import (
+from gnarl.hw.dpu.assembly import assemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode, instruction_memory_bytes, instruction_word_bits
+from gnarl.hw.dpu.listing import listing
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.formats import holds, range_of
+from gnarl.sw.compiler.dpu import dumps, sections
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.bounds import lower_bounds
+from gnarl.sw.compiler.dpu.check import (
     EXECUTING,
     LOADING,
     STORING,
     check_binary,
     check_instructions,
 )
-from sw.compiler.dpu.encode import instructions
-from sw.compiler.dpu.memory import MemoryLayout, memory_layout
-from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
-from sw.compiler.dpu.simplify import simplify
-from sw.compiler.passes import Pass, Trace, text_of
-from sw.program.program import Program
-from sw.workloads.dag.builder import check as check_dag
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.refusals import refuse_first
+from gnarl.sw.compiler.dpu.encode import instructions
+from gnarl.sw.compiler.dpu.memory import MemoryLayout, memory_layout
+from gnarl.sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
+from gnarl.sw.compiler.dpu.simplify import simplify
+from gnarl.sw.compiler.passes import Pass, Trace, text_of
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.dag.builder import check as check_dag
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.refusals import refuse_first
 
 PASSES = (
     Pass("simplify", "merges equal operations, flattens sums and products, drops what is unused"),

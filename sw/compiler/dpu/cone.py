@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.state import NONE, VISITED, Graph, Locations, Scratch, Values
-from sw.program.jit import in_place, inner
+from gnarl.sw.compiler.dpu.state import NONE, VISITED, Graph, Locations, Scratch, Values
+from gnarl.sw.program.jit import in_place, inner
 
 EMPTY, OPERATION, LEAF = range(3)
 NOT_READY, AWAY = -1, -2

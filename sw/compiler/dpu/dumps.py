@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.isa import PeOp
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.memory import MemoryLayout
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE
-from sw.compiler.passes import text_of
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.memory import MemoryLayout
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE
+from gnarl.sw.compiler.passes import text_of
+from gnarl.sw.workloads.dag.dag import Dag, Op
 
 _MEMORY = {MEMORY_LOAD: "load", MEMORY_RELOAD: "reload", MEMORY_STORE: "store"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import WRITE_COPY, Opcode
-from sw.compiler.dpu.memory import MemoryLayout
-from sw.compiler.dpu.registers import register_addresses
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE, NONE
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import WRITE_COPY, Opcode
+from gnarl.sw.compiler.dpu.memory import MemoryLayout
+from gnarl.sw.compiler.dpu.registers import register_addresses
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE, NONE
 
 
 def instructions(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sw.compiler.dpu.cone import LEAF, is_first
-from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_LOAD, NONE, State, write
-from sw.program.jit import inner, stage
+from gnarl.sw.compiler.dpu.cone import LEAF, is_first
+from gnarl.sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_LOAD, NONE, State, write
+from gnarl.sw.program.jit import inner, stage
 
 
 @stage

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import CapacityError
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE, NONE
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE, NONE
 
 OPEN_ROWS = 64
 

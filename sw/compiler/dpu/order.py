@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.program.jit import compiled
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.program.jit import compiled
 
 
 def users(binary: BinaryDag) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ PEs can write in that cycle, the one whose values are least often read together 
 
 from __future__ import annotations
 
-from hw.dpu.isa import WRITE_COPY
-from sw.compiler.dpu.cone import (
+from gnarl.hw.dpu.isa import WRITE_COPY
+from gnarl.sw.compiler.dpu.cone import (
     EMPTY,
     LEAF,
     OPERATION,
@@ -16,9 +16,9 @@ from sw.compiler.dpu.cone import (
     neighbours,
     position,
 )
-from sw.compiler.dpu.loads import load_inputs
-from sw.compiler.dpu.state import NONE, SPARE_REGISTERS, State, hold, let_go, write
-from sw.program.jit import in_place, stage
+from gnarl.sw.compiler.dpu.loads import load_inputs
+from gnarl.sw.compiler.dpu.state import NONE, SPARE_REGISTERS, State, hold, let_go, write
+from gnarl.sw.program.jit import in_place, stage
 
 PLACED, PORT_TAKEN, SAME_BANK, NO_LOAD, NO_LANES, NO_REGISTER = range(6)
 

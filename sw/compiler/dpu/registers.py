@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import NONE
-from sw.program.jit import compiled
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import NONE
+from gnarl.sw.program.jit import compiled
 
 
 def register_addresses(schedule: Schedule, registers: int) -> np.ndarray:

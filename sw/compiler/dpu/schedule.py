@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import CapacityError
-from sw.compiler.dpu import heap
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.order import depth_first, height
-from sw.compiler.dpu.state import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.dpu import heap
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.order import depth_first, height
+from gnarl.sw.compiler.dpu.state import (
     Cycles,
     Locations,
     Values,
@@ -26,7 +26,7 @@ from sw.compiler.dpu.state import (
     new_locations,
     new_state,
 )
-from sw.compiler.dpu.walk import NO_ROOM, OVER_LIMIT, STUCK, walk
+from gnarl.sw.compiler.dpu.walk import NO_ROOM, OVER_LIMIT, STUCK, walk
 
 JITTER = 0.01
 """Largest relative change of an urgency by ``Policy.jitter``."""

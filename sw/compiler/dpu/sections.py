@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from hw.dpu.assembly import split
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp, instruction_memory_bytes
-from hw.lib.errors import ProgramError
-from sw.program.program import Launch
-from sw.program.schema import Schema, Section, Sections
-from sw.program.tensor_spec import Labelled, Labels, TensorSpec
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.refusals import refuse_first
+from gnarl.hw.dpu.assembly import split
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp, instruction_memory_bytes
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.schema import Schema, Section, Sections
+from gnarl.sw.program.tensor_spec import Labelled, Labels, TensorSpec
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.refusals import refuse_first
 
 _VALUES = ("inputs", "constants", "operations")
 

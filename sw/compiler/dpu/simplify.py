@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.program.jit import compiled
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.program.jit import compiled
+from gnarl.sw.workloads.dag.dag import Dag, Op
 
 
 def simplify(dag: Dag) -> Dag:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu.state import (
+from gnarl.sw.compiler.dpu.state import (
     MEMORY_RELOAD,
     MEMORY_STORE,
     NONE,
@@ -20,7 +20,7 @@ from sw.compiler.dpu.state import (
     let_go,
     write,
 )
-from sw.program.jit import inner, stage
+from gnarl.sw.program.jit import inner, stage
 
 
 @stage

@@ -6,12 +6,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER
-from hw.dpu.topology import pe_number, writers
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.order import users
-from sw.program.jit import in_place, stage
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER
+from gnarl.hw.dpu.topology import pe_number, writers
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.order import users
+from gnarl.sw.program.jit import in_place, stage
 
 NONE = -1
 MEMORY_IDLE, MEMORY_LOAD, MEMORY_STORE, MEMORY_RELOAD = range(4)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.dpu import heap
-from sw.compiler.dpu.cone import AWAY, climb, expand
-from sw.compiler.dpu.place import NO_LOAD, NO_REGISTER, PLACED, SAME_BANK, move, place
-from sw.compiler.dpu.spill import has_pressure, note_pressure, reload, store, unstored_banks
-from sw.compiler.dpu.state import CLASHES, HORIZON, MEMORY_IDLE, NONE, WANTED, State
-from sw.program.jit import in_place, inner, stage
+from gnarl.sw.compiler.dpu import heap
+from gnarl.sw.compiler.dpu.cone import AWAY, climb, expand
+from gnarl.sw.compiler.dpu.place import NO_LOAD, NO_REGISTER, PLACED, SAME_BANK, move, place
+from gnarl.sw.compiler.dpu.spill import has_pressure, note_pressure, reload, store, unstored_banks
+from gnarl.sw.compiler.dpu.state import CLASHES, HORIZON, MEMORY_IDLE, NONE, WANTED, State
+from gnarl.sw.program.jit import in_place, inner, stage
 
 FOCUS_CYCLES = 8
 """Cycles without any progress, beyond the longest latency, after which everything goes to the most

@@ -8,11 +8,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.fiber import MergeOp
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.scf import MAY_BE_LEFT_OUT
-from sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.scf import MAY_BE_LEFT_OUT
+from gnarl.sw.compiler.nests.values import constant_of
 
 IsSafe = Callable[[Operation, memref.LoadOp], bool]
 """Whether a load that a choice may leave out can be done nevertheless."""

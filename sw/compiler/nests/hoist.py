@@ -5,10 +5,10 @@ from __future__ import annotations
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 
-from sw.compiler.nests.dialects.fiber import MergeOp
-from sw.compiler.nests.guard import left_out
-from sw.compiler.nests.operations import ADDRESSES, written_arrays
-from sw.compiler.nests.values import constant_of, is_defined_inside
+from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
+from gnarl.sw.compiler.nests.guard import left_out
+from gnarl.sw.compiler.nests.operations import ADDRESSES, written_arrays
+from gnarl.sw.compiler.nests.values import constant_of, is_defined_inside
 
 
 def hoist(module: ModuleOp) -> ModuleOp:

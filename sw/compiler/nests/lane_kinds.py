@@ -8,10 +8,10 @@ from enum import Enum
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dependences.orders import allows_vectors
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
+from gnarl.sw.compiler.nests.dependences.orders import allows_vectors
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 
 _ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_BINARY, arith.SelectOp)
 

@@ -18,9 +18,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, Region
 
-from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
-from sw.compiler.nests.scf import STATEMENT
-from sw.workloads.loops.ir.nest import For, Nest, statements
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from gnarl.sw.compiler.nests.scf import STATEMENT
+from gnarl.sw.workloads.loops.ir.nest import For, Nest, statements
 
 SUMS = "sums_by_lanes"
 """The attribute of a vector loop behind which its lanes' sums are added."""

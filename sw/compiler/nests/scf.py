@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from sw.compiler.nests.dialects import fiber
-from sw.compiler.nests.execute.words import refuse
-from sw.compiler.nests.functions import set_names
-from sw.workloads.loops.ir.binding import dimension
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.compiler.nests.dialects import fiber
+from gnarl.sw.compiler.nests.execute.words import refuse
+from gnarl.sw.compiler.nests.functions import set_names
+from gnarl.sw.workloads.loops.ir.binding import dimension
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -45,8 +45,8 @@ from sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 PLACE = "place"
 """The attribute of an operation that says where in the source it comes from."""

@@ -6,8 +6,8 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.scf import PLACE
 
 
 def to_variables(module: ModuleOp) -> ModuleOp:

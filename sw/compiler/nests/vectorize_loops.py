@@ -18,11 +18,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import BlendOp, GetOp, SetOp
-from sw.compiler.nests.lane_kinds import Kind, lane_kinds, of_each_lane
-from sw.compiler.nests.lane_sums import SUMS, LaneSum, lane_sums, totals
-from sw.compiler.nests.scf import PLACE, STATEMENT
-from sw.compiler.nests.values import (
+from gnarl.sw.compiler.nests.dialects.slc import BlendOp, GetOp, SetOp
+from gnarl.sw.compiler.nests.lane_kinds import Kind, lane_kinds, of_each_lane
+from gnarl.sw.compiler.nests.lane_sums import SUMS, LaneSum, lane_sums, totals
+from gnarl.sw.compiler.nests.scf import PLACE, STATEMENT
+from gnarl.sw.compiler.nests.values import (
     body_like,
     copy,
     integer,
@@ -38,8 +38,8 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
     vector with a mask, behind the loop.
 
     With ``reassociate``, each lane has its own sum of what a loop adds up; see
-    ``sw.workloads.loops.ir.lane_sums``. What else needs a variable that the loop sets is done for
-    one lane after the other, in the source's order. Others stay. O(operations).
+    ``gnarl.sw.workloads.loops.ir.lane_sums``. What else needs a variable that the loop sets is done
+    for one lane after the other, in the source's order. Others stay. O(operations).
     """
     module = module.clone()
     copies = Counter(each.attributes.get(STATEMENT) for each in module.walk())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.graph import Block, Edge, Graph
 
 
 @dataclass(frozen=True)

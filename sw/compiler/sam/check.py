@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import networkx as nx
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.workloads.tensor.expression import Access, Statement, stored_indices
-from sw.workloads.tensor.storage import TensorFormat
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.workloads.tensor.expression import Access, Statement, stored_indices
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
 def require_index_bits(bits: int, index: str, size: int) -> None:

@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
-from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.config import SamConfig
-from hw.sam.graph import Graph
-from sw.compiler.passes import Pass, PassError, Trace, text_of
-from sw.compiler.sam import passes
-from sw.compiler.sam.dumps import graph_texts
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.sections import SAM_SCHEMA, encode
-from sw.compiler.sam.verify import verify
-from sw.compiler.sam.workload import SamWorkload
-from sw.program.program import Program
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.program_tensors import statement_tensors
+from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.passes import Pass, PassError, Trace, text_of
+from gnarl.sw.compiler.sam import passes
+from gnarl.sw.compiler.sam.dumps import graph_texts
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, encode
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
 
 PASSES = (
     Pass("lower", "from the statement to loops, joins and sums over streams"),
@@ -47,7 +47,7 @@ def compile(
     graph = _graph(workload, config, trace)
     configuration = np.zeros(0, np.uint32)
     if config.fabric is not None:
-        from hw.sam.fabric.encoding import encode as encode_fabric
+        from gnarl.hw.sam.fabric.encoding import encode as encode_fabric
 
         encoded = encode_fabric(graph, config)
         graph, configuration = encoded.graph, encoded.words
@@ -74,7 +74,7 @@ def resolve(config: SamConfig) -> SamConfig:
     Raises ``ConfigError`` that begins with the field, for a fabric that cannot be, too.
     """
     if config.fabric is not None:
-        from hw.sam.fabric.encoding import pool
+        from gnarl.hw.sam.fabric.encoding import pool
 
         pool(config)
     if not config.expression or config.graph is not None or config.fabric is not None:

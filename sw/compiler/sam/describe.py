@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from hw.lib.errors import WorkloadError
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.dot_write import JOINERS
-from sw.compiler.sam.drops import writers_of
-from sw.compiler.sam.streams import trace
-from sw.workloads.tensor.expression import Access, Call, Constant
-from sw.workloads.tensor.notation import SIGNS, Binding, Sum, Written, binding, text_of
-from sw.workloads.tensor.storage import TensorFormat
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.dot_write import JOINERS
+from gnarl.sw.compiler.sam.drops import writers_of
+from gnarl.sw.compiler.sam.streams import trace
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.notation import SIGNS, Binding, Sum, Written, binding, text_of
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 _MINUS = Constant(-1.0)
 

@@ -7,7 +7,7 @@ what is summed later: they suppose reductions that drop empty fibers, where thes
 
 from __future__ import annotations
 
-from sw.compiler.sam.dot_netlist import Netlist, Node, Wire
+from gnarl.sw.compiler.sam.dot_netlist import Netlist, Node, Wire
 
 
 def modernise(netlist: Netlist) -> None:

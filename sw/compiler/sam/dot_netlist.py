@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError, short
-from hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
-from sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
-from sw.compiler.sam.dot_write import JOINERS
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
+from gnarl.sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
+from gnarl.sw.compiler.sam.dot_write import JOINERS
 
 OPERAND_ORDERS = ("id", "edge")
 """What ``operand_order`` may be."""

@@ -9,25 +9,25 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as, short
-from hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES
-from hw.sam.graph import Graph
-from sw.compiler.sam.builder import GraphBuilder, Stream
-from sw.compiler.sam.describe import describe
-from sw.compiler.sam.dot_generations import modernise
-from sw.compiler.sam.dot_netlist import Netlist, Node
-from sw.compiler.sam.dot_syntax import DotGraph, parse_dot
-from sw.compiler.sam.dot_write import JOINERS
-from sw.compiler.sam.drops import remove_other_drops
-from sw.compiler.sam.passes import (
+from gnarl.hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as, short
+from gnarl.hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
+from gnarl.sw.compiler.sam.describe import describe
+from gnarl.sw.compiler.sam.dot_generations import modernise
+from gnarl.sw.compiler.sam.dot_netlist import Netlist, Node
+from gnarl.sw.compiler.sam.dot_syntax import DotGraph, parse_dot
+from gnarl.sw.compiler.sam.dot_write import JOINERS
+from gnarl.sw.compiler.sam.drops import remove_other_drops
+from gnarl.sw.compiler.sam.passes import (
     attach_coordinates,
     mark_empty_fibers,
     mark_skips,
     remove_unused,
 )
-from sw.compiler.sam.verify import verify
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
-from sw.workloads.text_file import is_number
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from gnarl.sw.workloads.text_file import is_number
 
 
 @dataclass(frozen=True)

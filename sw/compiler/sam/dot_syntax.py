@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
 
 
 @dataclass(frozen=True)

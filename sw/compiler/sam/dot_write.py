@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.lib.errors import WorkloadError
-from hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.streams import trace
-from sw.workloads.tensor.expression import Statement
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.streams import trace
+from gnarl.sw.workloads.tensor.expression import Statement
 
 _STYLES = {"crd": "dashed", "ref": "bold", "repsig": "dotted", "bv": "dashed"}
 JOINERS = ("intersect", "union", "bitvectorintersect", "bitvectorunion")

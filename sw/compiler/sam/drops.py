@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.streams import StreamTable, trace
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.streams import StreamTable, trace
 
 
 def writers_of(graph: Graph) -> dict[str, list[Block]]:

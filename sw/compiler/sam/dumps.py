@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.sam.graph import Block, Graph
-from sw.compiler.passes import text_of
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.sw.compiler.passes import text_of
 
 
 def graph_texts(graph: Graph) -> dict[str, str]:

@@ -4,18 +4,18 @@ A coordinate may be written whose fiber, a level further in, is empty. A stop do
 that fiber from one around it: below an empty fiber every level has a stop, too. The writers of the
 levels above say which one it was, as long as each records a fiber for every stop that it takes.
 Where drops have removed the coordinates of empty fibers, the fibers that are left are those with
-coordinates. ``sw.runtime.sam.written`` reads what is recorded.
+coordinates. ``gnarl.sw.runtime.sam.written`` reads what is recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.sam.block_types import DENSE
-from hw.sam.graph import Block, Graph
-from sw.compiler.sam.drops import is_dropped, writers_of
-from sw.compiler.sam.iteration import MAX_KNOWN
-from sw.compiler.sam.streams import Output
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.sw.compiler.sam.drops import is_dropped, writers_of
+from gnarl.sw.compiler.sam.iteration import MAX_KNOWN
+from gnarl.sw.compiler.sam.streams import Output
 
 Presence = frozenset[frozenset[str]]
 """What is known of lookups that may have no position: of each set, by name, one has."""

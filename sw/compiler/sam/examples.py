@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import save_tensor
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import save_tensor
 
 SIZE = 96
 DENSITY = 0.06

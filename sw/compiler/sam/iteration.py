@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hw.sam.block_types import DENSE
-from sw.workloads.tensor.expression import Call
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.workloads.tensor.expression import Call
 
 ADDITIVE = ("add", "sub", "max", "min")
 """Operations whose missing operand counts as 0, and that are 0 where both are missing."""

@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from hw.lib.errors import WorkloadError
-from hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
-from hw.sam.graph import Graph
-from sw.compiler.passes import Trace
-from sw.compiler.sam.builder import GraphBuilder, Stream
-from sw.compiler.sam.check import check_order
-from sw.compiler.sam.dumps import graph_texts
-from sw.compiler.sam.iteration import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
+from gnarl.sw.compiler.sam.check import check_order
+from gnarl.sw.compiler.sam.dumps import graph_texts
+from gnarl.sw.compiler.sam.iteration import (
     All,
     Coordinates,
     Formula,
@@ -31,10 +31,10 @@ from sw.compiler.sam.iteration import (
     operands,
     simplify,
 )
-from sw.compiler.sam.nest import Loop, Nest, Walker
-from sw.compiler.sam.parallelize import parallelize
-from sw.compiler.sam.passes import clean
-from sw.workloads.tensor.expression import (
+from gnarl.sw.compiler.sam.nest import Loop, Nest, Walker
+from gnarl.sw.compiler.sam.parallelize import parallelize
+from gnarl.sw.compiler.sam.passes import clean
+from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,
     Constant,

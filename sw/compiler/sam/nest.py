@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hw.sam.block_types import BITVECTOR, DENSE
-from sw.compiler.sam.builder import GraphBuilder, Node, Stream
-from sw.compiler.sam.iteration import (
+from gnarl.hw.sam.block_types import BITVECTOR, DENSE
+from gnarl.sw.compiler.sam.builder import GraphBuilder, Node, Stream
+from gnarl.sw.compiler.sam.iteration import (
     All,
     Coordinates,
     Intersection,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.lib.errors import WorkloadError
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.streams import Loops, Output, trace
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.streams import Loops, Output, trace
 
 
 def parallelize(graph: Graph, index: str, lanes: int) -> Graph:

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable
 from functools import partial
 
-from hw.sam.block_types import COMPRESSED
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.passes import Pass, Trace
-from sw.compiler.sam.dumps import graph_texts
-from sw.compiler.sam.empty_fibers import recorded
-from sw.compiler.sam.streams import Output, trace
+from gnarl.hw.sam.block_types import COMPRESSED
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.compiler.sam.dumps import graph_texts
+from gnarl.sw.compiler.sam.empty_fibers import recorded
+from gnarl.sw.compiler.sam.streams import Output, trace
 
 # Parameters that say what a block works for, not what it does.
 _LABELS = {"repeat": ("tensor", "index"), "repsiggen": ("index",), "locate": ("index",)}

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, damaged_as, short
-from hw.sam.block_types import BITVECTOR, DENSE
-from hw.sam.config import SamConfig
-from hw.sam.fabric.encoding import encode as encode_fabric
-from hw.sam.graph import Block, Graph
-from hw.sam.unit import WRITERS
-from sw.compiler.sam.verify import verify
-from sw.program.program import Launch
-from sw.program.schema import Schema, Section, Sections
-from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.program_tensors import statement_tensors
-from sw.workloads.tensor.storage import TensorFormat
-from sw.workloads.text_file import is_number, parse_json
+from gnarl.hw.lib.errors import GnarlError, ProgramError, damaged_as, short
+from gnarl.hw.sam.block_types import BITVECTOR, DENSE
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.fabric.encoding import encode as encode_fabric
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.unit import WRITERS
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.schema import Schema, Section, Sections
+from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.text_file import is_number, parse_json
 
 
 def encode(graph: Graph, statement: str) -> np.ndarray:
@@ -131,4 +131,4 @@ SAM_SCHEMA = Schema(
     ],
     _check,
 )
-"""``configuration``: what a fabric is set to, see ``hw.sam.fabric.encoding``; else empty."""
+"""``configuration``: what a fabric is set to, see ``gnarl.hw.sam.fabric.encoding``; else empty."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partialmethod
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
-from hw.sam.block_types import CRD, DENSE
-from hw.sam.graph import Block, Graph
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import CRD, DENSE
+from gnarl.hw.sam.graph import Block, Graph
 
 
 @dataclass(frozen=True)

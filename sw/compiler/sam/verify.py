@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from hw.lib.errors import WorkloadError
-from hw.sam.block_types import DENSE
-from hw.sam.graph import Block, Graph
-from sw.compiler.sam.drops import drops_by, drops_of, with_inner
-from sw.compiler.sam.streams import Loops, StreamTable, before_drops, is_complete, names, trace
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.sw.compiler.sam.drops import drops_by, drops_of, with_inner
+from gnarl.sw.compiler.sam.streams import (
+    Loops,
+    StreamTable,
+    before_drops,
+    is_complete,
+    names,
+    trace,
+)
 
 
 def verify(graph: Graph) -> StreamTable:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.sam.graph import Graph
-from sw.workloads.tensor.workload import TensorWorkload
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
 @dataclass(frozen=True)

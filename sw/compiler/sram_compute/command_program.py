@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import CapacityError, WorkloadError, short
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.text_lines import text_lines, words_of
-from hw.sram_compute.assembly import command_of, line_of
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS, Opcode
-from hw.sram_compute.program import assemble
-from sw.compiler.passes import Pass, Trace, text_of
-from sw.compiler.sram_compute.sections import hexadecimal, program_of
-from sw.program.program import Program
-from sw.program.tensor_spec import TensorSpec
-from sw.workloads.text_file import read_text, whole_number
+from gnarl.hw.lib.errors import CapacityError, WorkloadError, short
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.text_lines import text_lines, words_of
+from gnarl.hw.sram_compute.assembly import command_of, line_of
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import UNIT_WORDS, Opcode
+from gnarl.hw.sram_compute.program import assemble
+from gnarl.sw.compiler.passes import Pass, Trace, text_of
+from gnarl.sw.compiler.sram_compute.sections import hexadecimal, program_of
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import TensorSpec
+from gnarl.sw.workloads.text_file import read_text, whole_number
 
 PASSES: tuple[Pass, ...] = (
     Pass("lower", "commands: tiles, rows, moves between bitlines and tiles"),

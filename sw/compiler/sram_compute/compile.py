@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hw.lib.errors import WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.passes import Pass, Trace, text_of
-from sw.compiler.sram_compute import command_program
-from sw.compiler.sram_compute.command_program import CommandWorkload
-from sw.compiler.sram_compute.fat_program import FatProgram
-from sw.compiler.sram_compute.lowering import Specialiser, require_places
-from sw.compiler.sram_compute.optimise.saturate import optimise_plan
-from sw.compiler.sram_compute.placement import Part, elsewhere, planned
-from sw.compiler.sram_compute.places import ENGINES
-from sw.compiler.sram_compute.sections import fat_file
-from sw.compiler.sram_compute.tdfg.plan import Step, regions
-from sw.compiler.sram_compute.tdfg.text import dot, text
-from sw.program.program import Program
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.passes import Pass, Trace, text_of
+from gnarl.sw.compiler.sram_compute import command_program
+from gnarl.sw.compiler.sram_compute.command_program import CommandWorkload
+from gnarl.sw.compiler.sram_compute.fat_program import FatProgram
+from gnarl.sw.compiler.sram_compute.lowering import Specialiser, require_places
+from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere, planned
+from gnarl.sw.compiler.sram_compute.places import ENGINES
+from gnarl.sw.compiler.sram_compute.sections import fat_file
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, regions
+from gnarl.sw.compiler.sram_compute.tdfg.text import dot, text
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 LOWERING: tuple[Pass, ...] = (
     Pass("place", "which statements run where: cycles in each place"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.program.jit import compiled
+from gnarl.sw.program.jit import compiled
 
 
 @compiled

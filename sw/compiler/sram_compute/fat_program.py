@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import ProgramError, WorkloadError
-from sw.compiler.sram_compute.placement import Part
-from sw.compiler.sram_compute.places import ENGINES
-from sw.compiler.sram_compute.tdfg.check import check_plan
-from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.program.tree_json import Word, decoded, encoded
-from sw.workloads.loops.ir.binding import Binding, bind, require_sizes
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
-from sw.workloads.loops.ir.source_places import places_of, with_places
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.sw.compiler.sram_compute.placement import Part
+from gnarl.sw.compiler.sram_compute.places import ENGINES
+from gnarl.sw.compiler.sram_compute.tdfg.check import check_plan
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
+from gnarl.sw.program.tree_json import Word, decoded, encoded
+from gnarl.sw.workloads.loops.ir.binding import Binding, bind, require_sizes
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
+from gnarl.sw.workloads.loops.ir.source_places import places_of, with_places
+from gnarl.sw.workloads.loops.python.source import read_source
 
 _WORDS: Mapping[type, Word] = {ScalarType: Word(str, BY_NAME.__getitem__)}
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.compiler.sram_compute.lower.lattice import LatticeError
-from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode, OutsideError
-from sw.compiler.sram_compute.near.lower import NearCode
-from sw.compiler.sram_compute.placement import Part, elsewhere
-from sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
-from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
-from sw.workloads.loops.ir.binding import Binding
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.compiler.sram_compute.lower.lattice import LatticeError
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode, OutsideError
+from gnarl.sw.compiler.sram_compute.near.lower import NearCode
+from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere
+from gnarl.sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
+from gnarl.sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
+from gnarl.sw.workloads.loops.ir.binding import Binding
 
 Made = tuple[Part, MemoryCode | Slabs | NearCode | None]
 """A part with its commands, in memory or near it, which one on the core does not have."""

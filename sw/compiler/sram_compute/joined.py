@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
-from hw.sram_compute.program import assemble, command, disassemble
-from sw.compiler.sram_compute.lower.lower import MemoryCode
-from sw.compiler.sram_compute.near.lower import NearCode
-from sw.compiler.sram_compute.slabs import Slab, Slabs
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
+from gnarl.hw.sram_compute.program import assemble, command, disassemble
+from gnarl.sw.compiler.sram_compute.lower.lower import MemoryCode
+from gnarl.sw.compiler.sram_compute.near.lower import NearCode
+from gnarl.sw.compiler.sram_compute.slabs import Slab, Slabs
 
 
 def lines_of_commands(parts: Iterable[MemoryCode | Slabs | NearCode | None]) -> int:

@@ -13,32 +13,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding.execute_assembly import encode
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.assembly import line_of
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import assemble, command, disassemble
-from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute.cost.places import EngineJob, choose_engines
-from sw.compiler.sram_compute.fat_program import FatProgram
-from sw.compiler.sram_compute.in_memory import InMemory, Made
-from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
-from sw.compiler.sram_compute.meaning import EngineStatements, Meaning, SpecialisedProgram
-from sw.compiler.sram_compute.near.lower import NearCode, near_code
-from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
-from sw.compiler.sram_compute.sections import core_listing, hexadecimal, line_count, program_of
-from sw.compiler.sram_compute.slabs import Slab, SlabCodeGenerator, Slabs
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import plan
-from sw.compiler.sram_compute.tile_choice import tile_choice
-from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.ir.binding import Binding, bind
-from sw.workloads.loops.ir.nest import Statement
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.encoding.execute_assembly import encode
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.assembly import line_of
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import assemble, command, disassemble
+from gnarl.sw.compiler.passes import Trace, text_of
+from gnarl.sw.compiler.sram_compute.cost.places import EngineJob, choose_engines
+from gnarl.sw.compiler.sram_compute.fat_program import FatProgram
+from gnarl.sw.compiler.sram_compute.in_memory import InMemory, Made
+from gnarl.sw.compiler.sram_compute.joined import joined, lines_of_commands
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
+from gnarl.sw.compiler.sram_compute.meaning import EngineStatements, Meaning, SpecialisedProgram
+from gnarl.sw.compiler.sram_compute.near.lower import NearCode, near_code
+from gnarl.sw.compiler.sram_compute.on_core import CoreCodes
+from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
+from gnarl.sw.compiler.sram_compute.sections import (
+    core_listing,
+    hexadecimal,
+    line_count,
+    program_of,
+)
+from gnarl.sw.compiler.sram_compute.slabs import Slab, SlabCodeGenerator, Slabs
+from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
+from gnarl.sw.compiler.sram_compute.tile_choice import tile_choice
+from gnarl.sw.program.tensor_spec import TensorSpec
+from gnarl.sw.workloads.loops.ir.binding import Binding, bind
+from gnarl.sw.workloads.loops.ir.nest import Statement
+from gnarl.sw.workloads.loops.python.source import read_source
 
 _REMEMBERED = 64
 """Shapes and scalars for which a program is kept."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sw.compiler.sram_compute.tdfg.plan import Step
-from sw.program.program import Program
-from sw.workloads.loops.ir.binding import Binding, bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.place import Location
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.loops.ir.binding import Binding, bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.place import Location
 
 _IN = {"memory": "in memory", "near": "near memory", "core": "on the core"}
 

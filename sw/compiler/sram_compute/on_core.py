@@ -6,21 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from sw.compiler.nests.coupled.pipeline import couple
-from sw.compiler.nests.execute.assemble import ProgramWordsError
-from sw.compiler.nests.lane_sums import summed_loops
-from sw.compiler.nests.scf import to_scf
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.lane_sums import sum_by_lanes
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.nests.coupled.pipeline import couple
+from gnarl.sw.compiler.nests.execute.assemble import ProgramWordsError
+from gnarl.sw.compiler.nests.lane_sums import summed_loops
+from gnarl.sw.compiler.nests.scf import to_scf
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 
 class _Core(NamedTuple):
-    """A ``sw.compiler.nests.unit.Unit``."""
+    """A ``gnarl.sw.compiler.nests.unit.Unit``."""
 
     lanes: int
     program_words: int

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Assign,
     AugmentedStore,
@@ -17,7 +17,7 @@ from sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 
 @dataclass(frozen=True, eq=False)

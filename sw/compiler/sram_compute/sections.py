@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction
-from hw.lib.encoding.execute_listing import listing as execute_listing
-from hw.lib.errors import CapacityError, ProgramError, damaged_as
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.lib.text_lines import text_lines
-from hw.sram_compute.assembly import line_of
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS
-from hw.sram_compute.program import disassemble
-from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
-from sw.compiler.sram_compute.tdfg.text import text as graphs_text
-from sw.program.program import Launch, Program
-from sw.program.schema import Schema, Section
-from sw.program.tensor_spec import TensorSpec
-from sw.workloads.loops.ir.nest import Array, Constant, Nest
-from sw.workloads.loops.ir.printer import print_expression, print_nest
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction
+from gnarl.hw.lib.encoding.execute_listing import listing as execute_listing
+from gnarl.hw.lib.errors import CapacityError, ProgramError, damaged_as
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.hw.sram_compute.assembly import line_of
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import UNIT_WORDS
+from gnarl.hw.sram_compute.program import disassemble
+from gnarl.sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
+from gnarl.sw.compiler.sram_compute.tdfg.text import text as graphs_text
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.schema import Schema, Section
+from gnarl.sw.program.tensor_spec import TensorSpec
+from gnarl.sw.workloads.loops.ir.nest import Array, Constant, Nest
+from gnarl.sw.workloads.loops.ir.printer import print_expression, print_nest
 
 
 def program_of(

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sw.compiler.sram_compute.decompose import decompose
-from sw.program.jit import compiled
+from gnarl.sw.compiler.sram_compute.decompose import decompose
+from gnarl.sw.program.jit import compiled
 
 
 class Shifts(NamedTuple):

@@ -8,20 +8,20 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lattice import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.lower.lattice import (
     LatticeError,
     line_elements,
     padded,
     stored,
     tiling_of,
 )
-from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
-from sw.compiler.sram_compute.tdfg.graph import mentioned_arrays
-from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
-from sw.compiler.sram_compute.tdfg.slabs import (
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
+from gnarl.sw.compiler.sram_compute.tdfg.graph import mentioned_arrays
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import TileOrder
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
+from gnarl.sw.compiler.sram_compute.tdfg.slabs import (
     BASE,
     END,
     FIRST,
@@ -31,9 +31,9 @@ from sw.compiler.sram_compute.tdfg.slabs import (
     halo,
     slab_plan,
 )
-from sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Array, Nest
+from gnarl.sw.compiler.sram_compute.tile_choice import TileChoice, generate_in_tile
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Array, Nest
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from math import prod
 
-from hw.lib.errors import CapacityError, WorkloadError, quoted
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lattice import padded
-from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
-from sw.compiler.sram_compute.tiles import Tile
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.lib.errors import CapacityError, WorkloadError, quoted
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.lower.lattice import padded
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
+from gnarl.sw.compiler.sram_compute.tiles import Tile
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 BEST = "best"
 

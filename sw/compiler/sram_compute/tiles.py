@@ -8,8 +8,8 @@ from math import prod
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS
-from sw.program.jit import compiled, compiled_inner
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.program.jit import compiled, compiled_inner
 
 Tile = tuple[int, ...]
 """Extents, powers of two, dimension 0 first."""

@@ -8,23 +8,28 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
-from hw.lib.errors import GnarlError, WorkloadError, one_line
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Pass, Trace
-from sw.compiler.tmu.by_hand.written import launch_by_hand
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.pipeline import LEVELS
-from sw.compiler.tmu.record import DumpedWorkload, as_passes_leave, check_configuration, dumped
-from sw.compiler.tmu.sections import TMU_SCHEMA
-from sw.compiler.tmu.steps import Manner, Step, first_step, in_order, launch_of, steps
-from sw.program.program import Launch, Program
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.inputs import DEFAULT_BATCH
-from sw.workloads.embedding.model import Batch, EmbeddingModel
-from sw.workloads.embedding.program_tensors import model_tensors
-from sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
-from sw.workloads.loops.ir.sequence import in_sequence
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.compiler.tmu.by_hand.written import launch_by_hand
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.pipeline import LEVELS
+from gnarl.sw.compiler.tmu.record import (
+    DumpedWorkload,
+    as_passes_leave,
+    check_configuration,
+    dumped,
+)
+from gnarl.sw.compiler.tmu.sections import TMU_SCHEMA
+from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step, in_order, launch_of, steps
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.inputs import DEFAULT_BATCH
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.program_tensors import model_tensors
+from gnarl.sw.workloads.loops.embedding_model import ModelWorkload, feature_groups
+from gnarl.sw.workloads.loops.ir.sequence import in_sequence
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 PASSES = (
     Pass("scf", "loops, arithmetic and memory accesses, in MLIR's own dialects"),

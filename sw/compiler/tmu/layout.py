@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.sections import words_of
-from sw.program.tensor_spec import TensorSpec
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.sections import words_of
+from gnarl.sw.program.tensor_spec import TensorSpec
 
 
 def layout(specs: Iterable[TensorSpec], config: TmuConfig) -> dict[str, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.encoding.execute_listing import listing as execute_listing
-from hw.tmu.access_isa import UNBOUNDED, Source, StreamKind
-from hw.tmu.access_program import EventStep, Operand, Stream, Unit
-from sw.compiler.tmu.sections import access_of
-from sw.program.program import Launch
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.encoding.execute_listing import listing as execute_listing
+from gnarl.hw.tmu.access_isa import UNBOUNDED, Source, StreamKind
+from gnarl.hw.tmu.access_program import EventStep, Operand, Stream, Unit
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.program.program import Launch
 
 
 def listing(launch: Launch) -> Iterator[str]:

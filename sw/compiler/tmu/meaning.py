@@ -10,27 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import short
-from sw.program.tensor_spec import Array, TensorSpec
-from sw.program.unique_keys import unique_keys
-from sw.workloads.embedding.data import check_bag_offsets
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.program_tensors import (
+from gnarl.hw.lib.errors import short
+from gnarl.sw.program.tensor_spec import Array, TensorSpec
+from gnarl.sw.program.unique_keys import unique_keys
+from gnarl.sw.workloads.embedding.data import check_bag_offsets
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.program_tensors import (
     Specs,
     model_fields,
     model_of_fields,
     model_tensors,
 )
-from sw.workloads.loops.embedding_model import FeatureGroup
-from sw.workloads.loops.expressions.result_levels import is_compressed, result_arrays, result_tensor
-from sw.workloads.loops.ir.binding import dimension
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.ir.scalar_type import FLOAT32
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.program_tensors import statement_tensors
+from gnarl.sw.workloads.loops.embedding_model import FeatureGroup
+from gnarl.sw.workloads.loops.expressions.result_levels import (
+    is_compressed,
+    result_arrays,
+    result_tensor,
+)
+from gnarl.sw.workloads.loops.ir.binding import dimension
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
 
 TEXTS = ("nest", "expression", "features", "bag_offsets")
 """Sections of text that say it; all but the nest may be empty."""

@@ -7,13 +7,19 @@ from collections.abc import Collection, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.functions import ModulePass
-from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
-from sw.compiler.tmu.record import as_passes_leave, check_configuration, dump_of, dumped, is_dump
-from sw.compiler.tmu.steps import PASSES_OF, Step, steps
-from sw.compiler.tmu.text import from_text, level_of, to_text
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.functions import ModulePass
+from gnarl.sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
+from gnarl.sw.compiler.tmu.record import (
+    as_passes_leave,
+    check_configuration,
+    dump_of,
+    dumped,
+    is_dump,
+)
+from gnarl.sw.compiler.tmu.steps import PASSES_OF, Step, steps
+from gnarl.sw.compiler.tmu.text import from_text, level_of, to_text
 
 _TAKES_SCF = (*SCF_PASSES, "decouple")
 

@@ -6,32 +6,32 @@ from collections.abc import Callable, Collection
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.functions import ModulePass
-from sw.compiler.nests.hoist import hoist
-from sw.compiler.nests.vectorize_loops import vectorize_loops
-from sw.compiler.tmu.passes.align_queues import align_queues
-from sw.compiler.tmu.passes.bufferize import bufferize
-from sw.compiler.tmu.passes.count_iterations import count_iterations
-from sw.compiler.tmu.passes.decouple import decouple
-from sw.compiler.tmu.passes.delay_stores import delay_stores
-from sw.compiler.tmu.passes.fetch_rows import fetch_rows
-from sw.compiler.tmu.passes.first_iterations import first_iterations
-from sw.compiler.tmu.passes.fits import fits
-from sw.compiler.tmu.passes.forward_stores import forward_stores
-from sw.compiler.tmu.passes.halve_sums import halve_sums
-from sw.compiler.tmu.passes.keep_rows import keep_rows
-from sw.compiler.tmu.passes.keep_sums import keep_sums
-from sw.compiler.tmu.passes.lower import lower_access
-from sw.compiler.tmu.passes.partial_sums import partial_sums
-from sw.compiler.tmu.passes.prefetch_rows import prefetch_rows
-from sw.compiler.tmu.passes.repeat_fibers import repeat_fibers
-from sw.compiler.tmu.passes.select import select_stores
-from sw.compiler.tmu.passes.split_masks import split_masks
-from sw.compiler.tmu.passes.store_lanes import store_lanes
-from sw.compiler.tmu.passes.store_streams import store_streams
-from sw.compiler.tmu.passes.stream_places import stream_places
-from sw.compiler.tmu.passes.vectorize import vectorize
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.functions import ModulePass
+from gnarl.sw.compiler.nests.hoist import hoist
+from gnarl.sw.compiler.nests.vectorize_loops import vectorize_loops
+from gnarl.sw.compiler.tmu.passes.align_queues import align_queues
+from gnarl.sw.compiler.tmu.passes.bufferize import bufferize
+from gnarl.sw.compiler.tmu.passes.count_iterations import count_iterations
+from gnarl.sw.compiler.tmu.passes.decouple import decouple
+from gnarl.sw.compiler.tmu.passes.delay_stores import delay_stores
+from gnarl.sw.compiler.tmu.passes.fetch_rows import fetch_rows
+from gnarl.sw.compiler.tmu.passes.first_iterations import first_iterations
+from gnarl.sw.compiler.tmu.passes.fits import fits
+from gnarl.sw.compiler.tmu.passes.forward_stores import forward_stores
+from gnarl.sw.compiler.tmu.passes.halve_sums import halve_sums
+from gnarl.sw.compiler.tmu.passes.keep_rows import keep_rows
+from gnarl.sw.compiler.tmu.passes.keep_sums import keep_sums
+from gnarl.sw.compiler.tmu.passes.lower import lower_access
+from gnarl.sw.compiler.tmu.passes.partial_sums import partial_sums
+from gnarl.sw.compiler.tmu.passes.prefetch_rows import prefetch_rows
+from gnarl.sw.compiler.tmu.passes.repeat_fibers import repeat_fibers
+from gnarl.sw.compiler.tmu.passes.select import select_stores
+from gnarl.sw.compiler.tmu.passes.split_masks import split_masks
+from gnarl.sw.compiler.tmu.passes.store_lanes import store_lanes
+from gnarl.sw.compiler.tmu.passes.store_streams import store_streams
+from gnarl.sw.compiler.tmu.passes.stream_places import stream_places
+from gnarl.sw.compiler.tmu.passes.vectorize import vectorize
 
 LEVELS = range(5)
 """Levels of optimisation, as Ember's table II has them; 4 is what goes beyond."""

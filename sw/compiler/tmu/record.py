@@ -18,12 +18,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from hw.lib.errors import WorkloadError, damaged_as
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
-from sw.compiler.tmu.pipeline import SCF_PASSES
-from sw.compiler.tmu.steps import ANY_CONFIGURATION, PASSES_OF, Manner, Step, in_order
-from sw.compiler.tmu.text import from_text, level_of, to_text
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
+from gnarl.sw.compiler.tmu.pipeline import SCF_PASSES
+from gnarl.sw.compiler.tmu.steps import ANY_CONFIGURATION, PASSES_OF, Manner, Step, in_order
+from gnarl.sw.compiler.tmu.text import from_text, level_of, to_text
 
 ATTRIBUTE = "gnarl"
 

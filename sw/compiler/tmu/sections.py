@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, TARGETS, Instruction, Opcode, Source
-from hw.lib.errors import ProgramError, WorkloadError, damaged_as
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu import access_rules
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import memory_map
-from sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
-from sw.execute.fields import fields_of_words
-from sw.program.program import Launch
-from sw.program.schema import Schema, Section, Sections
-from sw.program.tensor_spec import TensorSpec
+from gnarl.hw.lib.encoding.execute_isa import (
+    INSTRUCTION_WORDS,
+    TARGETS,
+    Instruction,
+    Opcode,
+    Source,
+)
+from gnarl.hw.lib.errors import ProgramError, WorkloadError, damaged_as
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu import access_rules
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import memory_map
+from gnarl.sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
+from gnarl.sw.execute.fields import fields_of_words
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.schema import Schema, Section, Sections
+from gnarl.sw.program.tensor_spec import TensorSpec
 
 ACCESS_SECTIONS = ("layers", "units", "streams", "events")
 

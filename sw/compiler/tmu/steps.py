@@ -7,24 +7,24 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.coupled.pipeline import STEPS, couple
-from sw.compiler.nests.execute.unroll import SHARES
-from sw.compiler.nests.lane_sums import renumbered, summed_loops
-from sw.compiler.nests.scf import to_scf
-from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
-from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.layout import layout
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.passes.halve_sums import halved_loops
-from sw.compiler.tmu.passes.partial_sums import loops_of_partial_sums
-from sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
-from sw.compiler.tmu.sections import encode
-from sw.program.program import Launch
-from sw.workloads.embedding.program_tensors import Specs
-from sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.coupled.pipeline import STEPS, couple
+from gnarl.sw.compiler.nests.execute.unroll import SHARES
+from gnarl.sw.compiler.nests.lane_sums import renumbered, summed_loops
+from gnarl.sw.compiler.nests.scf import to_scf
+from gnarl.sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
+from gnarl.sw.compiler.tmu.execute.code import execute_code
+from gnarl.sw.compiler.tmu.layout import layout
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.passes.halve_sums import halved_loops
+from gnarl.sw.compiler.tmu.passes.partial_sums import loops_of_partial_sums
+from gnarl.sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
+from gnarl.sw.compiler.tmu.sections import encode
+from gnarl.sw.program.program import Launch
+from gnarl.sw.workloads.embedding.program_tensors import Specs
+from gnarl.sw.workloads.loops.ir.lane_sums import sum_by_lanes
 
 PASSES_OF = {
     False: ("scf", *pipeline(TmuConfig(), (), max(LEVELS))),

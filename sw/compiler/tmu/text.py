@@ -12,12 +12,12 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Location
 
-from hw.lib.errors import WorkloadError, damaged_as, one_line
-from sw.compiler.nests.dialects.fiber import FIBER
-from sw.compiler.nests.dialects.flat import FLAT
-from sw.compiler.nests.dialects.slc import LOOPS, SLC, ForOp
-from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.dialects.dlc import DLC, AccessOp, LayerOp
+from gnarl.hw.lib.errors import WorkloadError, damaged_as, one_line
+from gnarl.sw.compiler.nests.dialects.fiber import FIBER
+from gnarl.sw.compiler.nests.dialects.flat import FLAT
+from gnarl.sw.compiler.nests.dialects.slc import LOOPS, SLC, ForOp
+from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.tmu.dialects.dlc import DLC, AccessOp, LayerOp
 
 DIALECTS = (
     builtin.Builtin,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 
 NUMBER, DATA, UNKNOWN = range(3)
 """What a value is made of: numbers of the program alone; words of memory, too; or what nobody

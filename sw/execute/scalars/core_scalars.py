@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import (
+from gnarl.hw.lib.encoding.execute_isa import (
     CONTROL,
     LOOP_DEPTH,
     MASK_REGISTERS,
@@ -18,10 +18,10 @@ from hw.lib.encoding.execute_isa import (
     Opcode,
     Source,
 )
-from sw.execute.fields import Fields, Numbers
-from sw.execute.scalars.core_memory import DATA, NUMBER, UNKNOWN, CoreMemory
-from sw.execute.scalars.scalar_arithmetic import SCRATCH, scalar_result
-from sw.execute.trace import (
+from gnarl.sw.execute.fields import Fields, Numbers
+from gnarl.sw.execute.scalars.core_memory import DATA, NUMBER, UNKNOWN, CoreMemory
+from gnarl.sw.execute.scalars.scalar_arithmetic import SCRATCH, scalar_result
+from gnarl.sw.execute.trace import (
     ENDS_BODY,
     FLAGS,
     INSTRUCTION,
@@ -29,7 +29,7 @@ from sw.execute.trace import (
     REQUEST,
     TURNS,
 )
-from sw.program.jit import in_place, inner
+from gnarl.sw.program.jit import in_place, inner
 
 (
     _OPCODE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.execute.arithmetic import compute_floats, compute_integers
-from sw.program.jit import inner
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.execute.arithmetic import compute_floats, compute_integers
+from gnarl.sw.program.jit import inner
 
 _SELECT, _TO_FLOAT = Opcode.SELECT.value, Opcode.TO_FLOAT.value
 _A, _B, _C, _RESULT = range(4)

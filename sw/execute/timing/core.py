@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sw.execute.fields import Fields
-from sw.execute.timing.lines import LINES_READ, LINES_WRITTEN, NEVER, Lines
-from sw.execute.timing.table import timing_table
-from sw.execute.timing.unit import NEXT, new_core
-from sw.execute.timing.walk import follow
+from gnarl.sw.execute.fields import Fields
+from gnarl.sw.execute.timing.lines import LINES_READ, LINES_WRITTEN, NEVER, Lines
+from gnarl.sw.execute.timing.table import timing_table
+from gnarl.sw.execute.timing.unit import NEXT, new_core
+from gnarl.sw.execute.timing.walk import follow
 
 _FIRST = 3
 """Cycles from a program's start to the issue of its first instruction."""

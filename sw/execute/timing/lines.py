@@ -1,7 +1,7 @@
 """The core's cache, its write buffer and main memory behind it, in a cycle.
 
 What each part does follows from what it is at the cycle's begin; what it is in the next one shows
-then. Source: ``hw.lib.lines``: ``cache``, ``fetches``, ``write_buffer``, ``line_memory``.
+then. Source: ``gnarl.hw.lib.lines``: ``cache``, ``fetches``, ``write_buffer``, ``line_memory``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
-from hw.lib.lines.line_size import LINE_BYTES
-from sw.program.jit import inner
+from gnarl.hw.lib.lines.lane_cache_size import READS_PER_LOAD, REQUESTS, WAYS, WRITTEN_LINES
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.sw.program.jit import inner
 
 NEVER = 1 << 62
 """A cycle behind all others."""

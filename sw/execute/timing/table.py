@@ -1,13 +1,13 @@
 """The core's instructions as a table: what decides when each issues.
 
-Source: ``hw.lib.execute``: ``decoded``, ``issue``, ``result_bus``.
+Source: ``gnarl.hw.lib.execute``: ``decoded``, ``issue``, ``result_bus``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import (
+from gnarl.hw.lib.encoding.execute_isa import (
     CONTROL,
     FLOAT_STAGES,
     INTEGERS,
@@ -16,8 +16,8 @@ from hw.lib.encoding.execute_isa import (
     Opcode,
     Source,
 )
-from hw.lib.encoding.execute_times import INTEGER_CYCLES, QUOTIENT_CYCLES, ROOT_CYCLES
-from sw.execute.fields import Fields, Numbers
+from gnarl.hw.lib.encoding.execute_times import INTEGER_CYCLES, QUOTIENT_CYCLES, ROOT_CYCLES
+from gnarl.sw.execute.fields import Fields, Numbers
 
 (
     A,

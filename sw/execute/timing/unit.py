@@ -1,7 +1,7 @@
 """The core's loads, stores and late results, in a cycle, in front of its cache.
 
-Source: ``hw.lib.execute``: ``load_store``, ``result_bus``, ``divider``; ``hw.lib.lines``:
-``line_splitter``.
+Source: ``gnarl.hw.lib.execute``: ``load_store``, ``result_bus``, ``divider``;
+``gnarl.hw.lib.lines``: ``line_splitter``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
-from hw.lib.encoding.execute_times import WAITING
-from hw.lib.lines.line_size import LINE_WORDS
-from sw.execute.timing import lines as cache
-from sw.execute.timing.lines import ANSWER, ANSWERS, NEVER, Lines
-from sw.execute.timing.table import LOADS, PREFETCHES, STORES
-from sw.execute.trace import MOST_LANES
-from sw.program.jit import inner
+from gnarl.hw.lib.encoding.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
+from gnarl.hw.lib.encoding.execute_times import WAITING
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.sw.execute.timing import lines as cache
+from gnarl.sw.execute.timing.lines import ANSWER, ANSWERS, NEVER, Lines
+from gnarl.sw.execute.timing.table import LOADS, PREFETCHES, STORES
+from gnarl.sw.execute.trace import MOST_LANES
+from gnarl.sw.program.jit import inner
 
 BUS = 128
 """Cycles of the result bus that are remembered: more than any result takes."""

@@ -1,13 +1,14 @@
-"""When the core's instructions issue, one after the other. Source: ``hw.lib.execute.issue``."""
+"""When the core's instructions issue, one after the other. Source:
+``gnarl.hw.lib.execute.issue``."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from hw.lib.encoding.execute_times import WAITING
-from sw.execute.timing.lines import NEVER, first_free
-from sw.execute.timing.table import (
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.hw.lib.encoding.execute_times import WAITING
+from gnarl.sw.execute.timing.lines import NEVER, first_free
+from gnarl.sw.execute.timing.table import (
     ADD,
     COMPARED,
     DIVIDES,
@@ -30,7 +31,7 @@ from sw.execute.timing.table import (
     B,
     C,
 )
-from sw.execute.timing.unit import (
+from gnarl.sw.execute.timing.unit import (
     BUS,
     COUNT,
     DIVIDER_FREE,
@@ -44,8 +45,8 @@ from sw.execute.timing.unit import (
     begin_request,
     drain,
 )
-from sw.execute.trace import ENDS_BODY, FAULTS, FLAGS, INSTRUCTION, REQUEST, TURNS
-from sw.program.jit import in_place, inner
+from gnarl.sw.execute.trace import ENDS_BODY, FAULTS, FLAGS, INSTRUCTION, REQUEST, TURNS
+from gnarl.sw.program.jit import in_place, inner
 
 _STEERED = 3
 """Cycles from the issue of a branch to that of what follows at its target; and from one that is not

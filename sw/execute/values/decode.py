@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import (
+from gnarl.hw.lib.encoding.execute_isa import (
     ALL_LANES,
     MASK_REGISTERS,
     TARGETS,
@@ -17,8 +17,8 @@ from hw.lib.encoding.execute_isa import (
     Opcode,
     Source,
 )
-from sw.execute.fields import Fields
-from sw.execute.values.loop import (
+from gnarl.sw.execute.fields import Fields
+from gnarl.sw.execute.values.loop import (
     DST,
     FAULT,
     IMMEDIATE,

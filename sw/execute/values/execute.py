@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import Fault, Opcode
-from hw.lib.errors import GnarlError
-from sw.execute import trace
-from sw.execute.fields import fields_of_words
-from sw.execute.values.decode import decode
-from sw.execute.values.loop import (
+from gnarl.hw.lib.encoding.execute_isa import Fault, Opcode
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.execute import trace
+from gnarl.sw.execute.fields import fields_of_words
+from gnarl.sw.execute.values.decode import decode
+from gnarl.sw.execute.values.loop import (
     FAULTED,
     FULL,
     NO_TOKEN,
@@ -32,7 +32,7 @@ from sw.execute.values.loop import (
     begin,
     follow,
 )
-from sw.execute.values.output import Output, Room
+from gnarl.sw.execute.values.output import Output, Room
 
 __all__ = [
     "PREFETCH",
@@ -159,7 +159,7 @@ def traced(
     limit: int = MOST_INSTRUCTIONS,
 ) -> Iterator[npt.NDArray[np.int64]]:
     """Runs as ``run`` does, without an access unit, and yields what was done, part by part, as
-    ``sw.execute.trace`` has it. Each part is good until the next is asked for; what ``run``
+    ``gnarl.sw.execute.trace`` has it. Each part is good until the next is asked for; what ``run``
     raises comes behind the last."""
     table = decode(fields_of_words(instructions), lanes)
     none = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.int64), (0, 0)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import (
+from gnarl.hw.lib.encoding.execute_isa import (
     ALL_LANES,
     LOOP_DEPTH,
     MASK_REGISTERS,
@@ -15,10 +15,10 @@ from hw.lib.encoding.execute_isa import (
     Fault,
     Opcode,
 )
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.lines.line_size import LINE_WORDS
-from sw.execute.arithmetic import compute_floats, compute_integers
-from sw.execute.trace import (
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.sw.execute.arithmetic import compute_floats, compute_integers
+from gnarl.sw.execute.trace import (
     ENDS_BODY,
     FAULTS,
     FLAGS,
@@ -27,7 +27,7 @@ from sw.execute.trace import (
     REQUEST,
     TURNS,
 )
-from sw.program.jit import compiled, compiled_inner, inner
+from gnarl.sw.program.jit import compiled, compiled_inner, inner
 
 VECTORS = 0
 """Rows of registers: first vectors, then scalars; 0; the immediate; what is dequeued; results, and
@@ -164,7 +164,7 @@ def follow(
     trace: np.ndarray,
 ) -> Ending:
     """Runs instructions until ``HALT``, or until one that cannot be done, and has no effect then;
-    or until the ``trace`` (``sw.execute.trace``) is full, and goes on from there when called
+    or until the ``trace`` (``gnarl.sw.execute.trace``) is full, and goes on from there when called
     again. One of length 0 is none.
 
     ``puts``, int64, says in which order the access unit puts ``words`` and ``tokens`` into queues

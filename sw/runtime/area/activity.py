@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.lib.errors import GnarlError, damaged_as, quoted
-from hw.lib.memory.size import MemorySize
-from hw.lib.text_lines import BLANKS, text_lines
-from sw.runtime.area.component import Component
-from sw.runtime.area.liberty import CellLibrary
-from sw.runtime.area.netlist import NetlistModule, identifier, register_signals
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import GnarlError, damaged_as, quoted
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.text_lines import BLANKS, text_lines
+from gnarl.sw.runtime.area.component import Component
+from gnarl.sw.runtime.area.liberty import CellLibrary
+from gnarl.sw.runtime.area.netlist import NetlistModule, identifier, register_signals
+from gnarl.sw.workloads.text_file import read_text
 
 _HALF_CYCLES = 2
 """Times a cycle at which the simulator records signals."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hw.lib.memory.size import MemorySize
-from sw.runtime.area.netlist import NetlistModule
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.sw.runtime.area.netlist import NetlistModule
 
 _SUFFIX = re.compile(r"\$\d+$")
 """What Amaranth adds to names that were taken."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.lib.errors import damaged_as, short
-from sw.runtime.area.cell_function import truth_table
-from sw.runtime.area.liberty_text import Group, LibraryError, read_liberty
+from gnarl.hw.lib.errors import damaged_as, short
+from gnarl.sw.runtime.area.cell_function import truth_table
+from gnarl.sw.runtime.area.liberty_text import Group, LibraryError, read_liberty
 
 _INVERTER = 0b01
 _NAND2 = 0b0111

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hw.lib.errors import GnarlError, quoted, short
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import GnarlError, quoted, short
+from gnarl.sw.workloads.text_file import read_text
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\\\n", re.S)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}():;,\n]|[^ \t\n{}():;,"]+', re.S)

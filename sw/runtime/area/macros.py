@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import damaged_as, quoted
-from hw.lib.memory.size import MemorySize
-from sw.runtime.area.liberty_text import Group, LibraryError, read_liberty
-from sw.workloads.text_file import parse_json, read_text
+from gnarl.hw.lib.errors import damaged_as, quoted
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.sw.runtime.area.liberty_text import Group, LibraryError, read_liberty
+from gnarl.sw.workloads.text_file import parse_json, read_text
 
 _MOST_ADDRESS_BITS = 64
 _FIELDS = ("name", "rows", "width", "ports", "area")

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hw.lib.memory.size import MemorySize
-from sw.runtime.area.activity import DEFAULT, Activity, output_signals, read_activity
-from sw.runtime.area.component import Component, build_tree
-from sw.runtime.area.liberty import CellLibrary, load_cells
-from sw.runtime.area.liberty_text import LibraryError
-from sw.runtime.area.macros import Macro, fit, load_macros
-from sw.runtime.area.netlist import parse_netlist
-from sw.runtime.area.report import AreaReport, Memory, Row, instance_names, make_rows
-from sw.runtime.area.synthesis import cost_of, synthesise
-from sw.runtime.area.timing import LongestPath, OpenSta
-from sw.runtime.report.stages import Stages, quiet
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.verilog import module_name, verilog
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.sw.runtime.area.activity import DEFAULT, Activity, output_signals, read_activity
+from gnarl.sw.runtime.area.component import Component, build_tree
+from gnarl.sw.runtime.area.liberty import CellLibrary, load_cells
+from gnarl.sw.runtime.area.liberty_text import LibraryError
+from gnarl.sw.runtime.area.macros import Macro, fit, load_macros
+from gnarl.sw.runtime.area.netlist import parse_netlist
+from gnarl.sw.runtime.area.report import AreaReport, Memory, Row, instance_names, make_rows
+from gnarl.sw.runtime.area.synthesis import cost_of, synthesise
+from gnarl.sw.runtime.area.timing import LongestPath, OpenSta
+from gnarl.sw.runtime.report.stages import Stages, quiet
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.verilog import module_name, verilog
 
 
 @dataclass(frozen=True)

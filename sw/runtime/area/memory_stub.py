@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.memory.size import MemorySize
 
 _LIBRARY = """library(memories) {{
   delay_model : table_lookup;

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.memory.size import MemorySize
 
 _MODULE = re.compile(r"^module (\\\S+|\w+)", re.M)
 _PINS = re.compile(r"^  (\\\S+|[A-Za-z_]\w*) +(\\\S+|[A-Za-z_]\w*) +\($\n(.*?)^  \);$", re.M | re.S)

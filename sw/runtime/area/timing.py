@@ -9,14 +9,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.lib.errors import GnarlError
-from hw.lib.memory.size import MemorySize
-from hw.lib.text_lines import text_lines
-from sw.runtime.area.activity import Switching
-from sw.runtime.area.memory_stub import memory_stubs, tie_stubs
-from sw.runtime.area.netlist import NetlistModule, identifier, text_of, with_plain_names
-from sw.runtime.area.synthesis import TIE_0, TIE_1
-from sw.runtime.machine.tools import run_tool
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.runtime.area.activity import Switching
+from gnarl.sw.runtime.area.memory_stub import memory_stubs, tie_stubs
+from gnarl.sw.runtime.area.netlist import NetlistModule, identifier, text_of, with_plain_names
+from gnarl.sw.runtime.area.synthesis import TIE_0, TIE_1
+from gnarl.sw.runtime.machine.tools import run_tool
 
 STA = "sta"
 _PERIOD_NS = 10.0

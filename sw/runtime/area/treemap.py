@@ -8,7 +8,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sw.runtime.report.timeline import PALETTE, save_figure, set_title
+from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title
 
 _SIZE = (11, 7)
 """Inches."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.demands import workspace_places
-from sw.compiler.cuda.fusion import MAP_PARAMETERS, PARAMETERS
-from sw.compiler.cuda.layouts import QUEUE_STATE, SHARE
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.task_map import TaskMap
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.demands import workspace_places
+from gnarl.sw.compiler.cuda.fusion import MAP_PARAMETERS, PARAMETERS
+from gnarl.sw.compiler.cuda.layouts import QUEUE_STATE, SHARE
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.runtime.cuda.task_map import TaskMap
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 TABLE_ALIGNMENT = 16
 """Alignment of tables, bytes: rows are loaded in vectors of as many."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sw.program.program import Program
-from sw.runtime.cuda.machines import EmbeddingJob
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Chart, Figures
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.cuda.machines import EmbeddingJob
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Chart, Figures
 
 
 def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:

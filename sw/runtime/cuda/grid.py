@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.task_map import TaskMap, arrange, count_blocks, map_tasks, static_blocks
-from sw.workloads.embedding.data import past_batches
-from sw.workloads.embedding.model import Batch
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.runtime.cuda.task_map import TaskMap, arrange, count_blocks, map_tasks, static_blocks
+from gnarl.sw.workloads.embedding.data import past_batches
+from gnarl.sw.workloads.embedding.model import Batch
 
 _HISTORY = 16
 """Past batches that static mappings go by."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.sections import decode
-from sw.program.program import Program
-from sw.program.tensor_spec import Array
-from sw.workloads.embedding.inputs import (
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.sections import decode
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.embedding.inputs import (
     Inputs,
     bind_model,
     model_inputs,
@@ -20,8 +20,8 @@ from sw.workloads.embedding.inputs import (
     refuse_tensors,
     unbind_model,
 )
-from sw.workloads.embedding.model import Batch, EmbeddingModel
-from sw.workloads.made_up import MadeUp
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.made_up import MadeUp
 
 
 def embedding_of(program: Program) -> EmbeddingProgram:

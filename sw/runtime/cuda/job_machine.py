@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.runtime.cuda.gpu.gpus import require_gpu
-from sw.runtime.cuda.machines import EmbeddingJob, EmulationMachine, GpuMachine
-from sw.runtime.cuda.tensor.sampled_product import (
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
+from gnarl.sw.runtime.cuda.machines import EmbeddingJob, EmulationMachine, GpuMachine
+from gnarl.sw.runtime.cuda.tensor.sampled_product import (
     SampledProductJob,
     SampledProductMachine,
 )
-from sw.runtime.machine.machine import Finished, Machine
-from sw.runtime.report.stages import Stages
+from gnarl.sw.runtime.machine.machine import Finished, Machine
+from gnarl.sw.runtime.report.stages import Stages
 
 CudaJob = EmbeddingJob | SampledProductJob
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic
 
-from sw.program.program import Launch, Program
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.machine import JobT
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Figures
-from sw.runtime.report.vanished import Given
-from sw.runtime.report.verify import Verification
-from sw.workloads.made_up import MadeUp
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.machine import JobT
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Figures
+from gnarl.sw.runtime.report.vanished import Given
+from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.workloads.made_up import MadeUp
 
 
 class Kind(ABC, Generic[JobT]):
-    """Methods are those of ``sw.runtime.target.contract.Target``."""
+    """Methods are those of ``gnarl.sw.runtime.target.contract.Target``."""
 
     @abstractmethod
     def inputs(

@@ -9,18 +9,18 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.schedule import MAPPINGS
-from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding, EmulatedRun
-from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
-from sw.runtime.cuda.gpu.gpus import require_gpu
-from sw.runtime.cuda.grid import map_batch
-from sw.runtime.cuda.task_map import Mapping, TaskMap
-from sw.runtime.machine.machine import Finished
-from sw.runtime.report.stages import Stages
-from sw.workloads.embedding.model import Batch
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.schedule import MAPPINGS
+from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding, EmulatedRun
+from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
+from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
+from gnarl.sw.runtime.cuda.grid import map_batch
+from gnarl.sw.runtime.cuda.task_map import Mapping, TaskMap
+from gnarl.sw.runtime.machine.machine import Finished
+from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.workloads.embedding.model import Batch
 
 EmbeddingT = TypeVar("EmbeddingT")
 

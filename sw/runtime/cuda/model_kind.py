@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sw.program.program import Launch, Program
-from sw.program.tensor_spec import Array
-from sw.runtime.cuda.figures import figures
-from sw.runtime.cuda.inputs import bind, embedding_of, inputs, made_up, unbind
-from sw.runtime.cuda.kind import Kind
-from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
-from sw.runtime.cuda.picture import draw_grid
-from sw.runtime.cuda.verify import golden, reference, verify
-from sw.runtime.machine.result import Result
-from sw.runtime.report.verify import Verification
-from sw.runtime.target.embedding_models import given
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.cuda.figures import figures
+from gnarl.sw.runtime.cuda.inputs import bind, embedding_of, inputs, made_up, unbind
+from gnarl.sw.runtime.cuda.kind import Kind
+from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
+from gnarl.sw.runtime.cuda.picture import draw_grid
+from gnarl.sw.runtime.cuda.verify import golden, reference, verify
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.runtime.target.embedding_models import given
 
 
 class ModelKind(Kind[EmbeddingJob]):
@@ -47,7 +47,7 @@ class ModelKind(Kind[EmbeddingJob]):
         self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> Verification:
         """Verifies within a bound where sums depend on their order, see
-        ``sw.runtime.cuda.verify``."""
+        ``gnarl.sw.runtime.cuda.verify``."""
         return verify(*unbind(program, tensors), outputs)
 
     def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
-from sw.runtime.target.contract import TargetOption
-from sw.runtime.target.embedding_models import batch_option
-from sw.runtime.target.path_types import InputFile, OutputPath
+from gnarl.sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
+from gnarl.sw.runtime.target.contract import TargetOption
+from gnarl.sw.runtime.target.embedding_models import batch_option
+from gnarl.sw.runtime.target.path_types import InputFile, OutputPath
 
 DEFAULT_HISTORY = 16
 """Batches to tune on."""

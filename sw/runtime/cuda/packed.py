@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.workloads.embedding.model import Batch
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.workloads.embedding.model import Batch
 
 INDEX = np.dtype(np.int32)
 """The type of indices and offsets; half the bytes of what most frameworks have."""

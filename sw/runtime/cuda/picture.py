@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.templates import templates
-from sw.runtime.cuda.grid import block_bytes
-from sw.runtime.cuda.task_map import TaskMap
-from sw.runtime.report.timeline import PALETTE, save_figure, set_title, span_edges, span_means
-from sw.workloads.embedding.model import Batch
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.runtime.cuda.grid import block_bytes
+from gnarl.sw.runtime.cuda.task_map import TaskMap
+from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title, span_edges, span_means
+from gnarl.sw.workloads.embedding.model import Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
 """Hues of templates: neighbours in the palette are shades of one colour."""

@@ -6,41 +6,42 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import ConfigError
-from hw.lib.text_lines import text_lines
-from sw.compiler.cuda.compile import PASSES, CudaWorkload, compile
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.sections import CUDA_SCHEMA, decode
-from sw.compiler.passes import Trace
-from sw.program.program import Launch, Program
-from sw.program.tensor_spec import Array
-from sw.runtime.cuda.gpu.gpus import gpus
-from sw.runtime.cuda.job_machine import CudaJob, JobMachine
-from sw.runtime.cuda.kind import Kind
-from sw.runtime.cuda.model_kind import ModelKind
-from sw.runtime.cuda.options import OPTIONS
-from sw.runtime.cuda.tensor.kind import TensorKind
-from sw.runtime.cuda.tuning import tune
-from sw.runtime.machine.board.serial_address import SerialAddress
-from sw.runtime.machine.machine import Machine
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Figures
-from sw.runtime.report.stages import Stages
-from sw.runtime.report.vanished import Given
-from sw.runtime.report.verify import Verification
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.contract import Example, Target
-from sw.workloads.embedding.inputs import refuse_tensors
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.recflex import source_model, write_example
-from sw.workloads.made_up import MadeUp
-from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
-from sw.workloads.tensor.workload import TensorWorkload
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.compiler.cuda.compile import PASSES, CudaWorkload, compile
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.sections import CUDA_SCHEMA, decode
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.cuda.gpu.gpus import gpus
+from gnarl.sw.runtime.cuda.job_machine import CudaJob, JobMachine
+from gnarl.sw.runtime.cuda.kind import Kind
+from gnarl.sw.runtime.cuda.model_kind import ModelKind
+from gnarl.sw.runtime.cuda.options import OPTIONS
+from gnarl.sw.runtime.cuda.tensor.kind import TensorKind
+from gnarl.sw.runtime.cuda.tuning import tune
+from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
+from gnarl.sw.runtime.machine.machine import Machine
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Figures
+from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.runtime.report.vanished import Given
+from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.contract import Example, Target
+from gnarl.sw.workloads.embedding.inputs import refuse_tensors
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.recflex import source_model, write_example
+from gnarl.sw.workloads.made_up import MadeUp
+from gnarl.sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
+from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
 class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
-    """See ``sw.runtime.target.contract.Target``. Models and expressions are kinds of their own."""
+    """See ``gnarl.sw.runtime.target.contract.Target``. Models and expressions are kinds of their
+    own."""
 
     name = "cuda"
     configuration = CudaConfig
@@ -66,7 +67,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
 
     def workload(self, source: Any, seed: int = 0) -> CudaWorkload:
         """The model in a folder or Python file, or as it is; or an expression, see
-        ``sw.workloads.tensor.sources``."""
+        ``gnarl.sw.workloads.tensor.sources``."""
         if isinstance(source, EmbeddingModel):
             return source
         return tensor_workload(source) or source_model(source)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.program.jit import compiled
-from sw.runtime.cuda.task_arrays import BLOCK, END, FRACTION, MAXIMUM_GRID, PLACES
+from gnarl.sw.program.jit import compiled
+from gnarl.sw.runtime.cuda.task_arrays import BLOCK, END, FRACTION, MAXIMUM_GRID, PLACES
 
 
 @compiled

@@ -8,14 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from sw.compiler.cuda.layouts import TASK
-from sw.runtime.cuda.task_arrays import MAXIMUM_GRID
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.cuda.layouts import TASK
+from gnarl.sw.runtime.cuda.task_arrays import MAXIMUM_GRID
 
 try:
-    import sw.runtime.cuda.task_loops as fill
+    import gnarl.sw.runtime.cuda.task_loops as fill
 except ImportError:  # numba is absent, or too old for this Python or NumPy
-    import sw.runtime.cuda.task_arrays as fill  # type: ignore[no-redef]
+    import gnarl.sw.runtime.cuda.task_arrays as fill  # type: ignore[no-redef]
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.config import require_cuda
-from sw.compiler.cuda.schedule import STRATEGIES
-from sw.compiler.cuda.tune import measures
-from sw.compiler.cuda.tune import tune as find_schedules
-from sw.runtime.cuda.gpu.measure import find_measurer
-from sw.runtime.cuda.options import DEFAULT_HISTORY
-from sw.runtime.report.stages import Stages, quiet
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.workloads.embedding.data import past_batches
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.config import require_cuda
+from gnarl.sw.compiler.cuda.schedule import STRATEGIES
+from gnarl.sw.compiler.cuda.tune import measures
+from gnarl.sw.compiler.cuda.tune import tune as find_schedules
+from gnarl.sw.runtime.cuda.gpu.measure import find_measurer
+from gnarl.sw.runtime.cuda.options import DEFAULT_HISTORY
+from gnarl.sw.runtime.report.stages import Stages, quiet
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.workloads.embedding.data import past_batches
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 
 def tune(

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
-from sw.program.tensor_spec import Array
-from sw.runtime.report.tally import Tally
-from sw.runtime.report.verify import Verification, difference, entry_name, verification
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
+from gnarl.sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.report.tally import Tally
+from gnarl.sw.runtime.report.verify import Verification, difference, entry_name, verification
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 
 def golden(model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch) -> dict[str, Array]:
@@ -39,7 +39,7 @@ def verify(
     """Verifies a model's outputs. ``outputs``: [batch, dim] by feature.
 
     Where a feature's sums are exact in any order its bits must be the golden model's; elsewhere
-    results must be within the bound of ``sw.golden.embedding.bound``.
+    results must be within the bound of ``gnarl.sw.golden.embedding.bound``.
     """
     bit_exact, tally, wrong, count, first = True, Tally(), 0, 0, ""
     for feature, table, inputs in zip(model.features, tables, batch.features, strict=True):

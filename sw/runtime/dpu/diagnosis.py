@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.dpu.assembly import disassemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode
-from sw.program.program import Launch
-from sw.program.rows import Rows
+from gnarl.hw.dpu.assembly import disassemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.rows import Rows
 
 
 def written_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:

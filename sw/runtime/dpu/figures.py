@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from hw.dpu.assembly import disassemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, PeOp, instruction_bytes, opcodes
-from hw.dpu.listing import listing as list_instructions
-from hw.dpu.topology import pe_list
-from hw.lib.errors import ProgramError
-from hw.lib.losses import LOSSES
-from sw.program.program import Program
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.machine.machine import LaunchRun
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Chart, Figures
-from sw.runtime.report.timeline import Activity
+from gnarl.hw.dpu.assembly import disassemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode, PeOp, instruction_bytes, opcodes
+from gnarl.hw.dpu.listing import listing as list_instructions
+from gnarl.hw.dpu.topology import pe_list
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.machine import LaunchRun
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Chart, Figures
+from gnarl.sw.runtime.report.timeline import Activity
 
 _KINDS = {
     "exec": Opcode.EXEC,

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import instruction_word_bits
-from hw.lib.errors import WorkloadError, quoted
-from sw.compiler.dpu.sections import INPUTS, OUTPUTS, labels
-from sw.golden.words import RangeError, to_words, typed
-from sw.program.program import Launch, Program
-from sw.program.rows import Rows
-from sw.program.tensor_spec import Array, Labels
-from sw.runtime.report.vanished import Given, elements
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import instruction_word_bits
+from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.sw.compiler.dpu.sections import INPUTS, OUTPUTS, labels
+from gnarl.sw.golden.words import RangeError, to_words, typed
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.tensor_spec import Array, Labels
+from gnarl.sw.runtime.report.vanished import Given, elements
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:

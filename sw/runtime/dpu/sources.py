@@ -10,17 +10,17 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import WorkloadError
-from sw.compiler.dpu.compile import compile as compile_dag
-from sw.compiler.dpu.sections import dag_of, labels
-from sw.program.program import Program
-from sw.workloads.dag.generate import random_dag
-from sw.workloads.dag.graph import from_networkx
-from sw.workloads.dag.load import load
-from sw.workloads.dag.rebind import made_up_with, values_from_file
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.made_up import MadeUp
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.dpu.compile import compile as compile_dag
+from gnarl.sw.compiler.dpu.sections import dag_of, labels
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.dag.generate import random_dag
+from gnarl.sw.workloads.dag.graph import from_networkx
+from gnarl.sw.workloads.dag.load import load
+from gnarl.sw.workloads.dag.rebind import made_up_with, values_from_file
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.made_up import MadeUp
 
 
 def workload(source: Any, seed: int = 0) -> DagWorkload:

@@ -8,33 +8,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.memory_map import memory_map
-from hw.dpu.top import build
-from sw.compiler.dpu.compile import PASSES, compile
-from sw.compiler.dpu.sections import DPU_SCHEMA, INPUTS, OUTPUTS, dag_of
-from sw.compiler.passes import Trace
-from sw.golden import dpu as golden_model
-from sw.golden.words import typed
-from sw.program.program import Program
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.program.tensor_spec import Array
-from sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
-from sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
-from sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
-from sw.runtime.dpu.model.interpreter import ModelError, run
-from sw.runtime.dpu.options import OPTIONS
-from sw.runtime.dpu.sources import inputs, made_up, warm_up, workload
-from sw.runtime.machine.cycle_limit import require_cycles
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.target.contract import Example
-from sw.runtime.target.host_target import HostTarget
-from sw.workloads.dag.generate import write_examples
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.hw.dpu.top import build
+from gnarl.sw.compiler.dpu.compile import PASSES, compile
+from gnarl.sw.compiler.dpu.sections import DPU_SCHEMA, INPUTS, OUTPUTS, dag_of
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.golden import dpu as golden_model
+from gnarl.sw.golden.words import typed
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
+from gnarl.sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
+from gnarl.sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
+from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
+from gnarl.sw.runtime.dpu.options import OPTIONS
+from gnarl.sw.runtime.dpu.sources import inputs, made_up, warm_up, workload
+from gnarl.sw.runtime.machine.cycle_limit import require_cycles
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.target.contract import Example
+from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.workloads.dag.generate import write_examples
+from gnarl.sw.workloads.dag.workload import DagWorkload
 
 
 class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
-    """See ``sw.runtime.target.contract.Target``.
+    """See ``gnarl.sw.runtime.target.contract.Target``.
 
     Operands of jobs are the leaves: words, uint32, of all inputs and then all constants.
     """
@@ -88,7 +88,8 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
         return compile(workload, config, seed=seed, trace=trace, **options)
 
     def model(self, config: DpuConfig, job: HostJob[np.ndarray], wanted: Wanted) -> MachineRun:
-        """Raises as ``sw.runtime.dpu.model.interpreter.run`` does, and ``CycleLimitError``."""
+        """Raises as ``gnarl.sw.runtime.dpu.model.interpreter.run`` does, and
+        ``CycleLimitError``."""
         words = np.ascontiguousarray(job.image["instructions"].words, "<u4")
         data = np.zeros((config.data_rows, config.banks), np.uint32)
         data[job.image["data"].numbers] = job.image["data"].words

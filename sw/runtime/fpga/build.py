@@ -7,20 +7,20 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from hw.fpga.baud import BAUD
-from hw.fpga.boards import Board
-from hw.fpga.clock import Clock, plan_clock
-from sw.program.atomic import atomic_folder
-from sw.runtime.fpga.build_report import BuildReport
-from sw.runtime.fpga.capacity import check_capacity
-from sw.runtime.fpga.constraints import ENDINGS, pin_constraints
-from sw.runtime.fpga.place import place
-from sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise, tool_version
-from sw.runtime.fpga.tool_run import FpgaError
-from sw.runtime.fpga.vendor_project import write_project
-from sw.runtime.report.stages import Stages, TimedStages, quiet
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.verilog import module_name
+from gnarl.hw.fpga.baud import BAUD
+from gnarl.hw.fpga.boards import Board
+from gnarl.hw.fpga.clock import Clock, plan_clock
+from gnarl.sw.program.atomic import atomic_folder
+from gnarl.sw.runtime.fpga.build_report import BuildReport
+from gnarl.sw.runtime.fpga.capacity import check_capacity
+from gnarl.sw.runtime.fpga.constraints import ENDINGS, pin_constraints
+from gnarl.sw.runtime.fpga.place import place
+from gnarl.sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise, tool_version
+from gnarl.sw.runtime.fpga.tool_run import FpgaError
+from gnarl.sw.runtime.fpga.vendor_project import write_project
+from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.verilog import module_name
 
 REPORT = "report.json"
 ALLOW = "--allow-register-memories"
@@ -111,9 +111,9 @@ def board_verilog(hardware: NamedConfiguration, board: Board, clock: Clock, baud
     baud rates that do not go with the clock.
     """
     # Not at the top: Amaranth's back end takes a while to import.
-    from hw.fpga.board_top import BoardTop
-    from hw.lib.machine.machine import Machine
-    from hw.lib.verilog import to_verilog
+    from gnarl.hw.fpga.board_top import BoardTop
+    from gnarl.hw.lib.machine.machine import Machine
+    from gnarl.hw.lib.verilog import to_verilog
 
     target: Any = hardware.target
     machine = target.build(hardware.config)
@@ -129,7 +129,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def check_memories(name: str, synthesis: Synthesis) -> None:
-    """Raises ``FpgaError`` where memories of ``hw.lib.memory.ram`` are in flip-flops."""
+    """Raises ``FpgaError`` where memories of ``gnarl.hw.lib.memory.ram`` are in flip-flops."""
     wrong = [
         each.memory
         for each in synthesis.memories

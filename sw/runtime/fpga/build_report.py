@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hw.fpga.family import RESOURCE_NAMES, Resources
-from hw.fpga.pll import mhz
-from sw.runtime.fpga.place import CriticalPath
-from sw.runtime.fpga.synthesis import MappedMemory
-from sw.runtime.report.report import INDENT, bar, duration, titled
+from gnarl.hw.fpga.family import RESOURCE_NAMES, Resources
+from gnarl.hw.fpga.pll import mhz
+from gnarl.sw.runtime.fpga.place import CriticalPath
+from gnarl.sw.runtime.fpga.synthesis import MappedMemory
+from gnarl.sw.runtime.report.report import INDENT, bar, duration, titled
 
 VERSION = 1
 """Version of the JSON object's fields; rises when one changes its meaning or goes."""

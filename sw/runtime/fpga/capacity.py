@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.fpga.boards import Board
-from hw.fpga.family import RESOURCE_NAMES, Resources
-from sw.runtime.fpga.tool_run import FpgaError
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.host_target import HostTarget
+from gnarl.hw.fpga.boards import Board
+from gnarl.hw.fpga.family import RESOURCE_NAMES, Resources
+from gnarl.sw.runtime.fpga.tool_run import FpgaError
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.host_target import HostTarget
 
 
 def shortages(used: Resources, available: Resources) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.fpga.boards import Board, Pin
-from hw.fpga.clock import Clock
-from hw.fpga.family import Family
-from hw.fpga.pll import mhz
+from gnarl.hw.fpga.boards import Board, Pin
+from gnarl.hw.fpga.clock import Clock
+from gnarl.hw.fpga.family import Family
+from gnarl.hw.fpga.pll import mhz
 
 ENDINGS = {
     Family.ECP5: "lpf",

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.fpga.baud import BAUD
-from hw.fpga.boards import Board, find_board, usable_boards
-from hw.fpga.clock import plan_clock
-from hw.fpga.family import RESOURCE_NAMES, Family, Resources
-from sw.runtime.fpga.build import REPORT, board_verilog
-from sw.runtime.fpga.capacity import shortages
-from sw.runtime.fpga.synthesis import synthesise
-from sw.runtime.report.stages import Stages
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.verilog import module_name
+from gnarl.hw.fpga.baud import BAUD
+from gnarl.hw.fpga.boards import Board, find_board, usable_boards
+from gnarl.hw.fpga.clock import plan_clock
+from gnarl.hw.fpga.family import RESOURCE_NAMES, Family, Resources
+from gnarl.sw.runtime.fpga.build import REPORT, board_verilog
+from gnarl.sw.runtime.fpga.capacity import shortages
+from gnarl.sw.runtime.fpga.synthesis import synthesise
+from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.verilog import module_name
 
 # How many of a family's resources stand for one of ECP5's. By the widths of multipliers and block
 # RAMs: 18 x 18 and 18 Kbit on ECP5; 25 x 18 and 18 Kbit on the 7 series, 27 x 27 and 10 Kbit on

@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.text_lines import text_lines
+from gnarl.hw.lib.text_lines import text_lines
 
 REGISTER = "gnarl_register"
 """Attribute of the wires that were registers in the Verilog."""
 
 RAM = "gnarl_ram"
-"""Attribute of the memories of ``hw.lib.memory.ram``, as opposed to register banks and small
+"""Attribute of the memories of ``gnarl.hw.lib.memory.ram``, as opposed to register banks and small
 queues."""
 
 
 @dataclass(frozen=True)
 class DesignMemory:
     """A memory that can be written: its instance path, size in words and bits, and whether it is
-    one of ``hw.lib.memory.ram``."""
+    one of ``gnarl.hw.lib.memory.ram``."""
 
     path: str
     rows: int

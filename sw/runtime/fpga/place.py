@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.fpga.boards import Board
-from hw.fpga.clock import Clock
-from hw.fpga.family import Family
-from hw.fpga.pll import mhz
-from sw.program.cache import cached, digest_of
-from sw.runtime.fpga.constraints import ENDINGS, pin_constraints
-from sw.runtime.fpga.synthesis import NETLIST, Synthesis, tool_version
-from sw.runtime.fpga.tool_run import FpgaError, run
+from gnarl.hw.fpga.boards import Board
+from gnarl.hw.fpga.clock import Clock
+from gnarl.hw.fpga.family import Family
+from gnarl.hw.fpga.pll import mhz
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.fpga.constraints import ENDINGS, pin_constraints
+from gnarl.sw.runtime.fpga.synthesis import NETLIST, Synthesis, tool_version
+from gnarl.sw.runtime.fpga.tool_run import FpgaError, run
 
 _ECP5_SIZES = {"12F": "12k", "25F": "25k", "45F": "45k", "85F": "85k"}
 _PACKED = ("", "_DFFLC", "_LC")
@@ -128,7 +128,7 @@ def flow(board: Board, clock: Clock, seed: int) -> Flow:
 def place(synthesis: Synthesis, board: Board, clock: Clock, seed: int) -> Placement:
     """Places, routes and packs a netlist; from the cache where it was done before.
 
-    Raises ``FpgaError`` as ``sw.runtime.fpga.tool_run.run`` does.
+    Raises ``FpgaError`` as ``gnarl.sw.runtime.fpga.tool_run.run`` does.
     """
     tools = flow(board, clock, seed)
     pins = f"design.{ENDINGS[board.family]}"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hw.fpga.boards import EXTRA
-from hw.fpga.family import Family, Resources
-from sw.program.cache import cached, digest_of
-from sw.runtime.fpga.netlist import (
+from gnarl.hw.fpga.boards import EXTRA
+from gnarl.hw.fpga.family import Family, Resources
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.fpga.netlist import (
     RAM,
     REGISTER,
     DesignMemory,
@@ -20,7 +20,7 @@ from sw.runtime.fpga.netlist import (
     read_memories,
     read_registers,
 )
-from sw.runtime.fpga.tool_run import FpgaError, run
+from gnarl.sw.runtime.fpga.tool_run import FpgaError, run
 
 DESIGN = "design.v"
 NETLIST = "netlist.json"
@@ -164,7 +164,7 @@ class Synthesis:
 def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synthesis:
     """Cells of a family for module ``top`` of ``verilog``; from the cache where it was made before.
 
-    Raises ``FpgaError`` as ``sw.runtime.fpga.tool_run.run`` does.
+    Raises ``FpgaError`` as ``gnarl.sw.runtime.fpga.tool_run.run`` does.
     """
     recipe = RECIPES[family]
     script = _script(recipe, _options(family, device), top)

@@ -6,9 +6,9 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 
-from hw.fpga.boards import EXTRA
-from hw.lib.errors import GnarlError
-from sw.runtime.machine.tools import first_complaint, program, run_tool
+from gnarl.hw.fpga.boards import EXTRA
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.machine.tools import first_complaint, program, run_tool
 
 
 class FpgaError(GnarlError):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hw.fpga.boards import Board
-from hw.fpga.clock import Clock
-from hw.fpga.family import Family
-from hw.fpga.pll import mhz
-from sw.runtime.fpga.constraints import pin_constraints, timing_constraints
+from gnarl.hw.fpga.boards import Board
+from gnarl.hw.fpga.clock import Clock
+from gnarl.hw.fpga.family import Family
+from gnarl.hw.fpga.pll import mhz
+from gnarl.sw.runtime.fpga.constraints import pin_constraints, timing_constraints
 
 _VIVADO = """\
 # Vivado: vivado -mode batch -source build.tcl

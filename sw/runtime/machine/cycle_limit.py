@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.lib.errors import ProgramError
+from gnarl.hw.lib.errors import ProgramError
 
 
 class CycleLimitError(ProgramError):

@@ -1,6 +1,7 @@
 """The driver of every accelerator, in simulation as on boards.
 
-``HostDriver`` speaks to the registers and windows of ``hw.lib.machine.host`` through a ``Port``::
+``HostDriver`` speaks to the registers and windows of ``gnarl.hw.lib.machine.host`` through a
+``Port``::
 
     with Simulator(verilog, "dpu_d3_b64") as port:
         driver = HostDriver(port, memory_map(config), config.digest)
@@ -20,8 +21,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.errors import GnarlError
-from hw.lib.machine.memory_map import (
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.machine.memory_map import (
     CONTROL,
     MAGIC,
     NO_LIMIT,

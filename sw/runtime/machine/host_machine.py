@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from hw.lib.errors import GnarlError, ProgramError, one_line
-from hw.lib.machine.memory_map import NO_LIMIT, CommonCause
-from sw.program.program import Launch, Program
-from sw.program.rows import MachineRun, Rows, Wanted, row_spans
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.machine.host import AcceleratorError, HostDriver, HostError, Port
-from sw.runtime.machine.machine import Finished
+from gnarl.hw.lib.errors import GnarlError, ProgramError, one_line
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT, CommonCause
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted, row_spans
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver, HostError, Port
+from gnarl.sw.runtime.machine.machine import Finished
 
 if TYPE_CHECKING:
-    from sw.runtime.target.host_target import HostTarget
+    from gnarl.sw.runtime.target.host_target import HostTarget
 
 OperandsT = TypeVar("OperandsT")
 

@@ -1,11 +1,11 @@
-"""Models the accesses of a set-associative LRU cache that hit, as ``hw.lib.lines.cache.Cache``
-does."""
+"""Models the accesses of a set-associative LRU cache that hit, as
+``gnarl.hw.lib.lines.cache.Cache`` does."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sw.program.jit import compiled
+from gnarl.sw.program.jit import compiled
 
 
 def lru_hits(
@@ -19,7 +19,7 @@ def lru_hits(
 
     Those that RTL counts as merged find it, too. ``lines`` int64 [reads], addresses from 0 on;
     ``sets`` and ``ways`` >= 1; ``cached``, ``temporal`` bool [reads], all true if not given, as
-    in ``hw.lib.lines.line_port``. Reads that are not ``cached`` find nothing. Writes make no
+    in ``gnarl.hw.lib.lines.line_port``. Reads that are not ``cached`` find nothing. Writes make no
     difference and are to be left out. O(reads × ways).
     """
     everything = np.ones(len(lines), np.bool_)

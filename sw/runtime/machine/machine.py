@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from sw.program.program import Launch
-from sw.program.tensor_spec import Array
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.tensor_spec import Array
 
 JobT = TypeVar("JobT")
 JobT_contra = TypeVar("JobT_contra", contravariant=True)

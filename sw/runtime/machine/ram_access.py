@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.machine.memory_map import RamMap, Window
+from gnarl.hw.lib.machine.memory_map import RamMap, Window
 
 _BLOCK_WORDS = 1 << 17
 """Words that a processor's cache keeps while they are copied to many RAMs. Rows of 64 words are

@@ -8,10 +8,10 @@ from typing import Generic
 
 import numpy as np
 
-from sw.golden.words import as_float64
-from sw.program.program import Program, totals
-from sw.program.tensor_spec import Array, Labelled
-from sw.runtime.machine.machine import JobT, LaunchRun
+from gnarl.sw.golden.words import as_float64
+from gnarl.sw.program.program import Program, totals
+from gnarl.sw.program.tensor_spec import Array, Labelled
+from gnarl.sw.runtime.machine.machine import JobT, LaunchRun
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Result(Generic[JobT]):
     """What a run returned.
 
     outputs
-        arrays by name, in their own shape and type, see ``sw.program.tensor_spec``.
+        arrays by name, in their own shape and type, see ``gnarl.sw.program.tensor_spec``.
     launches
         in the order in which they ran.
     """

@@ -1,8 +1,8 @@
 """Verilated simulation of an accelerator in this process, driven through its host port.
 
-``Simulator`` is a ``sw.runtime.machine.host.Port`` with a ``BackDoor``. Its loops over words and
-cycles are C++; Python does one call for a whole transfer or run. Building takes seconds to minutes
-the first time, see ``sw.runtime.machine.verilate``.
+``Simulator`` is a ``gnarl.sw.runtime.machine.host.Port`` with a ``BackDoor``. Its loops over words
+and cycles are C++; Python does one call for a whole transfer or run. Building takes seconds to
+minutes the first time, see ``gnarl.sw.runtime.machine.verilate``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.machine.memory_map import Window
-from sw.runtime.machine.host import HostError, Words
-from sw.runtime.machine.ram_access import RamContents, aligned
-from sw.runtime.machine.verilate import SHIM_FOLDER, Trace, build
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.sw.runtime.machine.host import HostError, Words
+from gnarl.sw.runtime.machine.ram_access import RamContents, aligned
+from gnarl.sw.runtime.machine.verilate import SHIM_FOLDER, Trace, build
 
 _RESET = SHIM_FOLDER / "registered_reset.v"
 
@@ -34,7 +34,8 @@ class SimulationError(HostError):
 
 
 class Simulator:
-    """Simulates module ``top`` of ``verilog``, which has the host port of ``hw.lib.machine.host``.
+    """Simulates module ``top`` of ``verilog``, which has the host port of
+    ``gnarl.hw.lib.machine.host``.
 
     The design is reset here. ``wave`` names a file to write, complete after ``close``: waves in FST
     format, or where it ends in ``.saif`` how often each signal changes; the design is built anew

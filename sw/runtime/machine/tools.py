@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hw.lib.errors import GnarlError
-from hw.lib.text_lines import text_lines
-from sw.program.atomic import WRITING
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.program.atomic import WRITING
 
 _COMPLAINT = re.compile(r"(\S+: )?(fatal |%)?error\b|.*: undefined ", re.IGNORECASE)
 

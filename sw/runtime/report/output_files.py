@@ -10,14 +10,14 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse
 
-from hw.lib.errors import WorkloadError
-from sw.program.atomic import atomic_path
-from sw.program.command_files import check_output
-from sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec
-from sw.workloads.tensor.fibertree_files import save_fibertree
-from sw.workloads.tensor.storage import TensorFormat, store
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import as_scipy
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.atomic import atomic_path
+from gnarl.sw.program.command_files import check_output
+from gnarl.sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec
+from gnarl.sw.workloads.tensor.fibertree_files import save_fibertree
+from gnarl.sw.workloads.tensor.storage import TensorFormat, store
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import as_scipy
 
 
 def check_output_path(path: Path, specs: Sequence[TensorSpec] = ()) -> None:
@@ -44,7 +44,7 @@ def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, 
     sparse matrix that is the only output is in SciPy's form (``scipy.sparse.load_npz``); other
     sparse tensors are ``NAME.coordinates`` int64 [nnz, order], ``NAME.values`` [nnz] and
     ``NAME.shape``. A path without ending is a folder of fibertree files, see
-    ``sw.workloads.tensor.fibertree_files``.
+    ``gnarl.sw.workloads.tensor.fibertree_files``.
     """
     check_output_path(path, specs)
     if path.suffix:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sw.golden.words import as_float64
-from sw.program.tensor_spec import Array, TensorSpec
-from sw.runtime.report.verify import element_name
+from gnarl.sw.golden.words import as_float64
+from gnarl.sw.program.tensor_spec import Array, TensorSpec
+from gnarl.sw.runtime.report.verify import element_name
 
 WHOLE = 100
 """Named scalars of a run that are shown whole, at most."""

@@ -12,17 +12,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sw.runtime.machine.machine import Finished
-from sw.runtime.report.output_summary import (
+from gnarl.sw.runtime.machine.machine import Finished
+from gnarl.sw.runtime.report.output_summary import (
     OutputSummary,
     json_number,
     outputs_text,
     outputs_to_json,
 )
-from sw.runtime.report.tally import Counted
-from sw.runtime.report.vanished import Vanished
-from sw.runtime.report.verify import Verification
-from sw.workloads.made_up import MadeUp, made_up_text
+from gnarl.sw.runtime.report.tally import Counted
+from gnarl.sw.runtime.report.vanished import Vanished
+from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.workloads.made_up import MadeUp, made_up_text
 
 VERSION = 3
 """Version of the JSON object's fields; rises when one changes its meaning or goes."""
@@ -185,7 +185,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The JSON object of ``--json``. Times are 0.0 for stages that this run left out.
 
-        Of numbers that JSON lacks, see ``sw.runtime.report.output_summary.json_number``.
+        Of numbers that JSON lacks, see ``gnarl.sw.runtime.report.output_summary.json_number``.
         """
         return {
             "version": VERSION,

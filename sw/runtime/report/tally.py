@@ -25,7 +25,8 @@ class Counted:
 
 
 class Tally:
-    """Adds up over tensors; its results are fields of ``sw.runtime.report.verify.Verification``."""
+    """Adds up over tensors; its results are fields of
+    ``gnarl.sw.runtime.report.verify.Verification``."""
 
     def __init__(self) -> None:
         self._of = 0

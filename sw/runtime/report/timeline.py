@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sw.program.atomic import atomic_path
+from gnarl.sw.program.atomic import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

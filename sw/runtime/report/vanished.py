@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.formats import parse_format
-from sw.program.tensor_spec import Array, TensorSpec
-from sw.runtime.report.verify import element_name
+from gnarl.hw.lib.formats import parse_format
+from gnarl.sw.program.tensor_spec import Array, TensorSpec
+from gnarl.sw.runtime.report.verify import element_name
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from hw.lib.formats import FixedFormat, parse_format
-from sw.golden.words import as_float64
-from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array, Labelled, TensorSpec
-from sw.runtime.report.tally import Counted, Tally
-from sw.workloads.refusals import first_true
+from gnarl.hw.lib.formats import FixedFormat, parse_format
+from gnarl.sw.golden.words import as_float64
+from gnarl.sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array, Labelled, TensorSpec
+from gnarl.sw.runtime.report.tally import Counted, Tally
+from gnarl.sw.workloads.refusals import first_true
 
 UNITS = 64
 """In the last place, by which sums in another order may differ, see ``compare_closely``."""

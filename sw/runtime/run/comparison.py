@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import CapacityError, ProgramError, WorkloadError
-from sw.program.tensor_spec import Array, TensorSpec
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Report
-from sw.runtime.report.stages import Stages, TimedStages, quiet
-from sw.runtime.report.verify import Verification, compare_closely
-from sw.runtime.run.device import Device
-from sw.runtime.run.session import Session, is_program
-from sw.runtime.target.configuration import NamedConfiguration
+from gnarl.hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from gnarl.sw.program.tensor_spec import Array, TensorSpec
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Report
+from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
+from gnarl.sw.runtime.report.verify import Verification, compare_closely
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.session import Session, is_program
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def run_all(
     """Runs a workload on every configuration, after compiling it for all of them.
 
     Results are compared with the golden model of the first configuration, see
-    ``sw.runtime.report.verify.compare_closely``; besides, each target's own model must find them
-    right, which adds up in that target's order.
+    ``gnarl.sw.runtime.report.verify.compare_closely``; besides, each target's own model must find
+    them right, which adds up in that target's order.
 
     backends
         each configuration runs on the first of them that its target has, or else on its target's
@@ -76,8 +76,8 @@ def run_all(
     max_cycles
         of targets that limit them.
 
-    Other arguments are those of ``sw.runtime.run.session.run_once``. Raises ``GnarlError`` that
-    begins with the name of the configuration that does not run the workload.
+    Other arguments are those of ``gnarl.sw.runtime.run.session.run_once``. Raises ``GnarlError``
+    that begins with the name of the configuration that does not run the workload.
     """
     if is_program(source):
         raise WorkloadError(f"{source}: is compiled already: must be a workload")

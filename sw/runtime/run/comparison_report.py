@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sw.runtime.report.report import Report
-from sw.runtime.report.timeline import PALETTE, save_figure, set_title
-from sw.runtime.run.comparison import Comparison
-from sw.workloads.made_up import made_up_text
+from gnarl.sw.runtime.report.report import Report
+from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title
+from gnarl.sw.runtime.run.comparison import Comparison
+from gnarl.sw.workloads.made_up import made_up_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

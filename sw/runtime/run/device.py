@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hw.fpga.baud import BAUD
-from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
-from sw.compiler.passes import Trace
-from sw.program.program import Launch, Program
-from sw.program.tensor_spec import Array, bind
-from sw.runtime.machine.board.serial_address import SerialAddress
-from sw.runtime.machine.machine import LaunchRun, Machine
-from sw.runtime.machine.result import Result
-from sw.runtime.report.stages import Stages, quiet
-from sw.runtime.report.verify import Verification
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.hw.fpga.baud import BAUD
+from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.tensor_spec import Array, bind
+from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
+from gnarl.sw.runtime.machine.machine import LaunchRun, Machine
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.stages import Stages, quiet
+from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 
 class Device:
@@ -29,8 +29,8 @@ class Device:
         one of its target's: ``rtl``, the Verilated simulator, built at the first run or taken from
         the cache; ``model``, the interpreter of the program; ``cuda``, a GPU; ``emulation``, of a
         GPU on the CPU. By default the target's choice. The model of a DPU counts the RTL's cycles;
-        that of SAM leaves some things out, see ``sw.runtime.sam.model.timing``. ``fpga``, a board
-        with the configuration's bitstream.
+        that of SAM leaves some things out, see ``gnarl.sw.runtime.sam.model.timing``. ``fpga``, a
+        board with the configuration's bitstream.
     waves
         file for the RTL's signals, in FST format.
     port, baud

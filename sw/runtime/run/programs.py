@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hw.lib.errors import ProgramError, quoted
-from sw.program.program import Program
-from sw.program.schema import Schema
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.registry import TARGETS
+from gnarl.hw.lib.errors import ProgramError, quoted
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.schema import Schema
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.registry import TARGETS
 
 
 def load_program(path: str | Path, configuration: NamedConfiguration | None = None) -> Program:

@@ -9,20 +9,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.program.atomic import atomic_path
-from sw.runtime.machine.result import Result
-from sw.runtime.report.output_files import check_output_path, save_outputs
-from sw.runtime.report.output_summary import summarise
-from sw.runtime.report.report import Report
-from sw.runtime.report.stages import Stages, TimedStages, quiet
-from sw.runtime.report.vanished import vanished
-from sw.runtime.report.verify import Verification
-from sw.runtime.run.device import Device
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.contract import Target
-from sw.workloads.loops.pytorch.export import SUFFIX
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.atomic import atomic_path
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.output_files import check_output_path, save_outputs
+from gnarl.sw.runtime.report.output_summary import summarise
+from gnarl.sw.runtime.report.report import Report
+from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
+from gnarl.sw.runtime.report.vanished import vanished
+from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.workloads.loops.pytorch.export import SUFFIX
 
 
 def run_once(

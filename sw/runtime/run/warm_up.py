@@ -1,7 +1,7 @@
 """Fills the caches before they are needed: inner loops, Verilog, simulators.
 
-``python -m sw.runtime.run.warm_up`` compiles inner loops into numba's cache, so that the first
-workload need not wait.
+``python -m gnarl.sw.runtime.run.warm_up`` compiles inner loops into numba's cache, so that the
+first workload need not wait.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hw.lib.errors import GnarlError
-from sw.runtime.run.session import run_once
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.target.registry import loaded
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.run.session import run_once
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.registry import loaded
 
 
 def main() -> None:

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block
-from hw.sam.memory_map import stall_counters, token_counters, units_of
-from hw.sam.token import PAYLOAD_BITS, Kind
-from hw.sam.unit import Unit
-from sw.compiler.sam.dot_write import write_dot
-from sw.compiler.sam.sections import graph_of, statement_of
-from sw.program.program import Launch, Program
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.machine.machine import LaunchRun
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Chart, Figures
-from sw.runtime.report.timeline import Activity
-from sw.runtime.sam.image import Operands
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block
+from gnarl.hw.sam.memory_map import stall_counters, token_counters, units_of
+from gnarl.hw.sam.token import PAYLOAD_BITS, Kind
+from gnarl.hw.sam.unit import Unit
+from gnarl.sw.compiler.sam.dot_write import write_dot
+from gnarl.sw.compiler.sam.sections import graph_of, statement_of
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.machine import LaunchRun
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Chart, Figures
+from gnarl.sw.runtime.report.timeline import Activity
+from gnarl.sw.runtime.sam.image import Operands
 
 _SUMMING = ("reduce", "spaccumulator")
 _COMPUTING = ("alu", "function", *_SUMMING)

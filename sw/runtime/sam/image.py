@@ -9,35 +9,35 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE
-from hw.sam.block_types import Array as BlockArray
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block, Graph
-from hw.sam.memory_map import settings_rows
-from hw.sam.unit import settings_of
-from sw.compiler.sam.check import require_index_bits
-from sw.compiler.sam.sections import graph_of, statement_of
-from sw.golden.words import RangeError, to_words, typed
-from sw.program.program import Launch, Program
-from sw.program.rows import Rows
-from sw.program.tensor_spec import Array
-from sw.runtime.report.vanished import Given, elements
-from sw.runtime.report.verify import entry_name
-from sw.runtime.sam.model.interpreter import interpret
-from sw.runtime.sam.model.streams import ModelRun
-from sw.runtime.sam.written import written_levels
-from sw.workloads.tensor.operands import bind_operands
-from sw.workloads.tensor.program_tensors import result_array
-from sw.workloads.tensor.shapes import check_shapes
-from sw.workloads.tensor.storage import (
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE
+from gnarl.hw.sam.block_types import Array as BlockArray
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.memory_map import settings_rows
+from gnarl.hw.sam.unit import settings_of
+from gnarl.sw.compiler.sam.check import require_index_bits
+from gnarl.sw.compiler.sam.sections import graph_of, statement_of
+from gnarl.sw.golden.words import RangeError, to_words, typed
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.report.vanished import Given, elements
+from gnarl.sw.runtime.report.verify import entry_name
+from gnarl.sw.runtime.sam.model.interpreter import interpret
+from gnarl.sw.runtime.sam.model.streams import ModelRun
+from gnarl.sw.runtime.sam.written import written_levels
+from gnarl.sw.workloads.tensor.operands import bind_operands
+from gnarl.sw.workloads.tensor.program_tensors import result_array
+from gnarl.sw.workloads.tensor.shapes import check_shapes
+from gnarl.sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     Storage,
     restore_entries,
     store,
 )
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)

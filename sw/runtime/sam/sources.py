@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.compiler.sam.check import require_index_bits
-from sw.compiler.sam.dot_read import read_dot
-from sw.compiler.sam.sections import statement_of
-from sw.compiler.sam.workload import SamWorkload
-from sw.program.program import Program
-from sw.workloads.tensor.operands import Operand, all_operands, load_operands
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.workload import read_expression, split_source
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.compiler.sam.check import require_index_bits
+from gnarl.sw.compiler.sam.dot_read import read_dot
+from gnarl.sw.compiler.sam.sections import statement_of
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.workload import read_expression, split_source
+from gnarl.sw.workloads.text_file import read_text
 
 GRAPH_SUFFIXES = (".gv", ".dot")
 

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hw.lib.errors import GnarlError, ProgramError
-from hw.sam.config import SamConfig
-from hw.sam.memory_map import WATCHDOG_CYCLES, memory_map
-from hw.sam.top import build
-from sw.compiler.passes import Trace
-from sw.compiler.sam.compile import PASSES, compile, resolve
-from sw.compiler.sam.dumps import listing
-from sw.compiler.sam.examples import EXAMPLES, write_operands
-from sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
-from sw.compiler.sam.workload import SamWorkload
-from sw.golden import tensor as golden_model
-from sw.golden.words import typed
-from sw.program.program import Launch, Program
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.cycle_limit import require_cycles
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.sam.figures import activity, dot, figures
-from sw.runtime.sam.image import (
+from gnarl.hw.lib.errors import GnarlError, ProgramError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, memory_map
+from gnarl.hw.sam.top import build
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
+from gnarl.sw.compiler.sam.dumps import listing
+from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
+from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.golden import tensor as golden_model
+from gnarl.sw.golden.words import typed
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.cycle_limit import require_cycles
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.sam.figures import activity, dot, figures
+from gnarl.sw.runtime.sam.image import (
     Operands,
     as_output,
     bind,
@@ -33,18 +33,18 @@ from sw.runtime.sam.image import (
     outputs,
     result_rows,
 )
-from sw.runtime.sam.model.interpreter import machine_run
-from sw.runtime.sam.model.timing import timing
-from sw.runtime.sam.sources import inputs, source, workload
-from sw.runtime.target.contract import Example
-from sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.sam.model.interpreter import machine_run
+from gnarl.sw.runtime.sam.model.timing import timing
+from gnarl.sw.runtime.sam.sources import inputs, source, workload
+from gnarl.sw.runtime.target.contract import Example
+from gnarl.sw.runtime.target.host_target import HostTarget
 
 _STEPS_A_TOKEN = 64
 """More than a search takes: twice for each bit of a reference."""
 
 
 class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
-    """See ``sw.runtime.target.contract.Target``."""
+    """See ``gnarl.sw.runtime.target.contract.Target``."""
 
     name = "sam"
     configuration = SamConfig

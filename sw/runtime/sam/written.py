@@ -1,8 +1,8 @@
 """The levels of a result, from the rows that writers have written.
 
 A level's stream has a stop for each fiber, and another one for each stop of the level around that
-ends an empty fiber: that one is no fiber of its level. ``sw.compiler.sam.empty_fibers`` says which
-stops a writer has recorded.
+ends an empty fiber: that one is no fiber of its level. ``gnarl.sw.compiler.sam.empty_fibers`` says
+which stops a writer has recorded.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
-from hw.sam.block_types import BITVECTOR_BITS, COMPRESSED, DENSE
-from hw.sam.graph import Block, Graph
-from sw.compiler.sam.drops import is_dropped, writers_of
-from sw.program.rows import Rows
-from sw.workloads.tensor.storage import (
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, COMPRESSED, DENSE
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.sw.compiler.sam.drops import is_dropped, writers_of
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     DenseLevel,

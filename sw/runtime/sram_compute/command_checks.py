@@ -8,15 +8,15 @@ from math import prod
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.microcode.sequence import extent
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.operations import MAX_WIDTH
-from hw.sram_compute.program import Command, disassemble
-from sw.runtime.sram_compute.model.microprograms import microprograms
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.microcode.sequence import extent
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.operations import MAX_WIDTH
+from gnarl.hw.sram_compute.program import Command, disassemble
+from gnarl.sw.runtime.sram_compute.model.microprograms import microprograms
 
 
 def check_commands(config: SramConfig, units: np.ndarray) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, Opcode
-from hw.sram_compute.memory_map import WATCHDOG_CYCLES
-from hw.sram_compute.operations import MAX_WIDTH
-from hw.sram_compute.program import Command, disassemble
-from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
-from hw.sram_compute.streams.word_network import word_cycles
-from sw.compiler.sram_compute.sections import line_count
-from sw.program.program import Launch
-from sw.runtime.sram_compute.model.near_limits import groups_of
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STRIP, Opcode
+from gnarl.hw.sram_compute.memory_map import WATCHDOG_CYCLES
+from gnarl.hw.sram_compute.operations import MAX_WIDTH
+from gnarl.hw.sram_compute.program import Command, disassemble
+from gnarl.hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
+from gnarl.hw.sram_compute.streams.word_network import word_cycles
+from gnarl.sw.compiler.sram_compute.sections import line_count
+from gnarl.sw.program.program import Launch
+from gnarl.sw.runtime.sram_compute.model.near_limits import groups_of
 
 _LINE = 64
 """Cycles of a line besides those of memory and of its bits."""

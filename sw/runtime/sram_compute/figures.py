@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from hw.lib.lines.line_size import LINE_BYTES
-from sw.compiler.sram_compute.meaning import meaning
-from sw.golden.loop_code import MemoryLayout
-from sw.golden.loops import GoldenLoops
-from sw.program.program import Program
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Chart, Figures
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.sw.compiler.sram_compute.meaning import meaning
+from gnarl.sw.golden.loop_code import MemoryLayout
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Chart, Figures
 
 Tensors = Mapping[str, Array]
 

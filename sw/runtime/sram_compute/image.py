@@ -7,12 +7,12 @@ from math import prod
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
-from hw.sram_compute.isa import UNIT_WORDS
-from sw.compiler.sram_compute.sections import first_lines, line_count
-from sw.program.program import Launch
-from sw.program.rows import Rows
-from sw.program.tensor_spec import Array, TensorSpec
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from gnarl.hw.sram_compute.isa import UNIT_WORDS
+from gnarl.sw.compiler.sram_compute.sections import first_lines, line_count
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.tensor_spec import Array, TensorSpec
 
 
 def image(launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import DIMENSIONS, LINE_UNITS, Opcode
-from hw.sram_compute.program import disassemble
-from sw.program.rows import Rows
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import DIMENSIONS, LINE_UNITS, Opcode
+from gnarl.hw.sram_compute.program import disassemble
+from gnarl.sw.program.rows import Rows
 
 
 def with_zeros(config: SramConfig, commands: np.ndarray, image: Mapping[str, Rows]) -> Any:

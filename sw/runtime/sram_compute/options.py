@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sw.compiler.sram_compute.places import ENGINES
-from sw.runtime.target.contract import TargetOption, reassociate_option
+from gnarl.sw.compiler.sram_compute.places import ENGINES
+from gnarl.sw.runtime.target.contract import TargetOption, reassociate_option
 
 OPTIONS = (
     TargetOption(

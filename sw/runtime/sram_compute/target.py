@@ -8,42 +8,42 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hw.lib.errors import WorkloadError, quoted
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.memory_map import memory_map
-from hw.sram_compute.top import build
-from sw.compiler.passes import Trace, text_of
-from sw.compiler.sram_compute.command_program import CommandWorkload, read
-from sw.compiler.sram_compute.compile import PASSES, compile
-from sw.compiler.sram_compute.lowering import prepare, specialiser
-from sw.compiler.sram_compute.meaning import meaning
-from sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program, listing
-from sw.compiler.sram_compute.tdfg.text import dot
-from sw.golden.loops import GoldenLoops
-from sw.program.atomic import write_text
-from sw.program.program import Launch, Program
-from sw.program.python_files import split_name
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.program.tensor_spec import Array
-from sw.program.tensor_spec import bind as bind_arrays
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.report.stages import Stages, quiet
-from sw.runtime.sram_compute.command_checks import check_commands
-from sw.runtime.sram_compute.command_cycles import most_command_cycles
-from sw.runtime.sram_compute.figures import Tensors, figures
-from sw.runtime.sram_compute.image import image, outputs, result_rows
-from sw.runtime.sram_compute.memory_reads import with_zeros
-from sw.runtime.sram_compute.model.system import System
-from sw.runtime.sram_compute.options import OPTIONS
-from sw.runtime.target.contract import Example
-from sw.runtime.target.host_target import HostTarget
-from sw.runtime.target.nest_cycles import most_cycles
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.sequence import begun
-from sw.workloads.loops.sources import file_workload, load_arrays
-from sw.workloads.loops.synthesise import made_up, synthesised
-from sw.workloads.loops.workload import LoopWorkload
-from sw.workloads.made_up import ZEROS, MadeUp, without
+from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.memory_map import memory_map
+from gnarl.hw.sram_compute.top import build
+from gnarl.sw.compiler.passes import Trace, text_of
+from gnarl.sw.compiler.sram_compute.command_program import CommandWorkload, read
+from gnarl.sw.compiler.sram_compute.compile import PASSES, compile
+from gnarl.sw.compiler.sram_compute.lowering import prepare, specialiser
+from gnarl.sw.compiler.sram_compute.meaning import meaning
+from gnarl.sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program, listing
+from gnarl.sw.compiler.sram_compute.tdfg.text import dot
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.python_files import split_name
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.program.tensor_spec import bind as bind_arrays
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.report.stages import Stages, quiet
+from gnarl.sw.runtime.sram_compute.command_checks import check_commands
+from gnarl.sw.runtime.sram_compute.command_cycles import most_command_cycles
+from gnarl.sw.runtime.sram_compute.figures import Tensors, figures
+from gnarl.sw.runtime.sram_compute.image import image, outputs, result_rows
+from gnarl.sw.runtime.sram_compute.memory_reads import with_zeros
+from gnarl.sw.runtime.sram_compute.model.system import System
+from gnarl.sw.runtime.sram_compute.options import OPTIONS
+from gnarl.sw.runtime.target.contract import Example
+from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.nest_cycles import most_cycles
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.sequence import begun
+from gnarl.sw.workloads.loops.sources import file_workload, load_arrays
+from gnarl.sw.workloads.loops.synthesise import made_up, synthesised
+from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.made_up import ZEROS, MadeUp, without
 
 _NESTS = (".py", ".c")
 
@@ -57,9 +57,9 @@ void differences(int n, const float a[n], float b[n]) {
 
 
 class SramTarget(HostTarget[SramConfig, LoopWorkload | CommandWorkload, Tensors]):
-    """See ``sw.runtime.target.contract.Target``. Nests are lowered when a run says their sizes.
-    What a nest means, the golden model of nests says; what commands that were written by hand mean,
-    the model.
+    """See ``gnarl.sw.runtime.target.contract.Target``. Nests are lowered when a run says their
+    sizes. What a nest means, the golden model of nests says; what commands that were written by
+    hand mean, the model.
     """
 
     name = "sram"

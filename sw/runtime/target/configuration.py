@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.configuration import TargetConfig
-from hw.lib.errors import (
+from gnarl.hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.errors import (
     FEWER_DIGITS,
     ConfigError,
     ProgramError,
@@ -20,11 +20,11 @@ from hw.lib.errors import (
     has_too_many_digits,
     quoted,
 )
-from hw.lib.text_lines import BLANKS, text_lines
-from sw.program.command_files import note_input
-from sw.program.program import Program
-from sw.runtime.target.contract import CONFIGURATIONS, Target
-from sw.runtime.target.registry import TARGETS, others
+from gnarl.hw.lib.text_lines import BLANKS, text_lines
+from gnarl.sw.program.command_files import note_input
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.target.contract import CONFIGURATIONS, Target
+from gnarl.sw.runtime.target.registry import TARGETS, others
 
 
 @dataclass(frozen=True)

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import click
 import numpy as np
 
-from hw.lib.configuration import TargetConfig
-from hw.lib.errors import ConfigError, WorkloadError
-from sw.compiler.passes import Pass, Trace
-from sw.program.program import Launch, Program
-from sw.program.schema import Schema
-from sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
-from sw.runtime.machine.board.serial_address import SerialAddress
-from sw.runtime.machine.machine import JobT, LaunchRun, Machine
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Figures
-from sw.runtime.report.stages import Stages
-from sw.runtime.report.vanished import Given, elements
-from sw.runtime.report.verify import Verification, compare
-from sw.workloads.made_up import MadeUp, without
+from gnarl.hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.errors import ConfigError, WorkloadError
+from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.schema import Schema
+from gnarl.sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
+from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
+from gnarl.sw.runtime.machine.machine import JobT, LaunchRun, Machine
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Figures
+from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.runtime.report.vanished import Given, elements
+from gnarl.sw.runtime.report.verify import Verification, compare
+from gnarl.sw.workloads.made_up import MadeUp, without
 
 if TYPE_CHECKING:
-    from sw.runtime.target.configuration import NamedConfiguration
+    from gnarl.sw.runtime.target.configuration import NamedConfiguration
 
-CONFIGURATIONS = Path(__file__).parents[3] / "configs"
+CONFIGURATIONS = Path(__file__).resolve().parents[3] / "configs"
 """The project's own configurations."""
 
 ConfigT = TypeVar("ConfigT", bound=TargetConfig)
@@ -239,7 +239,7 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
         tensors: Mapping[str, str],
         seed: int,
     ) -> MadeUp:
-        """The part of what ``inputs`` gives that nobody gave, see ``sw.workloads.made_up``.
+        """The part of what ``inputs`` gives that nobody gave, see ``gnarl.sw.workloads.made_up``.
 
         By default what the workload says in an attribute of that name, if it has one, but for
         ``tensors``; nothing, where a file has values. Arguments are those of ``inputs``.
@@ -282,7 +282,7 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     def given(self, program: Program, inputs: Any) -> Iterator[Given]:
         """All numbers that a run is given, from what ``bind`` takes, with the formats they go to.
 
-        By default those of the program's inputs, and of formats of ``hw.lib.formats`` only.
+        By default those of the program's inputs, and of formats of ``gnarl.hw.lib.formats`` only.
         """
         tensors = self.bind(program, inputs)
         for spec in program.inputs:

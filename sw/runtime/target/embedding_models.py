@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 import click
 import numpy as np
 
-from hw.lib.formats import FLOAT_FORMATS
-from sw.program.program import Program
-from sw.runtime.report.vanished import Given, elements
-from sw.runtime.target.contract import TargetOption
-from sw.workloads.embedding.inputs import DEFAULT_BATCH, Inputs
-from sw.workloads.embedding.model import MAXIMUM_BATCH
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.report.vanished import Given, elements
+from gnarl.sw.runtime.target.contract import TargetOption
+from gnarl.sw.workloads.embedding.inputs import DEFAULT_BATCH, Inputs
+from gnarl.sw.workloads.embedding.model import MAXIMUM_BATCH
 
 
 def batch_option(command: str) -> TargetOption:

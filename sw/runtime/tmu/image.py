@@ -8,17 +8,17 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import EVENT_STEPS
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.sections import ACCESS_SECTIONS, bases_of, meaning, words_of
-from sw.golden.loops import Counted, GoldenLoops
-from sw.program.program import Launch
-from sw.program.rows import Rows
-from sw.program.tensor_spec import Array
-from sw.workloads.loops.ir.binding import Binding, bind
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import EVENT_STEPS
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.sections import ACCESS_SECTIONS, bases_of, meaning, words_of
+from gnarl.sw.golden.loops import Counted, GoldenLoops
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.loops.ir.binding import Binding, bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 
 @dataclass(frozen=True)

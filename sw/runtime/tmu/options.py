@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sw.runtime.target.contract import TargetOption, reassociate_option
-from sw.runtime.target.embedding_models import batch_option
+from gnarl.sw.runtime.target.contract import TargetOption, reassociate_option
+from gnarl.sw.runtime.target.embedding_models import batch_option
 
 OPTIONS = (
     TargetOption(

@@ -10,41 +10,41 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.tmu.record import DumpedWorkload, read_dump
-from sw.compiler.tmu.sections import meaning
-from sw.program.program import Program
-from sw.program.tensor_spec import Array
-from sw.program.tensor_spec import bind as bind_arrays
-from sw.runtime.report.vanished import Given
-from sw.runtime.report.verify import entry_name
-from sw.runtime.target import embedding_models
-from sw.workloads.embedding.files import load_values
-from sw.workloads.embedding.inputs import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.tmu.record import DumpedWorkload, read_dump
+from gnarl.sw.compiler.tmu.sections import meaning
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.program.tensor_spec import bind as bind_arrays
+from gnarl.sw.runtime.report.vanished import Given
+from gnarl.sw.runtime.report.verify import entry_name
+from gnarl.sw.runtime.target import embedding_models
+from gnarl.sw.workloads.embedding.files import load_values
+from gnarl.sw.workloads.embedding.inputs import (
     bind_model,
     model_inputs,
     model_made_up,
     refuse_tensors,
 )
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.recflex import is_model, source_model
-from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.expressions.tensor_expression import (
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.recflex import is_model, source_model
+from gnarl.sw.workloads.loops.embedding_model import ModelWorkload
+from gnarl.sw.workloads.loops.expressions.tensor_expression import (
     expression_arrays,
     expression_workload,
     result_shape,
 )
-from sw.workloads.loops.pytorch.export import SUFFIX, is_module
-from sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
-from sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
-from sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
-from sw.workloads.loops.workload import LoopWorkload
-from sw.workloads.made_up import MadeUp, without
-from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.operands import all_operands, bind_operands
-from sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
-from sw.workloads.tensor.workload import TensorWorkload
-from sw.workloads.text_file import read_text
+from gnarl.sw.workloads.loops.pytorch.export import SUFFIX, is_module
+from gnarl.sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
+from gnarl.sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
+from gnarl.sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.made_up import MadeUp, without
+from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.operands import all_operands, bind_operands
+from gnarl.sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
+from gnarl.sw.workloads.tensor.workload import TensorWorkload
+from gnarl.sw.workloads.text_file import read_text
 
 TmuWorkload = LoopWorkload | ModelWorkload | DumpedWorkload
 

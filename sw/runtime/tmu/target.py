@@ -6,27 +6,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import memory_map
-from hw.tmu.top import build
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import PASSES, compile
-from sw.compiler.tmu.listing import listing
-from sw.compiler.tmu.optimise import optimise
-from sw.compiler.tmu.sections import TMU_SCHEMA, check_units
-from sw.program.program import Program
-from sw.program.rows import MachineRun, Wanted
-from sw.program.tensor_spec import Array
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.target.contract import Example
-from sw.runtime.target.host_target import HostTarget
-from sw.runtime.target.nest_cycles import most_cycles
-from sw.runtime.tmu.figures import figures
-from sw.runtime.tmu.image import Operands, image, operands, outputs, result_rows, volatile_rows
-from sw.runtime.tmu.model import machine
-from sw.runtime.tmu.options import OPTIONS
-from sw.runtime.tmu.sources import (
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import memory_map
+from gnarl.hw.tmu.top import build
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import PASSES, compile
+from gnarl.sw.compiler.tmu.listing import listing
+from gnarl.sw.compiler.tmu.optimise import optimise
+from gnarl.sw.compiler.tmu.sections import TMU_SCHEMA, check_units
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.rows import MachineRun, Wanted
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.target.contract import Example
+from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.nest_cycles import most_cycles
+from gnarl.sw.runtime.tmu.figures import figures
+from gnarl.sw.runtime.tmu.image import (
+    Operands,
+    image,
+    operands,
+    outputs,
+    result_rows,
+    volatile_rows,
+)
+from gnarl.sw.runtime.tmu.model import machine
+from gnarl.sw.runtime.tmu.options import OPTIONS
+from gnarl.sw.runtime.tmu.sources import (
     TmuWorkload,
     bind,
     given,
@@ -39,7 +46,7 @@ from sw.runtime.tmu.sources import (
 
 
 class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
-    """See ``sw.runtime.target.contract.Target``."""
+    """See ``gnarl.sw.runtime.target.contract.Target``."""
 
     name = "tmu"
     configuration = TmuConfig
@@ -96,7 +103,7 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
         check_units(job.launch)
 
     def model(self, config: TmuConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
-        """Raises as ``sw.runtime.tmu.model.machine.run`` does."""
+        """Raises as ``gnarl.sw.runtime.tmu.model.machine.run`` does."""
         return machine.run(config, job.image, wanted, job.max_cycles)
 
     def cycle_limit(self, job: HostJob[Operands]) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, quoted, short
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.topology import numbering
-from sw.workloads.refusals import FINITE, refuse_first
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.topology import numbering
+from gnarl.sw.workloads.refusals import FINITE, refuse_first
 
 _CYCLE_NAMES = 8
 """At most this many nodes of a cycle are spelt out."""

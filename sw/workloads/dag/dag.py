@@ -41,7 +41,7 @@ class Dag:
     reassociate
         whether operands of one ADD or MUL may be combined in any order; if not, from left to right.
 
-    Frontends build it with ``sw.workloads.dag.builder``; ``check`` verifies one.
+    Frontends build it with ``gnarl.sw.workloads.dag.builder``; ``check`` verifies one.
     """
 
     op: np.ndarray

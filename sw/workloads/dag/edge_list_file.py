@@ -1,11 +1,11 @@
 """Reads graphs with operation attributes from edge lists.
 
-The attributes are those of ``sw.workloads.dag.graph``. A line ``u v`` or ``u v {'operand': 0}`` is
-an edge from operand ``u`` to its user ``v``; names are without spaces and tabs, attributes are a
-Python dictionary. Since networkx writes no line for a node, the edge's attribute ``op`` gives the
-operation of ``v``; one edge into ``v`` is enough. Besides, there may be lines
-``u {'op': 'const', 'value': 2.0}`` with the attributes of a node, which networkx does not know. A
-node without ``op`` and without operands is an input.
+The attributes are those of ``gnarl.sw.workloads.dag.graph``. A line ``u v`` or ``u v {'operand':
+0}`` is an edge from operand ``u`` to its user ``v``; names are without spaces and tabs, attributes
+are a Python dictionary. Since networkx writes no line for a node, the edge's attribute ``op`` gives
+the operation of ``v``; one edge into ``v`` is enough. Besides, there may be lines ``u {'op':
+'const', 'value': 2.0}`` with the attributes of a node, which networkx does not know. A node without
+``op`` and without operands is an input.
 
 ``#`` in a name belongs to it; at the beginning of a word it starts a comment. A comment that would
 be an edge if its ``#`` belonged to a name is refused: it needs a space behind the ``#``.
@@ -21,11 +21,11 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import WorkloadError, quoted, short
-from hw.lib.text_lines import BLANKS, text_lines
-from sw.workloads.dag.graph import from_networkx
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import NOT_BELOW, is_not_zero, read_text
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.text_lines import BLANKS, text_lines
+from gnarl.sw.workloads.dag.graph import from_networkx
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero, read_text
 
 _TWO_WORDS = re.compile("([^ \t]*)[ \t]*(([^ \t]*)[ \t]*(.*))", re.DOTALL)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
 
 EXAMPLE_OPERATIONS = 10_000
 """Every example stands for at least so many two-operand operations."""

@@ -1,8 +1,8 @@
 """Reads graphs with operation attributes from GML.
 
-The attributes are those of ``sw.workloads.dag.graph``. A node is called by its ``label`` if every
-node has one, else by its ``id``. ``#`` outside of texts starts a comment. In a text, a line's end
-with the blanks around it counts as one space, and ``&amp;`` and its like are what HTML says.
+The attributes are those of ``gnarl.sw.workloads.dag.graph``. A node is called by its ``label`` if
+every node has one, else by its ``id``. ``#`` outside of texts starts a comment. In a text, a line's
+end with the blanks around it counts as one space, and ``&amp;`` and its like are what HTML says.
 
 Source: M. Himsolt, GML: A portable Graph File Format, 1997. As networkx has it, ``id``, ``label``,
 ``source`` and ``target`` may be words without quotes, and parallel edges need ``multigraph 1``.
@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from hw.lib.errors import WorkloadError, quoted, short
-from hw.lib.text_lines import text_lines
-from sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import any_real, any_whole, read_text
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.text_file import any_real, any_whole, read_text
 
 _TOKEN = re.compile(
     r'(?P<skipped>[ \t\n]+|#[^\n]*)|(?P<text>"[^"]*")|(?P<bracket>[][])|(?P<word>[^\s"\[\]#]+)'

@@ -32,14 +32,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hw.lib.errors import WorkloadError, quoted, short
-from hw.lib.text_lines import plain
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.made_up import random_values
-from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import NOT_BELOW, is_not_zero
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.text_lines import plain
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.made_up import random_values
+from gnarl.sw.workloads.refusals import FINITE
+from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 _ALIASES = {
     "input": ("input",),

@@ -1,7 +1,7 @@
 """Reads graphs with operation attributes from GraphML.
 
-The attributes are those of ``sw.workloads.dag.graph``, declared by ``key`` elements; several may
-have the same ``attr.name``, of which a node or an edge has one. The defaults of keys hold for
+The attributes are those of ``gnarl.sw.workloads.dag.graph``, declared by ``key`` elements; several
+may have the same ``attr.name``, of which a node or an edge has one. The defaults of keys hold for
 nodes and edges without them. What extensions have in elements of their own means nothing here.
 
 Source: U. Brandes, M. Eiglsperger, J. Lerner, GraphML Primer.
@@ -17,11 +17,11 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import networkx as nx
 
-from hw.lib.errors import WorkloadError, quoted, short
-from hw.lib.text_lines import plain
-from sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import any_real, any_whole, read_text
+from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.text_lines import plain
+from gnarl.sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.text_file import any_real, any_whole, read_text
 
 _BLANKS = " \t\n\r"
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}

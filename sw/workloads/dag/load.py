@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from hw.lib.errors import WorkloadError, damaged_as
-from sw.workloads.dag.edge_list_file import read_edge_list
-from sw.workloads.dag.gml_file import read_gml
-from sw.workloads.dag.graphml_file import read_graphml
-from sw.workloads.dag.node_link_file import read_node_link
-from sw.workloads.dag.psdd import read_psdd
-from sw.workloads.dag.triangular_system import read_matrix
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.sw.workloads.dag.edge_list_file import read_edge_list
+from gnarl.sw.workloads.dag.gml_file import read_gml
+from gnarl.sw.workloads.dag.graphml_file import read_graphml
+from gnarl.sw.workloads.dag.node_link_file import read_node_link
+from gnarl.sw.workloads.dag.psdd import read_psdd
+from gnarl.sw.workloads.dag.triangular_system import read_matrix
+from gnarl.sw.workloads.dag.workload import DagWorkload
 
 READERS: dict[str, Callable[[str | Path, int], DagWorkload]] = {
     ".psdd": lambda path, seed: read_psdd(path),

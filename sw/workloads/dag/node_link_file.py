@@ -1,6 +1,6 @@
 """Reads graphs with operation attributes from node-link JSON.
 
-The attributes are those of ``sw.workloads.dag.graph``. The format is what networkx writes:
+The attributes are those of ``gnarl.sw.workloads.dag.graph``. The format is what networkx writes:
 ``{"directed": true, "nodes": [{"id": …, "op": …}, …], "links": [{"source": …, "target": …}, …]}``,
 or ``edges`` for ``links``. Repeated links are parallel edges, whatever ``multigraph`` says.
 """
@@ -13,10 +13,10 @@ from typing import Any
 
 import networkx as nx
 
-from hw.lib.errors import WorkloadError, quoted
-from sw.workloads.dag.graph import from_networkx
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import parse_json, read_text
+from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.sw.workloads.dag.graph import from_networkx
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.text_file import parse_json, read_text
 
 
 def read_node_link(path: str | Path, seed: int = 0) -> DagWorkload:

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.psdd_file import DECISION, KINDS, LITERAL, PsddNodes, parse_psdd
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.psdd_file import DECISION, KINDS, LITERAL, PsddNodes, parse_psdd
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.text_file import read_text
 
 
 @dataclass(frozen=True)

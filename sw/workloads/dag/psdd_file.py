@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, short
-from hw.lib.text_lines import text_lines, words_of
-from sw.workloads.refusals import refuse_first
-from sw.workloads.text_file import real_number, whole_number
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.hw.lib.text_lines import text_lines, words_of
+from gnarl.sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.text_file import real_number, whole_number
 
 KINDS = "LTD"
 """Letters of the node kinds, in the order of ``PsddNodes.kind``."""

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, damaged_as, short
-from sw.workloads.dag.dag import Dag
-from sw.workloads.dag.load import load
-from sw.workloads.dag.node_link_file import is_node_link
-from sw.workloads.dag.triangular_system import read_matrix, right_hand_side
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.made_up import MadeUp, without
-from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import parse_json, read_text
+from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
+from gnarl.sw.workloads.dag.dag import Dag
+from gnarl.sw.workloads.dag.load import load
+from gnarl.sw.workloads.dag.node_link_file import is_node_link
+from gnarl.sw.workloads.dag.triangular_system import read_matrix, right_hand_side
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.made_up import MadeUp, without
+from gnarl.sw.workloads.refusals import FINITE
+from gnarl.sw.workloads.text_file import parse_json, read_text
 
 _SHOWN = 3
 """At most this many names in one error text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.program.jit import compiled
+from gnarl.sw.program.jit import compiled
 
 
 def numbering(offsets: np.ndarray, operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from hw.lib.text_lines import text_lines
-from sw.workloads.matrix_entries import Entries, read_entries, read_header
-from sw.workloads.refusals import first_true, refuse_first
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.matrix_entries import Entries, read_entries, read_header
+from gnarl.sw.workloads.refusals import first_true, refuse_first
 
 
 @dataclass(frozen=True)

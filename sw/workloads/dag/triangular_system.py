@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.triangular_matrix import TriangularMatrix, parse_matrix
-from sw.workloads.dag.workload import DagWorkload
-from sw.workloads.made_up import MadeUp, random_values
-from sw.workloads.refusals import refuse_first, refuse_not_finite
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.triangular_matrix import TriangularMatrix, parse_matrix
+from gnarl.sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.made_up import MadeUp, random_values
+from gnarl.sw.workloads.refusals import refuse_first, refuse_not_finite
+from gnarl.sw.workloads.text_file import read_text
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hw.lib.errors import short
-from sw.workloads.dag.dag import Dag
-from sw.workloads.made_up import MadeUp
+from gnarl.hw.lib.errors import short
+from gnarl.sw.workloads.dag.dag import Dag
+from gnarl.sw.workloads.made_up import MadeUp
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class DagWorkload:
         int64 [dag.size], the line of ``source`` that each node comes from, 0 where there is none;
         or ``None`` if no line is known.
     made_up
-        inputs whose values the source does not have, see ``sw.workloads.made_up``.
+        inputs whose values the source does not have, see ``gnarl.sw.workloads.made_up``.
     """
 
     name: str

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     MAXIMUM_BATCH,
     TABLE_TYPES,
@@ -30,9 +30,9 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from sw.workloads.embedding.rowwise import RowwiseFormat
-from sw.workloads.embedding.truncated_normal import TruncatedNormal
-from sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.embedding.rowwise import RowwiseFormat
+from gnarl.sw.workloads.embedding.truncated_normal import TruncatedNormal
+from gnarl.sw.workloads.refusals import refuse_first
 
 LARGEST_QUERY = 512
 """Samples of the largest batch (RecFlex, VI-D); serving systems split larger queries."""

@@ -10,18 +10,18 @@ from typing import BinaryIO
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, damaged_as, short
-from hw.lib.formats import range_of
-from sw.program.npz import EXPANDED, ArrayFileError, Npz
-from sw.workloads.embedding.data import batch_of, check_batch
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
+from gnarl.hw.lib.formats import range_of
+from gnarl.sw.program.npz import EXPANDED, ArrayFileError, Npz
+from gnarl.sw.workloads.embedding.data import batch_of, check_batch
+from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     Batch,
     EmbeddingModel,
     Feature,
     FeatureInputs,
 )
-from sw.workloads.refusals import refuse_first, refuse_not_finite
+from gnarl.sw.workloads.refusals import refuse_first, refuse_not_finite
 
 PARTS = ("indices", "offsets", "weights", "table")
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.program.tensor_spec import Array
-from sw.workloads.embedding.data import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.embedding.data import (
     batch_of,
     check_batch,
     check_tables,
     synthesise_batch,
     synthesise_tables,
 )
-from sw.workloads.embedding.files import load_values, names_in, values_of
-from sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
-from sw.workloads.embedding.program_tensors import model_tensors
-from sw.workloads.made_up import MadeUp, random_values
+from gnarl.sw.workloads.embedding.files import load_values, names_in, values_of
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
+from gnarl.sw.workloads.embedding.program_tensors import model_tensors
+from gnarl.sw.workloads.made_up import MadeUp, random_values
 
 DEFAULT_BATCH = 64
 """Samples that are synthesised."""

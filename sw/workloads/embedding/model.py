@@ -12,8 +12,8 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseFormat, RowwiseTable
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseFormat, RowwiseTable
 
 POOLINGS = ("sum", "mean", "max")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.program.tensor_spec import Ragged, TensorSpec
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.tensor_spec import Ragged, TensorSpec
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 Specs = tuple[TensorSpec, ...]
 

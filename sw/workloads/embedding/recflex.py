@@ -30,18 +30,18 @@ from types import FunctionType
 from typing import NoReturn
 from unittest import mock
 
-from hw.lib.errors import GnarlError, WorkloadError, one_line, short
-from hw.lib.text_lines import BLANKS, text_lines
-from sw.program.atomic import write_text
-from sw.program.python_files import is_python_allowed, split_name
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line, short
+from gnarl.hw.lib.text_lines import BLANKS, text_lines
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.program.python_files import is_python_allowed, split_name
+from gnarl.sw.workloads.embedding.model import (
     MAXIMUM_DIM,
     MAXIMUM_ROWS,
     EmbeddingModel,
     Feature,
     PoolingFactors,
 )
-from sw.workloads.text_file import read_text, real_number, whole_number
+from gnarl.sw.workloads.text_file import read_text, real_number, whole_number
 
 TABLES = "table_config.txt"
 DATA = "data_config.txt"

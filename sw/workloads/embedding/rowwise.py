@@ -15,7 +15,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 _SCALE_ALIGNMENT = 8
 _ROW_ALIGNMENT = 16

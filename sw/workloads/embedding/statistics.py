@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.workloads.embedding.model import Batch, EmbeddingModel, PoolingFactors
-from sw.workloads.embedding.truncated_normal import TruncatedNormal
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, PoolingFactors
+from gnarl.sw.workloads.embedding.truncated_normal import TruncatedNormal
 
 LONG_BAGS = 512
 """One sample in so many, the paper's largest batch, has a bag longer than ``longest`` says."""

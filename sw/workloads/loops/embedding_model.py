@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.program.tensor_spec import Array
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.embedding_tables import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.embedding_tables import (
     embedding_tables_max,
     embedding_tables_mean,
     embedding_tables_sum,

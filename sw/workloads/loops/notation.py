@@ -1,6 +1,6 @@
 """What Python files of loop nests import: the notation's words.
 
-    from sw.workloads.loops.notation import float32, int32, nest, sizes
+    from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
     bags, lookups, rows, dim = sizes("bags", "lookups", "rows", "dim")
 
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 
 class Size:
@@ -107,7 +107,7 @@ def union(left: Any, right: Any) -> Any:
 
 def nest(function: Callable[..., Any]) -> Nest:
     """The loop nest that a function writes down."""
-    from sw.workloads.loops.python.source import read_function  # which needs the words above
+    from gnarl.sw.workloads.loops.python.source import read_function  # which needs the words above
 
     return read_function(function)
 

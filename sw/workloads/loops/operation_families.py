@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.operation_inputs import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.operation_inputs import (
     BLOCKS,
     GRAPHS,
     LOCALITIES,
@@ -30,7 +30,7 @@ from sw.workloads.loops.operation_inputs import (
     knowledge_graph_inputs,
     normal,
 )
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 
 Arrays = dict[str, np.ndarray]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.program.npz import ArrayFileError, read_array
-from sw.program.python_files import split_name
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.sequence import begun
-from sw.workloads.loops.operation_families import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.npz import ArrayFileError, read_array
+from gnarl.sw.program.python_files import split_name
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.sequence import begun
+from gnarl.sw.workloads.loops.operation_families import (
     Bags,
     Family,
     Gathers,
@@ -24,7 +24,7 @@ from sw.workloads.loops.operation_families import (
     Vectors,
     nearest,
 )
-from sw.workloads.loops.operations import (
+from gnarl.sw.workloads.loops.operations import (
     block_gather,
     embedding_bag,
     fused_mm,
@@ -33,9 +33,9 @@ from sw.workloads.loops.operations import (
     sparse_vectors,
     spmm,
 )
-from sw.workloads.loops.python import source as python_source
-from sw.workloads.loops.workload import LoopWorkload
-from sw.workloads.made_up import ZEROS, random_values
+from gnarl.sw.workloads.loops.python import source as python_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.made_up import ZEROS, random_values
 
 _READERS = {".py": python_source.read_file, ".c": c_source.read_file}
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from sw.workloads.loops.ir.binding import dimension, open_sizes, sizes_of
-from sw.workloads.loops.ir.nest import Load, Nest, Scalar
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.scalar_type import ScalarType
-from sw.workloads.loops.ir.sequence import begun
-from sw.workloads.made_up import ZEROS, random_values
+from gnarl.sw.workloads.loops.ir.binding import dimension, open_sizes, sizes_of
+from gnarl.sw.workloads.loops.ir.nest import Load, Nest, Scalar
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.ir.sequence import begun
+from gnarl.sw.workloads.made_up import ZEROS, random_values
 
 DEFAULT_SIZE = 16
 """The value of sizes that do not follow from the arrays that are given."""

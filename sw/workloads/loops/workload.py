@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from sw.workloads.embedding.data import check_bag_offsets
-from sw.workloads.loops.ir.binding import Binding, bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.made_up import MadeUp
+from gnarl.sw.workloads.embedding.data import check_bag_offsets
+from gnarl.sw.workloads.loops.ir.binding import Binding, bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.made_up import MadeUp
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class LoopWorkload:
     bag_offsets
         how many indices an array of offsets of PyTorch cuts into bags, by its name.
     made_up
-        see ``sw.workloads.made_up``.
+        see ``gnarl.sw.workloads.made_up``.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 
 def fail(column: int, problem: str) -> NoReturn:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
-from hw.sam import block_types
-from sw.workloads.tensor.storage import TensorFormat
+from gnarl.hw.sam import block_types
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 # Functions by name, with their number of arguments.
 FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, damaged_as
-from hw.lib.text_lines import BLANKS, text_lines
-from hw.sam.block_types import COMPRESSED, DENSE
-from sw.program.atomic import write_text
-from sw.workloads.refusals import refuse_first
-from sw.workloads.tensor.storage import (
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.hw.lib.text_lines import BLANKS, text_lines
+from gnarl.hw.sam.block_types import COMPRESSED, DENSE
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     DenseLevel,
@@ -31,8 +31,8 @@ from sw.workloads.tensor.storage import (
     check_compressed,
     restore,
 )
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import READERS, Kind, number_table, read_text
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.text_file import READERS, Kind, number_table, read_text
 
 _FileLevel = DenseLevel | CompressedLevel
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Constant
+from gnarl.sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Constant
 
 SUM = "sum"
 """What sums are called."""

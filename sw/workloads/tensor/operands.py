@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.shapes import check_shapes
-from sw.workloads.tensor.storage import TensorFormat
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.shapes import check_shapes
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 
 _EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
 """Suffixes of files that say how large a tensor is; others say which coordinates it has."""

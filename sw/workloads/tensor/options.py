@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from hw.lib.errors import quoted
-from hw.sam.block_types import MAX_LANES
-from sw.workloads.tensor.columns import counted, fail
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from gnarl.hw.lib.errors import quoted
+from gnarl.hw.sam.block_types import MAX_LANES
+from gnarl.sw.workloads.tensor.columns import counted, fail
+from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 _LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

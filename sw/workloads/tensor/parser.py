@@ -16,10 +16,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.lib.errors import quoted
-from hw.sam.block_types import DENSE
-from sw.workloads.tensor.columns import counted, fail
-from sw.workloads.tensor.expression import (
+from gnarl.hw.lib.errors import quoted
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.workloads.tensor.columns import counted, fail
+from gnarl.sw.workloads.tensor.expression import (
     FUNCTIONS,
     Access,
     Call,
@@ -28,11 +28,11 @@ from sw.workloads.tensor.expression import (
     Statement,
     accesses,
 )
-from sw.workloads.tensor.notation import SUM, Sum, Written
-from sw.workloads.tensor.options import parse_format, parse_parallelize, parse_reorder
-from sw.workloads.tensor.storage import TensorFormat
-from sw.workloads.tensor.sums import without_sums
-from sw.workloads.text_file import NOT_BELOW, is_not_zero
+from gnarl.sw.workloads.tensor.notation import SUM, Sum, Written
+from gnarl.sw.workloads.tensor.options import parse_format, parse_parallelize, parse_reorder
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.sums import without_sums
+from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 # Trees are built and walked by recursion.
 MAX_OPERANDS = 300

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.sam.block_types import DENSE
-from sw.program.tensor_spec import Array, Dense, Sparse, TensorSpec
-from sw.workloads.tensor.expression import Access, Statement
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.program.tensor_spec import Array, Dense, Sparse, TensorSpec
+from gnarl.sw.workloads.tensor.expression import Access, Statement
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def statement_tensors(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.tensor.expression import Statement
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.tensor.expression import Statement
 
 
 def check_shapes(

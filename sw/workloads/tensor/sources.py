@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sw.workloads.tensor.operands import load_operands
-from sw.workloads.tensor.workload import TensorWorkload, read_expression, split_source
+from gnarl.sw.workloads.tensor.operands import load_operands
+from gnarl.sw.workloads.tensor.workload import TensorWorkload, read_expression, split_source
 
 
 def is_expression(text: Any) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, short
-from sw.program.archive import MANIFEST
-from sw.program.npz import Npz
-from sw.workloads.tensor.sparse_matrix import PARTS
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.sw.program.archive import MANIFEST
+from gnarl.sw.program.npz import Npz
+from gnarl.sw.workloads.tensor.sparse_matrix import PARTS
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _COORDS = "coords"
 """The member of arrays of other orders than 2: [order, entries]."""

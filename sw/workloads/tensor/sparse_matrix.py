@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.refusals import refuse_first
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.refusals import refuse_first
 
 PARTS = {
     "csr": ("data", "indices", "indptr"),

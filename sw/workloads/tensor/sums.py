@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import count
 from typing import NoReturn
 
-from hw.lib.errors import short
-from sw.workloads.tensor.columns import fail
-from sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Expression, accesses
-from sw.workloads.tensor.notation import Binding, Sum, Written, binding, text_of
+from gnarl.hw.lib.errors import short
+from gnarl.sw.workloads.tensor.columns import fail
+from gnarl.sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Expression, accesses
+from gnarl.sw.workloads.tensor.notation import Binding, Sum, Written, binding, text_of
 
 _ADDED = ("add", "sub")
 

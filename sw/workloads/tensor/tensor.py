@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.workloads.refusals import refuse_not_finite
-from sw.workloads.tensor.sparse_matrix import PARTS, entries
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.workloads.refusals import refuse_not_finite
+from gnarl.sw.workloads.tensor.sparse_matrix import PARTS, entries
 
 DENSE_LIMIT = 2**28
 """At most this many values are held in memory for a tensor, or a level of it, that is dense."""

@@ -24,17 +24,17 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from hw.lib.errors import WorkloadError, damaged_as
-from hw.lib.text_lines import text_lines
-from sw.program.atomic import atomic_path, write_text
-from sw.program.npz import ArrayFileError, Npz, read_array
-from sw.program.tensor_spec import SparseArray
-from sw.workloads.matrix_entries import read_entries, read_header
-from sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
-from sw.workloads.tensor.sparse_file import read_sparse
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tns_file import format_tns, parse_tns
-from sw.workloads.text_file import read_text
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.program.atomic import atomic_path, write_text
+from gnarl.sw.program.npz import ArrayFileError, Npz, read_array
+from gnarl.sw.program.tensor_spec import SparseArray
+from gnarl.sw.workloads.matrix_entries import read_entries, read_header
+from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
+from gnarl.sw.workloads.tensor.sparse_file import read_sparse
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tns_file import format_tns, parse_tns
+from gnarl.sw.workloads.text_file import read_text
 
 _FOLDER_PREFIX = "tensor_"
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from hw.lib.text_lines import BLANKS, text_lines, words_of
-from sw.workloads.refusals import refuse_first
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.text_file import read_table, whole_number
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.text_lines import BLANKS, text_lines, words_of
+from gnarl.sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.text_file import read_table, whole_number
 
 _SHAPE = re.compile(r"#[ \t]*shape((?:[ \t]+[0-9]+)*)[ \t]*")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.operands import Operand, named_operand
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.operands import Operand, named_operand
+from gnarl.sw.workloads.tensor.parser import parse
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def _no_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     def generated(*arguments: Any) -> None:
         raise AssertionError("RTL was generated")
 
-    monkeypatch.setattr("sw.runtime.target.verilog.verilog", generated)
+    monkeypatch.setattr("gnarl.sw.runtime.target.verilog.verilog", generated)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.runtime import Device
+from gnarl import Device
 from tests.support.commands import refusal
 from tests.support.errors import refused as error_is
 from tests.support.sam.files import CONFIG, PRODUCT, VECTOR, B

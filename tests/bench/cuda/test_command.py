@@ -25,7 +25,7 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
     from bench.cuda_parts import comparison, launches
     from bench.lib import measurements
     from bench.lib.jobs import Failure
-    from hw.lib.errors import GnarlError
+    from gnarl.hw.lib.errors import GnarlError
 
     def run_jobs(
         function: Callable[[Any], Any],

@@ -17,13 +17,13 @@ from bench.cuda_parts.model_sources import (
     Mlperf,
     ModelFolder,
 )
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.templates import templates
-from sw.golden import embedding as golden
-from sw.runtime.cuda.gpu.driver import GpuError
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.golden import embedding as golden
+from gnarl.sw.runtime.cuda.gpu.driver import GpuError
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from tests.support.cuda.bench import write_model
 
 

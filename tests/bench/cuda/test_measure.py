@@ -16,10 +16,10 @@ from bench.cuda_parts.measure import Job, Measured
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.lib.records import Record, rows
 from bench.lib.results import Results
-from hw.lib.errors import GnarlError
-from sw.compiler.cuda.templates import templates
-from sw.workloads.embedding.model import INDEX_TYPES, POOLINGS, TABLE_TYPES
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.workloads.embedding.model import INDEX_TYPES, POOLINGS, TABLE_TYPES
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from tests.support.cuda.bench import GPU, write_model
 from tests.support.cuda.fake_cuda import fake_gpus
 

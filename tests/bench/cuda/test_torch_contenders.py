@@ -13,10 +13,10 @@ import pytest
 from bench.cuda_parts import field, torch_contenders
 from bench.cuda_parts.contenders import LeftOut, equal
 from bench.cuda_parts.torch_contenders import TorchContender
-from hw.lib.errors import GnarlError
-from sw.golden import embedding as golden
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, PoolingFactors
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.golden import embedding as golden
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, PoolingFactors
 
 BATCH = Batch(0, [])
 

@@ -9,8 +9,8 @@ from bench.cuda_parts.contenders import equal
 from bench.cuda_parts.limits import Limits
 from bench.cuda_parts.measure import multi_hot_share
 from bench.cuda_parts.traffic import Traffic, traffic
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.model import (
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.model import (
     TABLE_TYPES,
     Batch,
     EmbeddingModel,

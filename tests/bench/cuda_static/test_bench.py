@@ -12,9 +12,9 @@ from bench.cuda_static import main
 from bench.cuda_static_parts import before, growth, kernels, loads, page, sass
 from bench.cuda_static_parts.measure import METRICS
 from bench.lib.records import Setting, load, records
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.fusion import fuse
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.fusion import fuse
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from bench.dpu import main
 from bench.dpu_parts import ladder, page, points, scaling, table
 from bench.lib.records import Record, Setting, load, records
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.dag.generate import grid_factor, probabilistic_circuit
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.dag.generate import grid_factor, probabilistic_circuit
 
 FIELDS = {
     *("name", "bench", "labels", "metric", "value", "unit", "direction", "spread", "config"),

@@ -9,9 +9,9 @@ import pytest
 
 from bench.dpu_parts.reference_dag import read_reference
 from bench.dpu_parts.table import REFERENCE_CYCLES
-from sw.golden.dpu import reference
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.psdd import read_psdd
+from gnarl.sw.golden.dpu import reference
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.psdd import read_psdd
 from tests.support.workloads import workload_file
 
 # In the order of REFERENCE_CYCLES. The paper's table I: 9k, 10k, 48k, 51k, 8k, 10k, 23k, 51k, 79k.

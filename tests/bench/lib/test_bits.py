@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bench.lib.bits import same_bits
-from sw.program.tensor_spec import Array
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def result(output: Array) -> Any:

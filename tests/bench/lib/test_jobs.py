@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from bench.lib.jobs import Failure, run_jobs
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 
 def act(job: str) -> int:

@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.lib.measurements import measure_all
 from bench.lib.records import Metric, Setting
 from bench.lib.results import Results
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 METRICS = {"cycles": Metric("cycles", "lower"), "right": Metric("", "higher")}
 

@@ -19,7 +19,7 @@ from bench.lib.records import (
     save,
     tools,
 )
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 METRICS = {"cycles": Metric("cycles", "lower"), "seconds": Metric("s", "lower")}
 

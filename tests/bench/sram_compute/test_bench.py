@@ -34,10 +34,10 @@ from bench.sram_compute_parts.workloads import (
     nest,
     workload,
 )
-from sw.compiler.sram_compute.tdfg.affine import Affine
-from sw.compiler.sram_compute.tdfg.plan import Repeat, plan, refusals, regions
-from sw.compiler.sram_compute.tiles import Tiling
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Repeat, plan, refusals, regions
+from gnarl.sw.compiler.sram_compute.tiles import Tiling
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from bench.lib.records import records
 from bench.lib.request import Request
 from bench.sram_compute_parts import breakdown, tiles_at_size
 from bench.sram_compute_parts.tiles import NONE, PAPER, RULE
-from sw.runtime.sram_compute.figures import CYCLES
+from gnarl.sw.runtime.sram_compute.figures import CYCLES
 
 
 @pytest.fixture

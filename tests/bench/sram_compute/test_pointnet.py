@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from bench.sram_compute_parts import workloads
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import disassemble
-from sw.golden.loops import GoldenLoops
-from sw.runtime.report.stages import quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python import source as python_source
-from sw.workloads.loops.synthesise import synthesised
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import disassemble
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python import source as python_source
+from gnarl.sw.workloads.loops.synthesise import synthesised
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 SOURCE = Path(workloads.__file__).with_name("pointnet.c")
 POINTS, CENTROIDS, NEIGHBOURS, SQUARED_RADIUS = 20, 8, 4, np.float32(1)

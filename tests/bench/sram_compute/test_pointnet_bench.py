@@ -26,8 +26,8 @@ from bench.sram_compute_parts.pointnet_parts import (
 )
 from bench.sram_compute_parts.pointnet_places import Cycles, Machine, by_place, loops_of
 from bench.sram_compute_parts.pointnet_table import MSG, SMALL, SSG, Network, Scale
-from sw.golden.loops import GoldenLoops
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 TWO_SCALES = Network(
     "two",

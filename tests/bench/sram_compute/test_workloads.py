@@ -17,10 +17,10 @@ from bench.sram_compute_parts.workloads import (
     python_nest,
     workload,
 )
-from sw.golden.loops import GoldenLoops
-from sw.runtime.run.device import Device
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
 from tests.support.parameters import slow_but
 
 EXAMPLES = (

@@ -15,9 +15,9 @@ from bench.lib.request import Request
 from bench.tmu import main
 from bench.tmu_parts import bags, by_hand, coupled, gathers, graphs, merging, merging_cells, rates
 from bench.tmu_parts.bags import Job
-from sw.compiler.tmu.by_hand.written import PROGRAMS
-from sw.runtime.run.device import Device
-from sw.workloads.loops.sources import OPERATIONS, named_workload
+from gnarl.sw.compiler.tmu.by_hand.written import PROGRAMS
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.sources import OPERATIONS, named_workload
 
 
 def made(job: Job, cycles: int, share: float, instructions: float = 0.4, words: float = 1.0):

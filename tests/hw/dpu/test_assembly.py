@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.assembly import BANK_MASKS, assemble, disassemble, split
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, instruction, instruction_bytes, opcodes, write_source_bits
+from gnarl.hw.dpu.assembly import BANK_MASKS, assemble, disassemble, split
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode, instruction, instruction_bytes, opcodes, write_source_bits
 
 SMALL = DpuConfig(depth=1, banks=8, registers=8, data_rows=16)
 

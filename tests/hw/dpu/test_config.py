@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import ConfigError
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.dpu.crossbar import Crossbar
+from gnarl.hw.dpu.crossbar import Crossbar
 from tests.hw.dpu.simulate import seeded, simulate
 
 

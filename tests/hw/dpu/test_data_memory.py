@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.data_memory import DataMemory
-from hw.lib.machine.memory_map import Window
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.data_memory import DataMemory
+from gnarl.hw.lib.machine.memory_map import Window
 from tests.hw.dpu.simulate import seeded, simulate
 
 ROWS, WORDS = 20, 8

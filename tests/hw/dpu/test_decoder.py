@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.decoder import Decoder, illegal_layout
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, instruction, opcodes
-from hw.dpu.topology import writers
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.decoder import Decoder, illegal_layout
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, instruction, opcodes
+from gnarl.hw.dpu.topology import writers
 from tests.hw.dpu.simulate import seeded, simulate_combinational
 
 EXECS = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Shape
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.fault import fault_layout, fault_recorder
-from hw.dpu.isa import ErrorCause, Opcode, instruction
-from hw.lib.machine.fault_recorder import FaultRecorder
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.fault import fault_layout, fault_recorder
+from gnarl.hw.dpu.isa import ErrorCause, Opcode, instruction
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder
 from tests.hw.dpu.simulate import seeded, simulate
 
 CONFIG = DpuConfig(depth=2, banks=12, registers=8, format="float16", data_rows=1000)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import Opcode, instruction_bytes, instruction_word_bits, opcodes
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.instruction_fetch import InstructionFetch
+from gnarl.hw.dpu.isa import Opcode, instruction_bytes, instruction_word_bits, opcodes
 from tests.hw.dpu.simulate import seeded, simulate
 
 

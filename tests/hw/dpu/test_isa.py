@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     ErrorCause,
     Opcode,
@@ -14,7 +14,7 @@ from hw.dpu.isa import (
     opcodes,
     write_source_bits,
 )
-from hw.dpu.topology import writers
+from gnarl.hw.dpu.topology import writers
 
 CONFIGS = [
     DpuConfig(depth=depth, banks=banks, output_interconnect=interconnect, overlap=overlap)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.issue import Issue
+from gnarl.hw.dpu.issue import Issue
 from tests.hw.dpu.simulate import simulate
 
 RUN, DRAIN, LAST = (1, 0), (0, 0), (0, 1)

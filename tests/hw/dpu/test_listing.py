@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.dpu.assembly import BANK_MASKS, assemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
-from hw.dpu.listing import listing
+from gnarl.hw.dpu.assembly import BANK_MASKS, assemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
+from gnarl.hw.dpu.listing import listing
 
 CONFIG = DpuConfig(depth=2, banks=8, registers=8, data_rows=16)
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from cocotb_tests.dpu.random_programs import random_program
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, PeOp, instruction_word_bits
-from hw.dpu.memory_map import memory_map
-from hw.dpu.top import build
-from hw.lib.formats import FloatFormat
-from hw.lib.losses import LOSSES
-from sw.golden.words import to_words
-from sw.runtime.dpu.model.interpreter import run
-from sw.runtime.machine.host import AcceleratorError, HostDriver
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode, PeOp, instruction_word_bits
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.hw.dpu.top import build
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.sw.golden.words import to_words
+from gnarl.sw.runtime.dpu.model.interpreter import run
+from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver
 from tests.support.arithmetic.losses import special_words
 from tests.support.dpu.programs import HALT, NOP, Instruction, load, program
 from tests.support.machines.amaranth_port import AmaranthPort

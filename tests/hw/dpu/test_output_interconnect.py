@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
-from hw.dpu.output_interconnect import OutputInterconnect
-from hw.dpu.topology import pe_list, writers
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, write_source_bits
+from gnarl.hw.dpu.output_interconnect import OutputInterconnect
+from gnarl.hw.dpu.topology import pe_list, writers
 from tests.hw.dpu.simulate import seeded, simulate
 
 

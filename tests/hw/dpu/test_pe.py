@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.dpu.isa import PeOp
-from hw.dpu.pe import Pe
-from hw.lib.formats import FixedFormat
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.hw.dpu.pe import Pe
+from gnarl.hw.lib.formats import FixedFormat
 from tests.hw.dpu.simulate import simulate
 
 LEFT, RIGHT = 1000, 0xFFFE  # -2

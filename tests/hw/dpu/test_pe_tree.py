@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from hw.dpu.pe_tree import PeTree
-from hw.dpu.topology import pe_number
-from hw.lib.formats import FixedFormat
-from hw.lib.losses import LOSSES
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.hw.dpu.pe_tree import PeTree
+from gnarl.hw.dpu.topology import pe_number
+from gnarl.hw.lib.formats import FixedFormat
+from gnarl.hw.lib.losses import LOSSES
 from tests.hw.dpu.simulate import seeded, simulate
 
 MASK = 0xFFFF

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.register_bank import RegisterBank
+from gnarl.hw.dpu.register_bank import RegisterBank
 from tests.hw.dpu.simulate import seeded, simulate
 
 

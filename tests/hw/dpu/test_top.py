@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.instruction_fetch import InstructionFetch
-from hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction_word_bits
-from hw.dpu.memory_map import memory_map
-from hw.dpu.top import build
-from hw.lib.losses import LOSSES
-from sw.runtime.machine.host import AcceleratorError, HostDriver, Status
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.instruction_fetch import InstructionFetch
+from gnarl.hw.dpu.isa import ErrorCause, Opcode, PeOp, instruction_word_bits
+from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.hw.dpu.top import build
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver, Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, copy, load, program, store
 from tests.support.machines.amaranth_port import AmaranthPort
 

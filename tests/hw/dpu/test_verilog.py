@@ -12,10 +12,10 @@ import networkx
 import pytest
 from amaranth.back.rtlil import convert
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.top import build
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.top import build
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.machines.generations import under_hash_seeds
 from tests.support.parameters import slow_but
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from amaranth.sim import Simulator
 
-from hw.fpga.board_top import BoardTop
-from hw.fpga.boards import find_board
-from hw.fpga.clock import plan_clock
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.hw.fpga.board_top import BoardTop
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.fpga.clock import plan_clock
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from tests.support.parameters import slow_but
 from tests.support.targets.memory_target import configuration
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from hw.fpga import boards
-from hw.fpga.boards import BoardError, Pin, find_board, usable_boards
-from hw.fpga.family import Family, device
+from gnarl.hw.fpga import boards
+from gnarl.hw.fpga.boards import BoardError, Pin, find_board, usable_boards
+from gnarl.hw.fpga.family import Family, device
 
 pytest.importorskip("amaranth_boards")
 

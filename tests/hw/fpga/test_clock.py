@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from hw.fpga.board_top import BoardTop
-from hw.fpga.boards import find_board
-from hw.fpga.clock import Clock, plan_clock
-from hw.lib.errors import ConfigError
-from hw.lib.verilog import to_verilog
+from gnarl.hw.fpga.board_top import BoardTop
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.fpga.clock import Clock, plan_clock
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.verilog import to_verilog
 from tests.support.targets.memory_target import configuration
 
 pytest.importorskip("amaranth_boards")

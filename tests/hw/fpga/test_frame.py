@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.fpga.frame import REQUEST, RESPONSE, crc16, pause, with_check
+from gnarl.hw.fpga.frame import REQUEST, RESPONSE, crc16, pause, with_check
 from tests.support.machines.fake_board import check
 
 

@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.top import build
-from hw.fpga.board_machine import BoardMachine
-from hw.fpga.frame import pause
-from hw.fpga.host_link import HostLink
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.board.frames import Response, read_request, take_response, write_request
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.top import build
+from gnarl.hw.fpga.board_machine import BoardMachine
+from gnarl.hw.fpga.frame import pause
+from gnarl.hw.fpga.host_link import HostLink
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.board.frames import (
+    Response,
+    read_request,
+    take_response,
+    write_request,
+)
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.machines.yowasp import sound, yosys
 from tests.support.parameters import slow_but
 

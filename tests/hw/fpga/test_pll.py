@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.fpga.pll import ECP5_PLL, GOWIN_PLL, ICE40_PLL, XILINX_MMCM, Pll, dividers, mhz
-from hw.lib.errors import ConfigError
-from sw.runtime.machine.tools import program
+from gnarl.hw.fpga.pll import ECP5_PLL, GOWIN_PLL, ICE40_PLL, XILINX_MMCM, Pll, dividers, mhz
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.sw.runtime.machine.tools import program
 
 PLLS = {"ecp5": ECP5_PLL, "ice40": ICE40_PLL, "gowin": GOWIN_PLL, "xilinx": XILINX_MMCM}
 SOURCES_MHZ = (12, 25, 27, 48, 100)

@@ -9,8 +9,8 @@ import pytest
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.fpga.uart import UartReceiver, UartTransmitter, bit_period
-from hw.lib.errors import ConfigError
+from gnarl.hw.fpga.uart import UartReceiver, UartTransmitter, bit_period
+from gnarl.hw.lib.errors import ConfigError
 
 MESSAGE = bytes([0x00, 0xFF, 0x55, 0xAA, 0x01, 0x80, 0x7F])
 RATES = [(4, 1), (25, 6), (9, 2), (16, 3), (6, 1), (25, 3), (868, 1)]

@@ -4,7 +4,7 @@ import random
 
 from amaranth.sim import Simulator
 
-from hw.lib.arbiter import RoundRobin
+from gnarl.hw.lib.arbiter import RoundRobin
 
 
 def grants(requests: list[int], width: int) -> list[int]:

@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.cut_points import TECHNOLOGIES
-from hw.lib.formats import (
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.cut_points import TECHNOLOGIES
+from gnarl.hw.lib.formats import (
     FLOAT_FORMATS,
     FixedFormat,
     FloatFormat,
     NumberFormat,
     parse_format,
 )
-from hw.lib.losses import LOSSES
-from hw.lib.operation import Operation
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.arithmetic import floats
 from tests.support.arithmetic.fixed import ExactFixed, fixed_operands
 from tests.support.arithmetic.losses import lost, pairs_at_ends

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from hw.lib.configuration import (
+from gnarl.hw.lib.configuration import (
     TargetConfig,
     choice_violations,
     flag_violations,
     format_violations,
     number_violations,
 )
-from hw.lib.errors import ConfigError, Violation
-from hw.lib.formats import FORMAT_NAMES
+from gnarl.hw.lib.errors import ConfigError, Violation
+from gnarl.hw.lib.formats import FORMAT_NAMES
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from amaranth.hdl import Const, Module, signed, unsigned
 
-from hw.lib.cut_points import named, registers_at
+from gnarl.hw.lib.cut_points import named, registers_at
 
 
 @pytest.mark.parametrize(

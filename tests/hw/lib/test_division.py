@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.float.div import FloatDivider
-from hw.lib.float.sqrt import FloatSquareRoot
-from hw.lib.formats import FLOAT_FORMATS, FloatFormat
-from hw.lib.integer.div import IntegerDivider
-from hw.lib.iterative import Iterative
-from sw.golden.division import divide, divide_integers, square_root
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.float.div import FloatDivider
+from gnarl.hw.lib.float.sqrt import FloatSquareRoot
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FloatFormat
+from gnarl.hw.lib.integer.div import IntegerDivider
+from gnarl.hw.lib.iterative import Iterative
+from gnarl.sw.golden.division import divide, divide_integers, square_root
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.arithmetic.floats import FORMATS, fresh_rng, numbers, words
 from tests.support.arithmetic.iterative import Columns, IterativeUnits, SideBySide, check_protocol
 from tests.support.arithmetic.numbers import corners, crossed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import one_line, quoted, short
+from gnarl.hw.lib.errors import one_line, quoted, short
 
 
 @pytest.mark.parametrize(

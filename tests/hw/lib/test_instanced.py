@@ -12,10 +12,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from hw.lib.instanced import EnableInserter, Instanced, ResetInserter
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.instanced import EnableInserter, Instanced, ResetInserter
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.machines.vectors import VectorSimulator
 
 

@@ -7,7 +7,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.select import at_index
+from gnarl.hw.lib.select import at_index
 from tests.hw.dpu.simulate import simulate_combinational
 
 VALUES = 8

@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.machine.memory_map import Window
 
 SEG = Window("seg", 20, 2, 8)
 CRD = Window("crd", 24, 1, 8)

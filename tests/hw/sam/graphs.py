@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block, Edge, Graph
-from hw.sam.memory_map import memory_map
-from hw.sam.top import build
-from sw.runtime.machine.host import HostDriver
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.memory_map import memory_map
+from gnarl.hw.sam.top import build
+from gnarl.sw.runtime.machine.host import HostDriver
 from tests.support.machines.amaranth_port import AmaranthPort
 
 

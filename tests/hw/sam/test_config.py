@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import ConfigError
-from hw.sam.config import SamConfig
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sam.config import SamConfig
 
 
 @pytest.mark.parametrize(

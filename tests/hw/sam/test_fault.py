@@ -4,8 +4,8 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.sam.fault import fault_recorder
-from hw.sam.memory_map import ErrorCause
+from gnarl.hw.sam.fault import fault_recorder
+from gnarl.hw.sam.memory_map import ErrorCause
 
 
 def run(*cycles: dict[str, int]) -> list[tuple[int, ErrorCause, int]]:

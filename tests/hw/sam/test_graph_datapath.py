@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import ConfigError
-from hw.sam.config import SamConfig
-from hw.sam.graph import Graph
-from hw.sam.graph_datapath import check_graph, hint_of
-from hw.sam.memory_map import memory_map, settings_rows
-from hw.sam.top import build
-from hw.sam.unit import settings_of
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.graph_datapath import check_graph, hint_of
+from gnarl.hw.sam.memory_map import memory_map, settings_rows
+from gnarl.hw.sam.top import build
+from gnarl.hw.sam.unit import settings_of
 from tests.hw.sam.graphs import DENSE, DOUBLE, INTERSECTION, graph, small
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.machine.memory_map import Register
-from hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
-from sw.runtime.machine.host import AcceleratorError, Status
+from gnarl.hw.lib.machine.memory_map import Register
+from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
+from gnarl.sw.runtime.machine.host import AcceleratorError, Status
 from tests.hw.sam.graphs import (
     DENSE,
     DOUBLE,

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from hw.lib.verilog import to_verilog
-from hw.sam.config import SamConfig
-from hw.sam.graph import Graph
-from hw.sam.top import build
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.machine.verilate import lint
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.top import build
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.machine.verilate import lint
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import INTERSECTION, STUCK, small
 from tests.support.machines.generations import under_hash_seeds
 from tests.support.machines.yowasp import sound, yosys

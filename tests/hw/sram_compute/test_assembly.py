@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from hw.sram_compute.assembly import command_of, line_of
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import command
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sram_compute.assembly import command_of, line_of
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import command
 from tests.hw.sram_compute.test_program import random_command
 
 CONFIG = SramConfig()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import ConfigError
-from hw.sram_compute.config import SramConfig
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sram_compute.config import SramConfig
 
 
 def test_defaults():

@@ -7,10 +7,10 @@ from amaranth.lib import data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import add
-from hw.sram_compute.microcode.program import assemble
-from hw.sram_compute.microinstruction import (
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import add
+from gnarl.hw.sram_compute.microcode.program import assemble
+from gnarl.hw.sram_compute.microinstruction import (
     MICROINSTRUCTION,
     Base,
     Kind,

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
-from hw.sram_compute.rom import rom
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from gnarl.hw.sram_compute.rom import rom
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 from tests.hw.sram_compute.bank.test_sequencer import LATENCY
 from tests.support.arithmetic.floats import EIGHT_BITS, fresh_rng
 from tests.support.arithmetic.numbers import corners, crossed, random_pairs

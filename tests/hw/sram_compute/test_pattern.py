@@ -8,9 +8,9 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.pattern import LEVELS, PatternExpander
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.pattern import LEVELS, PatternExpander
+from gnarl.sw.runtime.machine.verilate import lint
 
 BITS = 32
 

@@ -10,8 +10,8 @@ import pytest
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hw.sram_compute.isa import COMMANDS, UNITS, Opcode
-from hw.sram_compute.program import Command, assemble, command, disassemble
+from gnarl.hw.sram_compute.isa import COMMANDS, UNITS, Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command, disassemble
 
 
 def random_value(chance: random.Random, shape: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.sram_compute.microinstruction import decode
-from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS
-from hw.sram_compute.rom import rom
+from gnarl.hw.sram_compute.microinstruction import decode
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS
+from gnarl.hw.sram_compute.rom import rom
 
 
 def test_programs_begin_at_their_entries() -> None:

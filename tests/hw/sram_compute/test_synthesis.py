@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hw.fpga.family import Family, Resources
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.array.compute_array import ComputeArray
-from hw.sram_compute.bank.bank import Bank
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.top import build
-from sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.fpga.family import Family, Resources
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.array.compute_array import ComputeArray
+from gnarl.hw.sram_compute.bank.bank import Bank
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.top import build
+from gnarl.sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.machines.yowasp import needs_yosys, sound, yosys
 
 SMALL = SramConfig(

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.top import build
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.top import build
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.parameters import slow_but
 
 CONFIGS = {

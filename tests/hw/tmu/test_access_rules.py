@@ -9,10 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.errors import ProgramError
-from hw.tmu import access_rules
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind, stream_row, unit_row
-from hw.tmu.access_program import (
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.tmu import access_rules
+from gnarl.hw.tmu.access_isa import (
+    AluOperation,
+    Event,
+    EventKind,
+    Mode,
+    StreamKind,
+    stream_row,
+    unit_row,
+)
+from gnarl.hw.tmu.access_program import (
     AccessProgram,
     EventStep,
     Layer,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import ConfigError
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.tmu.config import TmuConfig
 
 
 def test_defaults():

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.formats import FixedFormat
+from gnarl.hw.lib.formats import FixedFormat
 from tests.support.arithmetic.floats import fresh_rng
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FloatFormat, float_dtype
 from tests.support.arithmetic.numbers import corners, crossed, random_pairs
 
 EIGHT_BITS = ("float8_e5m2", "float8_e4m3")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from hw.lib.formats import FloatFormat
-from hw.lib.functions.function import Function, FunctionUnit
+from gnarl.hw.lib.formats import FloatFormat
+from gnarl.hw.lib.functions.function import Function, FunctionUnit
 from tests.support.arithmetic.numbers import corners
 
 ROUNDED = (Function.EXP, Function.RECIPROCAL, Function.SQRT, Function.GELU)

@@ -11,7 +11,7 @@ from amaranth.hdl import Module, ResetInserter, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.iterative import Iterative
+from gnarl.hw.lib.iterative import Iterative
 from tests.support.arithmetic.units import convert
 from tests.support.machines.vectors import VectorSimulator
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.formats import FixedFormat, FloatFormat, NumberFormat
-from hw.lib.operation import Operation
+from gnarl.hw.lib.formats import FixedFormat, FloatFormat, NumberFormat
+from gnarl.hw.lib.operation import Operation
 from tests.support.arithmetic.numbers import corners
 
 Words = npt.NDArray[np.uint64]
@@ -33,7 +33,8 @@ def number(format: NumberFormat, word: int) -> Number:
 
 
 def lost(format: NumberFormat, operation: Operation, left: int, right: int) -> str:
-    """The kind of ``hw.lib.losses.LOSSES`` that a result of two words is; empty if it is none."""
+    """The kind of ``gnarl.hw.lib.losses.LOSSES`` that a result of two words is; empty if it is
+    none."""
     compute = {
         Operation.ADD: lambda a, b: a + b,
         Operation.SUB: lambda a, b: a - b,

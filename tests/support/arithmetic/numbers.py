@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat
+from gnarl.hw.lib.formats import FloatFormat
 
 Words = np.ndarray
 """Bits of numbers, uint64."""

@@ -7,7 +7,7 @@ from math import isqrt
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat
+from gnarl.hw.lib.formats import FloatFormat
 from tests.support.arithmetic.numbers import Words, random_pairs
 
 

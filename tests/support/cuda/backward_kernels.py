@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from sw.compiler.cuda.backward import BackwardProgram
-from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
-from sw.runtime.cuda.torch.backward import (
+from gnarl.sw.compiler.cuda.backward import BackwardProgram
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.runtime.cuda.torch.backward import (
     Arguments,
     BackwardInputs,
     Launch,
@@ -20,9 +20,9 @@ from sw.runtime.cuda.torch.backward import (
     train_tables,
     weights_gradient,
 )
-from sw.runtime.cuda.torch.backward_launch import emulated
-from sw.runtime.cuda.torch.pooling import TORCH_TYPES
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.runtime.cuda.torch.backward_launch import emulated
+from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.cuda.torch_embedding import dyadic
 
 

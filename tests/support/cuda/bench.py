@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.cuda_parts.measure import METRICS, MODEL_METRICS, VARYING
 from bench.lib.records import Metric, Record, Setting, records
-from sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 GPU = GpuInfo("NVIDIA H200", "sm_90", 132, 2**37, 50 << 20)
 SETTING = Setting("cuda_sm90", (), "d", 0, 3)

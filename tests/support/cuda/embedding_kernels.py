@@ -10,14 +10,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.golden.embedding import bound, pool
-from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
-from sw.runtime.cuda.task_map import TaskMap, map_tasks
-from sw.workloads.embedding.data import synthesise_tables
-from sw.workloads.embedding.model import (
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.golden.embedding import bound, pool
+from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from gnarl.sw.runtime.cuda.task_map import TaskMap, map_tasks
+from gnarl.sw.workloads.embedding.data import synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     POOLINGS,
     TABLE_TYPES,
@@ -26,7 +26,7 @@ from sw.workloads.embedding.model import (
     Feature,
     FeatureInputs,
 )
-from sw.workloads.embedding.rowwise import quantise
+from gnarl.sw.workloads.embedding.rowwise import quantise
 
 DIMS = (1, 3, 4, 7, 8, 16, 32, 100, 128, 256, 1024)
 

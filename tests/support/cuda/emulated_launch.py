@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray, LaunchStatistics
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray, LaunchStatistics
 
 
 def run(

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.compiler.cuda import backward_kernels
-from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PARAMETERS
-from sw.compiler.cuda.tensor import sampled_product
-from sw.program.cache import cached, digest_of
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from gnarl.sw.compiler.cuda import backward_kernels
+from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PARAMETERS
+from gnarl.sw.compiler.cuda.tensor import sampled_product
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "libcuda.so.1"
@@ -90,8 +90,8 @@ def _driver() -> ctypes.CDLL:
 
 def _install() -> None:
     # It would have imported the function that is replaced.
-    assert "sw.runtime.cuda.gpu.embedding" not in sys.modules
-    from sw.compiler.cuda import nvrtc
+    assert "gnarl.sw.runtime.cuda.gpu.embedding" not in sys.modules
+    from gnarl.sw.compiler.cuda import nvrtc
 
     nvrtc.compile_kernel = _compile  # type: ignore[assignment]
     nvrtc.nvrtc_version = lambda: (13, 0)  # type: ignore[assignment]
@@ -109,7 +109,7 @@ def _compile(
     defines: Mapping[str, str] = {},
     kernel: str = "",
 ) -> Any:
-    from sw.compiler.cuda.nvrtc import CompiledKernel
+    from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel
 
     _kernels.append(EmulatedKernels(source, include, defines))
     cubin = f"cubin:{len(_kernels) - 1}\0".encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.runtime.cuda.task_map import TaskMap
+from gnarl.sw.runtime.cuda.task_map import TaskMap
 
 
 def shuffled(mapping: TaskMap, seed: int) -> TaskMap:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.emulation import embedding as emulated
-from sw.runtime.cuda.emulation.kernels import GlobalArray
+from gnarl.sw.runtime.cuda.emulation import embedding as emulated
+from gnarl.sw.runtime.cuda.emulation.kernels import GlobalArray
 
 
 class OneWorkspace:

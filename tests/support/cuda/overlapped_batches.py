@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun
-from sw.runtime.cuda.task_map import Mapping
-from sw.workloads.embedding.model import Batch
+from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun
+from gnarl.sw.runtime.cuda.task_map import Mapping
+from gnarl.sw.workloads.embedding.model import Batch
 
 
 def run_overlapped(

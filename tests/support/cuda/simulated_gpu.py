@@ -11,16 +11,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.tune.measurer import (
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.tune.measurer import (
     DeviceFailure,
     FusedJob,
     Job,
     JobFailure,
     LocalJob,
 )
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.model import (
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,

@@ -12,14 +12,14 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.runtime.cuda.torch.embedding_bag_modules import (
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
 )
-from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
+from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 torch.set_num_threads(1)  # more would spin while other tests need the cores
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
 
 OPERATIONS = (Op.ADD, Op.MUL, Op.MAX, Op.MIN)
 

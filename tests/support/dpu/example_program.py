@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from hw.lib.errors import ProgramError
-from sw.compiler.dpu.sections import DPU_SCHEMA, STATISTICS, dag_sections
-from sw.program.program import Program
-from sw.program.tensor_spec import Labelled, TensorSpec, labels_of
-from sw.runtime.run.programs import load_program
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.compiler.dpu.sections import DPU_SCHEMA, STATISTICS, dag_sections
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import Labelled, TensorSpec, labels_of
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.workloads.dag.dag import Dag, Op
 
 CONFIG = DpuConfig(depth=1, banks=8, registers=8, data_rows=16)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import ErrorCause
-from sw.golden.words import from_words, to_words
-from sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import ErrorCause
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
 from tests.support.dpu.programs import HALT, Instruction, program
 
 CONFIG = DpuConfig(depth=2, banks=8, registers=8, instruction_words=16, data_rows=16)

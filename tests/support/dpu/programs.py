@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hw.dpu.assembly import BANK_MASKS, assemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, Opcode, PeOp
-from hw.dpu.topology import pe_number, writers
+from gnarl.hw.dpu.assembly import BANK_MASKS, assemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, Opcode, PeOp
+from gnarl.hw.dpu.topology import pe_number, writers
 
 
 @dataclass(frozen=True)

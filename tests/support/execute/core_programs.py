@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
 from tests.support.execute.programs import (
     ADDRESSES,
     CORNERS,

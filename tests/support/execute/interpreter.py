@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import LOOP_DEPTH, Fault, Instruction, Opcode, Operand, Source
+from gnarl.hw.lib.encoding.execute_isa import (
+    LOOP_DEPTH,
+    Fault,
+    Instruction,
+    Opcode,
+    Operand,
+    Source,
+)
 from tests.support.arithmetic.floats import maximum, minimum, words
 
 _WORD = 0xFFFF_FFFF

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import Fault, Instruction
+from gnarl.hw.lib.encoding.execute_isa import Fault, Instruction
 from tests.support.execute.ports import COUNTERS, ExecuteSimulator
 
 _JUNK = 0xDEAD_BEEF

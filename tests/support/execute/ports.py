@@ -8,10 +8,10 @@ from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
-from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.instanced import ResetInserter
-from hw.lib.verilog import to_verilog
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
+from gnarl.hw.lib.execute.execute_unit import ExecuteUnit
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.verilog import to_verilog
 from tests.support.machines.vectors import VectorSimulator
 
 COUNTERS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_assembly import assemble
-from sw.execute.values import execute
-from sw.execute.values.output import Output
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.sw.execute.values import execute
+from gnarl.sw.execute.values.output import Output
 
 LANES = 4
 

@@ -10,12 +10,12 @@ import numpy as np
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.lib.machine.memory_map import STATUS, Register
-from sw.runtime.machine.host import Words
+from gnarl.hw.lib.machine.memory_map import STATUS, Register
+from gnarl.sw.runtime.machine.host import Words
 
 
 class AmaranthPort:
-    """A ``sw.runtime.machine.host.Port`` of a component with a member ``host``.
+    """A ``gnarl.sw.runtime.machine.host.Port`` of a component with a member ``host``.
 
     ``stalls`` is the share of cycles in which either stream pauses on the host's side. ``set``
     gives an input a value, ``log`` keeps the values of the signals ``watched`` in each cycle,

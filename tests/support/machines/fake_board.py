@@ -14,11 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
-from hw.lib.machine.memory_map import MAGIC, STATUS, VERSION, Register
-from sw.runtime.machine.host import Words
-from sw.runtime.machine.simulator import Simulator
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.verilog import module_name, verilog
+from gnarl.hw.lib.machine.memory_map import MAGIC, STATUS, VERSION, Register
+from gnarl.sw.runtime.machine.host import Words
+from gnarl.sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.verilog import module_name, verilog
 
 PAUSE = 0.01
 _HEADER_BYTES, _CHECK_BYTES = 6, 2
@@ -26,7 +26,7 @@ _BYTE_CYCLES = 40  # with the fewest clock cycles a bit
 
 
 class Memory(Protocol):
-    """What a board needs of a ``sw.runtime.machine.host.Port``."""
+    """What a board needs of a ``gnarl.sw.runtime.machine.host.Port``."""
 
     def write_words(self, address: int, words: Words) -> None: ...
     def read_words(self, address: int, count: int) -> Words: ...
@@ -114,8 +114,8 @@ class FakeMachine:
 
 
 class FakeLine:
-    """A ``sw.runtime.machine.board.frame_port.Line`` to a fake board, on which time passes in no
-    time."""
+    """A ``gnarl.sw.runtime.machine.board.frame_port.Line`` to a fake board, on which time passes in
+    no time."""
 
     name = "fake line"
     baud = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sw.runtime.machine.board.frame_port import Line
+from gnarl.sw.runtime.machine.board.frame_port import Line
 
 
 class FaultyLine:

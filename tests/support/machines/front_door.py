@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sw.runtime.machine.host import Words
-from sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.machine.host import Words
+from gnarl.sw.runtime.machine.simulator import Simulator
 
 
 class FrontDoor:
-    """A ``sw.runtime.machine.host.Port`` onto ``simulator``, without its back door."""
+    """A ``gnarl.sw.runtime.machine.host.Port`` onto ``simulator``, without its back door."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator

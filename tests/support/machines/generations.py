@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 
-from hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.configuration import TargetConfig
 
 _CODE = """
 import json, sys
-from sw.runtime.target.registry import TARGETS
-from hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.target.registry import TARGETS
+from gnarl.hw.lib.verilog import to_verilog
 target = TARGETS[sys.argv[1]]
 config = target.configuration.from_dict(json.loads(sys.argv[2]))
 print(to_verilog(target.build(config), sys.argv[1]))

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hw.lib.machine.memory_map import MemoryMap
-from sw.runtime.machine.host import Port, Words
-from sw.runtime.machine.host_machine import HostMachine
-from sw.runtime.machine.simulator import Simulator
-from sw.runtime.run.device import Device
-from sw.runtime.target.verilog import module_name, verilog
+from gnarl.hw.lib.machine.memory_map import MemoryMap
+from gnarl.sw.runtime.machine.host import Port, Words
+from gnarl.sw.runtime.machine.host_machine import HostMachine
+from gnarl.sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.verilog import module_name, verilog
 
 PortT = TypeVar("PortT", bound=Port)
 

@@ -10,7 +10,7 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.lib.instanced import Instanced, Key
+from gnarl.hw.lib.instanced import Instanced, Key
 
 Testbench = Callable[[Any], Awaitable[None]]
 

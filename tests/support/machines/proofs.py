@@ -18,7 +18,7 @@ from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from hw.lib.verilog import to_verilog
+from gnarl.hw.lib.verilog import to_verilog
 
 _BIN = Path(sys.executable).parent
 

@@ -9,7 +9,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.instanced import Instanced
+from gnarl.hw.lib.instanced import Instanced
 from tests.support.machines.kept_simulators import simulator_of
 
 

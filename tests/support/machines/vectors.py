@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sw.runtime.machine.verilate import build
+from gnarl.sw.runtime.machine.verilate import build
 
 _CLOCK_PORTS = ("clk", "rst")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from sw.runtime.machine.tools import program
+from gnarl.sw.runtime.machine.tools import program
 
 
 def needs(*packages: str) -> pytest.MarkDecorator:

@@ -10,8 +10,8 @@ from random import Random
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.machine.tools import run_tool
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.machine.tools import run_tool
 
 TYPES = {
     "t": ("int", np.int32),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sw.workloads.loops.c.source import read_source
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.loops.c.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 SOURCES = {
     "threshold": "int a[n], int b[n]) {\n"

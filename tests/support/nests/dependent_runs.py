@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.golden.loops import GoldenLoops
-from sw.program.tensor_spec import Array
-from sw.runtime.run.device import Device
-from sw.runtime.tmu.image import Operands, image, outputs, result_rows
-from sw.runtime.tmu.model import machine
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.tmu.image import Operands, image, outputs, result_rows
+from gnarl.sw.runtime.tmu.model import machine
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 EXACT = 1 << 16
 """Below this, sums of whole numbers are the same in any order, with all terms on the way."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 _HEAD = (
     '(n,) = sizes("n")\n\n\n@nest\ndef f(\n'

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -29,7 +29,7 @@ from sw.workloads.loops.ir.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.place import Location
 
 NAN = np.uint32(0x7FC00000).view(np.float32)
 

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Assign,
     AugmentedStore,
@@ -31,8 +31,8 @@ from sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
 
 _SHAPES = {
     "x": ("float32", "n", "m"),

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.notation import sizes
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.notation import sizes
 
 
 class _Type:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.ir.sequence import in_sequence
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.pytorch.lowering import module_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.ir.sequence import in_sequence
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.pytorch.lowering import module_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 def golden(workload: LoopWorkload) -> dict[str, np.ndarray]:

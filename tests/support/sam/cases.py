@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hw.lib.formats import FloatFormat, parse_format
-from hw.lib.functions.function import Function
-from hw.lib.operation import Operation
-from hw.sam.token import EMPTY
-from sw.golden import functions
+from gnarl.hw.lib.formats import FloatFormat, parse_format
+from gnarl.hw.lib.functions.function import Function
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.token import EMPTY
+from gnarl.sw.golden import functions
 from tests.support.sam import reference
 from tests.support.sam.nested import MAX_DEPTH, mapped, stream
 from tests.support.sam.reference import Lane, Tokens

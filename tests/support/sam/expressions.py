@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 LEVELS = "dsb"
 # All are finite for numbers of a few units: what is missing times infinity looks like zero

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from hw.sam.graph import Edge, Graph
-from sw.compiler.sam.dot_write import write_dot
-from sw.compiler.sam.lower import lower
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.sam.graph import Edge, Graph
+from gnarl.sw.compiler.sam.dot_write import write_dot
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.workloads.tensor.parser import parse
 
 _PORTS = {
     "crddrop": {"out_outer": "outer", "out_inner": "inner"},

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.sam.graph import Block
-from sw.golden.words import from_words, to_words
-from sw.runtime.sam.model.streams import BLOCKS
-from sw.runtime.sam.model.timing import step_times
-from sw.runtime.sam.model.tokens import Done, Limits, Site, Stream
+from gnarl.hw.sam.graph import Block
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.runtime.sam.model.streams import BLOCKS
+from gnarl.sw.runtime.sam.model.timing import step_times
+from gnarl.sw.runtime.sam.model.tokens import Done, Limits, Site, Stream
 from tests.support.sam.tokens import format_stream, parse_stream
 
 

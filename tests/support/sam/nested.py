@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hw.sam.token import DONE, EMPTY, Kind, stop
+from gnarl.hw.sam.token import DONE, EMPTY, Kind, stop
 from tests.support.sam.tokens import kind_of
 
 MAX_DEPTH = 4

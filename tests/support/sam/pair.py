@@ -8,11 +8,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.stream.memory_ports import ReadPort
-from hw.lib.stream.queue import Queue
-from hw.sam.blocks.joins.intersect import Intersect
-from hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
-from hw.sam.token import token_layout, token_stream
+from gnarl.hw.lib.stream.memory_ports import ReadPort
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.sam.blocks.joins.intersect import Intersect
+from gnarl.hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
+from gnarl.hw.sam.token import token_layout, token_stream
 
 
 class Pair(wiring.Component):

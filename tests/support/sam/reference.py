@@ -2,7 +2,7 @@
 
 Written from the description of the SAM tools and of the blocks here, to judge the hardware by. All
 of it takes complete streams, up to their done token, and gives such. Tokens are the integers of
-``hw.sam.token``.
+``gnarl.hw.sam.token``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import zip_longest
 
 import numpy as np
 
-from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.token import DONE, EMPTY, Kind, stop
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.sam.token import DONE, EMPTY, Kind, stop
+from gnarl.sw.golden.arithmetic import arithmetic
 from tests.support.sam.tokens import kind_of, payload_of
 
 Tokens = list[int]
@@ -213,7 +213,7 @@ def word_of(token: int) -> int:
 
 
 def operation(format: str, code: int) -> Callable[[int, int], int]:
-    """An operation of ``hw.lib.operation.Operation`` on two words."""
+    """An operation of ``gnarl.hw.lib.operation.Operation`` on two words."""
     numbers = arithmetic(format)
 
     def apply(left: int, right: int) -> int:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.workloads.tensor.operands import Operand
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.operands import Operand
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _SIZES = (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 7)
 _ORDERS = (0, 1, 1, 2, 2, 2, 2, 3)

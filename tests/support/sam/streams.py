@@ -9,7 +9,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from hw.sam.token import DONE
+from gnarl.hw.sam.token import DONE
 from tests.support.machines.kept_simulators import simulator_of
 from tests.support.sam.tokens import pack, unpack
 
@@ -83,13 +83,13 @@ def run_block(
 ) -> dict[str, list[int]]:
     """Tokens of ``outputs`` by name, up to their done token each.
 
-    ``inputs``: tokens by name, integers of ``hw.sam.token``; ``settings``: values of other inputs.
-    ``memories``: rows of words by name of a ``ReadPort``, which answers ``latency`` cycles after a
-    request. ``drive``: asked in every cycle for values of other inputs, given the tokens so far.
-    ``stalls``: share of cycles in which each stream pauses. Fails where an output changes or takes
-    back what it offers, where ``fault`` is set, and after ``cycles``. ``["cycles"]``: how many it
-    took until the last output was done, in a list of one; ``["reads_NAME"]`` likewise, how many
-    rows were read.
+    ``inputs``: tokens by name, integers of ``gnarl.hw.sam.token``; ``settings``: values of other
+    inputs. ``memories``: rows of words by name of a ``ReadPort``, which answers ``latency`` cycles
+    after a request. ``drive``: asked in every cycle for values of other inputs, given the tokens so
+    far. ``stalls``: share of cycles in which each stream pauses. Fails where an output changes or
+    takes back what it offers, where ``fault`` is set, and after ``cycles``. ``["cycles"]``: how
+    many it took until the last output was done, in a list of one; ``["reads_NAME"]`` likewise, how
+    many rows were read.
     """
     noise = random.Random(seed)
     simulator = simulator_of(block)

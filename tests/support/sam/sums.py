@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.operation import Operation
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.golden.arithmetic import arithmetic
 from tests.support.sam.nested import mapped, stream
 from tests.support.sam.tokens import payload_of
 

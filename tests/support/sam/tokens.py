@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hw.sam.token import DONE, EMPTY, PAYLOAD_BITS, Kind, stop
+from gnarl.hw.sam.token import DONE, EMPTY, PAYLOAD_BITS, Kind, stop
 
 
 def kind_of(token: int) -> Kind:

@@ -10,12 +10,12 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.array.compute_array import ComputeArray
-from hw.sram_compute.bank.issue_stage import IssueStage
-from hw.sram_compute.bank.sequencer import Sequencer, program_layout
-from hw.sram_compute.microcode.tables import table
-from hw.sram_compute.microinstruction import Base
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.array.compute_array import ComputeArray
+from gnarl.hw.sram_compute.bank.issue_stage import IssueStage
+from gnarl.hw.sram_compute.bank.sequencer import Sequencer, program_layout
+from gnarl.hw.sram_compute.microcode.tables import table
+from gnarl.hw.sram_compute.microinstruction import Base
 from tests.support.machines.vectors import VectorSimulator
 
 ARRAYS = 2

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.operations import INTEGER_OPERATIONS, Operation
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.operations import INTEGER_OPERATIONS, Operation
 
 
 @dataclass(frozen=True)

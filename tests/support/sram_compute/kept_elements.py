@@ -11,8 +11,8 @@ from random import Random
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
 
 _PARAMETERS = (
     "a: T[n], b: T[n], c: T[n], d: T[n, m], e: T[n, m], r: T[n, 1], g: T[n, 1], q: T[1, m], "

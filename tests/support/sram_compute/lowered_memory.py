@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.joined import joined, lines_of_commands
-from sw.compiler.sram_compute.lower.lattice import Stored, padded, stored
-from sw.compiler.sram_compute.lower.lower import MemoryCode, generate
-from sw.compiler.sram_compute.slabs import Slabs
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import Step, plan
-from sw.golden.loops import GoldenLoops
-from sw.runtime.sram_compute.model.system import System
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.joined import joined, lines_of_commands
+from gnarl.sw.compiler.sram_compute.lower.lattice import Stored, padded, stored
+from gnarl.sw.compiler.sram_compute.lower.lower import MemoryCode, generate
+from gnarl.sw.compiler.sram_compute.slabs import Slabs
+from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, plan
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.sram_compute.model.system import System
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 SMALL = SramConfig(
     banks=2, arrays=4, wordlines=256, bitlines=64, memory_bytes=1 << 17, latency=2, bandwidth=32

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hw.sram_compute.config import SramConfig
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.lowering import Specialiser
-from sw.compiler.sram_compute.meaning import SpecialisedProgram
-from sw.compiler.sram_compute.sections import fat_program
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sram_compute.compile import compile
+from gnarl.sw.compiler.sram_compute.lowering import Specialiser
+from gnarl.sw.compiler.sram_compute.meaning import SpecialisedProgram
+from gnarl.sw.compiler.sram_compute.sections import fat_program
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 def lowered(

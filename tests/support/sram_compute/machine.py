@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.sections import program_of
-from sw.program.program import Program
-from sw.program.tensor_spec import TensorSpec
-from sw.runtime.run.device import Device
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.sections import program_of
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import TensorSpec
+from gnarl.sw.runtime.run.device import Device
 from tests.support.sram_compute.programs import FIRST_LINE
 
 MORE_LINES = 160

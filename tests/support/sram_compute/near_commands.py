@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS, WORD_BITS, Opcode
-from hw.sram_compute.program import Command, assemble, command
-from sw.runtime.sram_compute.model.system import System
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import LINE_UNITS, WORD_BITS, Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.sw.runtime.sram_compute.model.system import System
 
 
 def stream(number: int, base: int, *strides: int, **fields: int) -> Command:

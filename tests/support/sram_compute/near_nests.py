@@ -56,7 +56,7 @@ NESTS: dict[str, tuple[str, Values]] = {
         lambda chance: {"a": floats(chance, 7, 4), "b": floats(chance, 4, 30)},
     ),
     "largest": (
-        "from sw.workloads.loops.notation import float32, nest, sizes\n\n"
+        "from gnarl.sw.workloads.loops.notation import float32, nest, sizes\n\n"
         "n, m = sizes('n, m')\n\n\n@nest\n"
         "def f(a: float32[n, m], b: float32[m]):\n    for j in range(m):\n"
         "        most = float32(-1)\n        for i in range(n):\n"
@@ -131,7 +131,7 @@ NESTS: dict[str, tuple[str, Values]] = {
         lambda chance: {"a": integers(chance, 301), "total": integers(chance, 1)},
     ),
     "the least": (
-        "from sw.workloads.loops.notation import float32, nest, sizes\n\n"
+        "from gnarl.sw.workloads.loops.notation import float32, nest, sizes\n\n"
         "(n,) = sizes('n')\n\n\n@nest\ndef f(a: float32[n], b: float32[1]):\n"
         "    least = float32(9)\n    for i in range(n):\n        least = min(least, a[i])\n"
         "    b[0] = least\n",

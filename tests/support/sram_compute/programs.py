@@ -10,11 +10,11 @@ import numpy as np
 
 from cocotb_tests.sram_compute.near_programs import RandomStreams, clearing_engines
 from cocotb_tests.sram_compute.programs import RandomProgram, clearing
-from hw.lib.encoding.execute_isa import INSTRUCTION, Instruction
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS, Opcode
-from hw.sram_compute.program import Command, assemble, command, decode, numbers
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION, Instruction
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import UNIT_WORDS, Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command, decode, numbers
 from tests.support.damaged_fields import damage_field
 from tests.support.execute.core_programs import computing_program, moving_program
 

@@ -11,9 +11,9 @@ from random import Random
 
 import numpy as np
 
-from sw.workloads.loops.c.source import read_source
-from sw.workloads.loops.ir.nest import Array
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.loops.c.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Array
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 _TYPES = ("int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "float")
 _CHOICES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.sram_compute.tiles import Tiling
+from gnarl.sw.compiler.sram_compute.tiles import Tiling
 
 
 def spread(tiling: Tiling, values: np.ndarray) -> np.ndarray:

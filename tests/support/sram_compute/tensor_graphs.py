@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sw.compiler.sram_compute.tdfg.plan import Step, plan
-from sw.compiler.sram_compute.tdfg.run import run
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, plan
+from gnarl.sw.compiler.sram_compute.tdfg.run import run
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
 
 
 def nest_of(parameters: str, body: str) -> Nest:

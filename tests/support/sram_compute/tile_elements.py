@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import Command, assemble, command
-from sw.runtime.run.device import Device
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.sw.runtime.run.device import Device
 from tests.support.sram_compute.machine import End, ending, program
 from tests.support.sram_compute.programs import FIRST_LINE
 

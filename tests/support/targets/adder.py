@@ -10,12 +10,12 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from hw.lib.errors import ProgramError
-from hw.lib.machine.host import HostPort, HostSignature
-from hw.lib.machine.memory_map import CommonCause, MemoryMap, Window
-from hw.lib.memory.shared import SharedMemory
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.machine.cycle_limit import require_cycles
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.machine.host import HostPort, HostSignature
+from gnarl.hw.lib.machine.memory_map import CommonCause, MemoryMap, Window
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 
 DIGEST = "89abcdef" + 56 * "0"
 

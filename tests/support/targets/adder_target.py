@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hw.lib.configuration import TargetConfig
-from hw.lib.errors import WorkloadError, damaged_as
-from hw.lib.machine.memory_map import MemoryMap
-from sw.compiler.passes import Pass, Trace
-from sw.program.program import Launch, Program
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.program.schema import Schema
-from sw.program.tensor_spec import Array, TensorSpec
-from sw.runtime.machine.host_machine import HostJob
-from sw.runtime.target.host_target import HostTarget
+from gnarl.hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.hw.lib.machine.memory_map import MemoryMap
+from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.program.schema import Schema
+from gnarl.sw.program.tensor_spec import Array, TensorSpec
+from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.target.host_target import HostTarget
 from tests.support.targets import adder
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.target.registry import installed
+from gnarl.sw.runtime.target.registry import installed
 
 OUTSIDE = {
     "adder": "tests.support.targets.adder_target:TARGET",

@@ -8,12 +8,12 @@ from typing import Any
 from amaranth.hdl import Module, unsigned
 from amaranth.lib import data, wiring
 
-from hw.lib.machine.counters import Counters
-from hw.lib.machine.fault_recorder import FaultRecorder
-from hw.lib.machine.machine import Core, Machine
-from hw.lib.machine.memory_map import MemoryMap, Window
-from hw.lib.memory.shared import SharedMemory
-from sw.runtime.target.configuration import NamedConfiguration
+from gnarl.hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.fault_recorder import FaultRecorder
+from gnarl.hw.lib.machine.machine import Core, Machine
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from tests.support.targets.adder_target import AdderConfig, AdderTarget
 
 ROWS = 512

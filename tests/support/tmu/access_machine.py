@@ -14,12 +14,12 @@ import numpy.typing as npt
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access.access_unit import WAITS, AccessUnit
-from hw.tmu.access_isa import MERGES
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import TmuConfig
-from sw.execute.values.output import Output
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access.access_unit import WAITS, AccessUnit
+from gnarl.hw.tmu.access_isa import MERGES
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.execute.values.output import Output
 
 CONFIG = TmuConfig(
     layers=3,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hw.tmu.access_isa import MERGES, AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import (
+from gnarl.hw.tmu.access_isa import MERGES, AluOperation, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
     EventStep,
@@ -20,7 +20,7 @@ from hw.tmu.access_program import (
     own,
     parent,
 )
-from hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.config import TmuConfig
 from tests.support.tmu.access_programs import INDUCTION, load
 
 STEP, LAST = 20, 21

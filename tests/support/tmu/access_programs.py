@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.tmu.access_isa import Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import (
+from gnarl.hw.tmu.access_isa import Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import (
     AccessProgram,
     EventStep,
     Layer,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_assembly import Assembly, assemble
-from hw.tmu.access_program import AccessProgram
+from gnarl.hw.lib.encoding.execute_assembly import Assembly, assemble
+from gnarl.hw.tmu.access_program import AccessProgram
 from tests.support.tmu.access_programs import ALL_END, ELEMENT, SEGMENT_END, VECTOR_END, Bags
 
 _ZEROED = """

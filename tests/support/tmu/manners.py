@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sw.compiler.tmu.compile import LEVELS
+from gnarl.sw.compiler.tmu.compile import LEVELS
 
 MANNERS: dict[str, dict[str, Any]] = {f"level {level}": {"opt": level} for level in LEVELS}
 MANNERS["coupled"] = {"coupled": True}

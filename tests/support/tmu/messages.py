@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.steps import Manner, Step, first_step, steps
-from sw.golden import loops
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step, steps
+from gnarl.sw.golden import loops
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 @dataclass(frozen=True)

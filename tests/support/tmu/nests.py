@@ -6,8 +6,8 @@ from random import Random
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
 
 _HEAD = """\
 n, m = sizes('n', 'm')

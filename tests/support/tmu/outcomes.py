@@ -10,22 +10,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.errors import ProgramError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import Event, EventKind, StreamKind
-from hw.tmu.access_program import AccessProgram, Stream, Unit
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import ErrorCause
-from sw.execute.values import execute
-from sw.execute.values.execute import DeadlockError, FaultError, LeftError
-from sw.execute.values.output import Output, Room
-from sw.program.rows import Rows
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.machine.host import AcceleratorError
-from sw.runtime.machine.host_machine import HostJob, HostMachine
-from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import BoundsError, StreamError
-from sw.runtime.tmu.target import TARGET
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import Event, EventKind, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, Stream, Unit
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import ErrorCause
+from gnarl.sw.execute.values import execute
+from gnarl.sw.execute.values.execute import DeadlockError, FaultError, LeftError
+from gnarl.sw.execute.values.output import Output, Room
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.machine.host import AcceleratorError
+from gnarl.sw.runtime.machine.host_machine import HostJob, HostMachine
+from gnarl.sw.runtime.tmu.model import access
+from gnarl.sw.runtime.tmu.model.access import BoundsError, StreamError
+from gnarl.sw.runtime.tmu.target import TARGET
 from tests.support.tmu.random_programs import Case
 from tests.support.tmu.words import UsedWords, used_words
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.golden.loops import GoldenLoops
-from sw.program.program import Program
-from sw.program.tensor_spec import Array
-from sw.runtime.tmu.image import Operands, image, outputs, result_rows
-from sw.runtime.tmu.model import machine
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.tmu.image import Operands, image, outputs, result_rows
+from gnarl.sw.runtime.tmu.model import machine
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 @dataclass(frozen=True)

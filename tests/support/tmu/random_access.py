@@ -1,4 +1,4 @@
-"""Access programs at random that keep to all rules of ``hw.tmu.access_rules``."""
+"""Access programs at random that keep to all rules of ``gnarl.hw.tmu.access_rules``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hw.tmu.access_isa import (
+from gnarl.hw.tmu.access_isa import (
     MERGES,
     UNBOUNDED,
     AluOperation,
@@ -14,7 +14,7 @@ from hw.tmu.access_isa import (
     Source,
     StreamKind,
 )
-from hw.tmu.access_program import (
+from gnarl.hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
     Layer,
@@ -24,7 +24,7 @@ from hw.tmu.access_program import (
     own,
     parent,
 )
-from hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.config import TmuConfig
 from tests.support.tmu.random_events import with_events
 
 CORNERS = (

@@ -6,10 +6,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
-from hw.tmu.access_isa import EVENT_STEPS, UNBOUNDED, Event, EventKind, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Stream
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.tmu.access_isa import EVENT_STEPS, UNBOUNDED, Event, EventKind, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Stream
+from gnarl.hw.tmu.config import TmuConfig
 from tests.support.execute.programs import DEQUEUE, HALT, IMMEDIATE, Raw, register
 
 _PLACE, _MASK, _LOADED = 1, 1, 2

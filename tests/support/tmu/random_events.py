@@ -1,4 +1,4 @@
-"""Events of access programs at random that keep to all rules of ``hw.tmu.access_rules``."""
+"""Events of access programs at random that keep to all rules of ``gnarl.hw.tmu.access_rules``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hw.tmu.access_isa import EVENT_STEPS, UNBOUNDED, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import EventStep, Layer
+from gnarl.hw.tmu.access_isa import EVENT_STEPS, UNBOUNDED, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import EventStep, Layer
 
 _STEPS = (EventKind.WORD, EventKind.WORD, EventKind.VECTOR, EventKind.MASK, EventKind.TOKEN)
 

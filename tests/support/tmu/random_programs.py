@@ -26,25 +26,25 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import (
+from gnarl.hw.lib.encoding.execute_isa import (
     INSTRUCTION,
     INSTRUCTION_WORDS,
     OPERAND,
     Instruction,
     Operand,
 )
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.program.program import Launch, Program
-from sw.program.tensor_spec import Array
-from sw.workloads.embedding.model import EmbeddingModel, Feature
-from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.loops.embedding_model import ModelWorkload
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.execute.programs import HALT, Raw, random_program
 from tests.support.tmu.random_access import CORNERS, Areas, random_access
 from tests.support.tmu.random_drains import drained
@@ -53,7 +53,7 @@ from tests.support.tmu.random_rows import damaged_rows, random_rows
 Words = npt.NDArray[np.uint32]
 
 SOURCE = """\
-from sw.workloads.loops.notation import int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import int32, nest, sizes
 
 n, m, k = sizes("n", "m", "k")
 

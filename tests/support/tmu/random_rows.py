@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from amaranth.lib import data
 
-from hw.lib.encoding.execute_isa import INSTRUCTION, OPERAND, Opcode
-from hw.tmu import access_isa as isa
-from hw.tmu.access_isa import Event, StreamKind
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION, OPERAND, Opcode
+from gnarl.hw.tmu import access_isa as isa
+from gnarl.hw.tmu.access_isa import Event, StreamKind
+from gnarl.hw.tmu.config import TmuConfig
 from tests.support.damaged_fields import damage_field, fields_of, set_field
 
 Words = npt.NDArray[np.uint32]

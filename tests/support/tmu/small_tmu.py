@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hw.tmu.config import TmuConfig
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.tmu.target import TARGET
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.tmu.target import TARGET
 
 CONFIG = TmuConfig(
     layers=3,

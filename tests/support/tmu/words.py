@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import Instruction
-from sw.execute.values.output import Output
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.sw.execute.values.output import Output
 from tests.support.execute.interpreter import Starved, State
 
 Words = npt.NDArray[np.uint32]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sw.runtime.area.timing import OpenSta
+from gnarl.sw.runtime.area.timing import OpenSta
 from tests.support.commands import gnarl, refusal
 from tests.support.machines.cell_library import AREAS, write_library
 from tests.support.targets import adder

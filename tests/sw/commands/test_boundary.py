@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-import sw.commands.main
-from sw.runtime.run.device import Device
+import gnarl.sw.commands.main
+from gnarl.sw.runtime.run.device import Device
 from tests.support.commands import default_interrupts, gnarl
 
 CONFIG = "dpu_d1_b8"
-COMMAND = [sys.executable, "-m", "sw"]
+COMMAND = [sys.executable, "-m", "gnarl"]
 PIPES: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 GRAPH = {
     "directed": True,
@@ -115,7 +115,7 @@ def test_an_interrupt_that_another_error_hides(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.5, 0.8])
 def test_an_interrupt_of_imports(graph: Path, number: signal.Signals, delay: float) -> None:
-    started = "import sw.__main__; print('started', flush=True); sw.__main__.main()"
+    started = "import gnarl.__main__; print('started', flush=True); gnarl.__main__.main()"
     command = [sys.executable, "-c", started, "run", CONFIG, str(graph), "--backend", "model"]
     with subprocess.Popen(command, preexec_fn=default_interrupts, **PIPES) as child:
         assert child.stdout and child.stdout.readline() == "started\n"
@@ -127,13 +127,13 @@ def test_an_interrupt_of_imports(graph: Path, number: signal.Signals, delay: flo
 
 STARTING = """
 import os, signal, threading
-import sw.__main__
+import gnarl.__main__
 start = threading.Thread.start
 def interrupted_start(thread):
     start(thread)
     os.kill(os.getpid(), signal.{name})
 threading.Thread.start = interrupted_start
-sw.__main__.main()
+gnarl.__main__.main()
 """
 
 
@@ -146,8 +146,8 @@ def test_an_interrupt_while_interrupts_become_exceptions(graph: Path, name: str)
 
 FINALIZER = """
 import time
-from sw.commands.main import main
-from sw.runtime.run.device import Device
+from gnarl.sw.commands.main import main
+from gnarl.sw.runtime.run.device import Device
 
 class Slow:
     def __del__(self):
@@ -166,9 +166,9 @@ main()
 MACHINE_CODE = """
 import ctypes, signal, sys
 from pathlib import Path
-from sw.commands.main import main
-from sw.program.atomic import atomic_path
-from sw.runtime.run.device import Device
+from gnarl.sw.commands.main import main
+from gnarl.sw.program.atomic import atomic_path
+from gnarl.sw.runtime.run.device import Device
 
 def compile(*_, **__):
     with atomic_path("half.txt") as temporary:
@@ -192,7 +192,10 @@ def test_nothing_goes_on_after_an_interrupt(
     graph: Path, tmp_path: Path, code: str, number: signal.Signals
 ) -> None:
     command = [sys.executable, "-c", code, "compile", CONFIG, str(graph), "-o", "x.npz"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(sw.commands.main.__file__).parents[2])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(gnarl.sw.commands.main.__file__).parents[2]),
+    }
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, preexec_fn=default_interrupts, **PIPES
     ) as child:

@@ -12,8 +12,8 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from sw.runtime.report.report import JSON_FIELDS as RUN_FIELDS
-from sw.runtime.run.comparison_report import JSON_FIELDS
+from gnarl.sw.runtime.report.report import JSON_FIELDS as RUN_FIELDS
+from gnarl.sw.runtime.run.comparison_report import JSON_FIELDS
 from tests.support.commands import gnarl, refusal
 from tests.support.targets import adder
 from tests.support.targets.adder_target import AdderTarget, Table

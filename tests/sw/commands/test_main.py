@@ -14,17 +14,17 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from hw.dpu.config import DpuConfig
-from sw.commands.main import main
-from sw.runtime.run.device import Device
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import configuration_files
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.commands.main import main
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.support.commands import default_interrupts
 from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link, product
 
 CONFIG = "dpu_d1_b8"
 
-COMMAND = [sys.executable, "-c", "from sw.commands.main import main; main()"]
+COMMAND = [sys.executable, "-c", "from gnarl.sw.commands.main import main; main()"]
 """In a process of its own."""
 
 
@@ -325,7 +325,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signa
     lines = [f"{row} {column} 1.5" for row in range(1, size + 1) for column in {1, row}]
     header = f"%%MatrixMarket matrix coordinate real general\n{size} {size} {len(lines)}\n"
     source.write_text(header + "\n".join(lines) + "\n")
-    started = "from sw.commands.main import main; print('started', flush=True); main()"
+    started = "from gnarl.sw.commands.main import main; print('started', flush=True); main()"
     command = [sys.executable, "-c", started, "compile", CONFIG, source, "-o", output]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, preexec_fn=default_interrupts, **pipes) as process:

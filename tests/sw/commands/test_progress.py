@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from sw.commands import progress
-from sw.commands.held_lines import held_lines
-from sw.commands.main import main
-from sw.commands.progress import ConsoleStages
-from sw.runtime.report.stages import TimedStages, quiet
+from gnarl.sw.commands import progress
+from gnarl.sw.commands.held_lines import held_lines
+from gnarl.sw.commands.main import main
+from gnarl.sw.commands.progress import ConsoleStages
+from gnarl.sw.runtime.report.stages import TimedStages, quiet
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS, FixedFormat, parse_format
-from hw.lib.operation import Operation
-from sw.golden.arithmetic import arithmetic
-from sw.golden.words import float_words, from_words
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FixedFormat, parse_format
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.words import float_words, from_words
 
 COMPUTES = [Operation.ADD, Operation.SUB, Operation.MUL, Operation.MAX, Operation.MIN]
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS
-from sw.golden.conversion import integers_of_words, words_of_integers
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.sw.golden.conversion import integers_of_words, words_of_integers
 from tests.support.arithmetic.floats import DTYPES
 from tests.support.arithmetic.numbers import corners
 

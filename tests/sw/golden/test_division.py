@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS
-from sw.golden.division import divide, divide_integers, divide_signed_integers, square_root
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.sw.golden.division import divide, divide_integers, divide_signed_integers, square_root
 from tests.support.arithmetic.floats import fresh_rng
 from tests.support.arithmetic.numbers import corners, crossed
 from tests.support.arithmetic.quotients import ExactQuotients, quotient_operands, root_operands

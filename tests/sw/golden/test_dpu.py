@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.dpu.isa import PeOp
-from sw.golden.arithmetic import arithmetic
-from sw.golden.dpu import evaluate, reference
-from sw.golden.words import to_words
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.dpu import evaluate, reference
+from gnarl.sw.golden.words import to_words
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import dags
 from tests.support.dpu.dags import evaluate as evaluate_node_by_node
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sw.golden import embedding
-from sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import (
+from gnarl.sw.golden import embedding
+from gnarl.sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     TABLE_TYPES,
     EmbeddingModel,
@@ -24,7 +24,7 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseTable, quantise
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseTable, quantise
 
 F32 = np.float32
 

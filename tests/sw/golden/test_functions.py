@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.functions.function import ERROR_BOUND_ULP, Function
-from sw.golden.functions import apply
-from sw.golden.words import to_words
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.functions.function import ERROR_BOUND_ULP, Function
+from gnarl.sw.golden.functions import apply
+from gnarl.sw.golden.words import to_words
 from tests.support.arithmetic.floats import fresh_rng
 from tests.support.arithmetic.functions import ROUNDED, error_in_ulp, operands
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operation_inputs import (
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operation_inputs import (
     BLOCKS,
     RECOMMENDATION_MODELS,
     BagShape,
@@ -23,8 +23,8 @@ from sw.workloads.loops.operation_inputs import (
     knowledge_graph_inputs,
     normal,
 )
-from sw.workloads.loops.operations.block_gather import block_gather, token_gather
-from sw.workloads.loops.operations.embedding_bag import (
+from gnarl.sw.workloads.loops.operations.block_gather import block_gather, token_gather
+from gnarl.sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_lengths,
     embedding_bag_max,
     embedding_bag_mean,
@@ -32,9 +32,12 @@ from sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_weighted,
     embedding_bag_weighted_mean,
 )
-from sw.workloads.loops.operations.fused_mm import fused_mm
-from sw.workloads.loops.operations.knowledge_graph import knowledge_graph_l1, knowledge_graph_l2
-from sw.workloads.loops.operations.sparse_matrices import (
+from gnarl.sw.workloads.loops.operations.fused_mm import fused_mm
+from gnarl.sw.workloads.loops.operations.knowledge_graph import (
+    knowledge_graph_l1,
+    knowledge_graph_l2,
+)
+from gnarl.sw.workloads.loops.operations.sparse_matrices import (
     compressed_matrix_elementwise_product,
     compressed_matrix_product,
     compressed_matrix_sum,
@@ -42,13 +45,13 @@ from sw.workloads.loops.operations.sparse_matrices import (
     matrix_product,
     matrix_sum,
 )
-from sw.workloads.loops.operations.sparse_vectors import (
+from gnarl.sw.workloads.loops.operations.sparse_vectors import (
     compressed_vector_product,
     compressed_vector_sum,
     vector_product,
     vector_sum,
 )
-from sw.workloads.loops.operations.spmm import spmm_coo, spmm_csr
+from gnarl.sw.workloads.loops.operations.spmm import spmm_coo, spmm_csr
 
 golden = cache(GoldenLoops)
 """Compiled once."""

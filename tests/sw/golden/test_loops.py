@@ -9,19 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from sw.golden import loops
-from sw.golden.loop_code import MemoryLayout
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.lane_sums import sum_by_lanes
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.golden import loops
+from gnarl.sw.golden.loop_code import MemoryLayout
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_sum,
     embedding_bag_weighted,
 )
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.nests.loop_interpreter import Stopped, interpret
 from tests.support.nests.loop_nests import RandomNest, random_values
 

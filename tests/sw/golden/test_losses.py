@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS, parse_format
-from hw.lib.losses import LOSSES
-from hw.lib.operation import Operation
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.lib.formats import FLOAT_FORMATS, parse_format
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.golden.arithmetic import arithmetic
 from tests.support.arithmetic.floats import fresh_rng
 from tests.support.arithmetic.losses import lost, pairs_at_ends
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.golden.loops import GoldenLoops
+from gnarl.sw.golden.loops import GoldenLoops
 from tests.support.errors import noted
 from tests.support.nests.loop_interpreter import interpret
 from tests.support.nests.random_texts.drawn import draw

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.operation import Operation
-from sw.golden.arithmetic import arithmetic
-from sw.golden.sums import run_totals
-from sw.golden.words import from_words, to_words
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.sums import run_totals
+from gnarl.sw.golden.words import from_words, to_words
 
 FORMATS = ["float32", "float16", "bfloat16", "float8_e5m2", "float8_e4m3", "fixed16.8"]
 

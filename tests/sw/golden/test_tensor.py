@@ -10,11 +10,11 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
-from sw.golden.tensor import evaluate, reference
-from sw.golden.words import from_words, to_words
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.golden.tensor import evaluate, reference
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def dense(

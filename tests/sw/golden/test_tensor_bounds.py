@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.golden.tensor import evaluate
-from sw.golden.tensor_bounds import sum_interval
-from sw.golden.words import from_words
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.golden.tensor import evaluate
+from gnarl.sw.golden.tensor_bounds import sum_interval
+from gnarl.sw.golden.words import from_words
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 POOLED = "X(i,j)=B(i,k)*C(k,j) -f=B:ds"
 SAMPLED = "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=X:ds -f=B:ds"

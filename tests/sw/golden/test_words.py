@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
-from sw.golden.words import RangeError, float_words, from_words, to_words
+from gnarl.hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
+from gnarl.sw.golden.words import RangeError, float_words, from_words, to_words
 
 FLOATS = list(FLOAT_FORMATS)
 SMALL = [name for name, format in FLOAT_FORMATS.items() if format.width <= 16]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.program.atomic import atomic_folder, atomic_path, remove_temporaries, write_text
+from gnarl.sw.program.atomic import atomic_folder, atomic_path, remove_temporaries, write_text
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(

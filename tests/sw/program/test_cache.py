@@ -16,7 +16,7 @@ from time import sleep
 import pytest
 from filelock import FileLock
 
-from sw.program.cache import cached, digest_of
+from gnarl.sw.program.cache import cached, digest_of
 from tests.support.commands import default_interrupts
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import ConfigError
-from sw.program.atomic import atomic_path, write_text
-from sw.runtime.target import verilog as module
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.target.verilog import generate, verilog
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.sw.program.atomic import atomic_path, write_text
+from gnarl.sw.runtime.target import verilog as module
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.verilog import generate, verilog
 
 
 def test_a_file_is_replaced_when_its_block_ends(tmp_path: Path) -> None:

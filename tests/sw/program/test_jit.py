@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sw.program import jit
+from gnarl.sw.program import jit
 
 INNER = """
 from hw.numbers import STEP
-from sw.program.jit import in_place
+from gnarl.sw.program.jit import in_place
 
 @in_place
 def step(x):
@@ -24,7 +24,7 @@ OUTER = """
 from sw import (  # (more)
     inner,
 )
-from sw.program.jit import compiled
+from gnarl.sw.program.jit import compiled
 
 step = inner.step
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sw.program.npz import ArrayFileError, Npz, read_array
+from gnarl.sw.program.npz import ArrayFileError, Npz, read_array
 from tests.support.program_files import array_bytes
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import ProgramError
-from sw.compiler.dpu.sections import STATISTICS, dag_of
-from sw.runtime.run.programs import load_program
-from sw.workloads.dag.dag import Dag
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.compiler.dpu.sections import STATISTICS, dag_of
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.example_program import DAG, equal, program
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import ProgramError
-from sw.program.program import Program
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.dpu.example_program import CONFIG, program, scalars
 
 

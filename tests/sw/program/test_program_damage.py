@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import ProgramError
-from sw.runtime.run.programs import load_program
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.runtime.run.programs import load_program
 from tests.support.dpu.example_program import equal, program, refuses
 
 

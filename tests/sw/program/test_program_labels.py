@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import ProgramError
-from sw.program.tensor_spec import Labelled, encode_labels, labels_of
-from sw.runtime.run.programs import load_program
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.program.tensor_spec import Labelled, encode_labels, labels_of
+from gnarl.sw.runtime.run.programs import load_program
 from tests.support.dpu.example_program import program, refuses
 from tests.support.program_files import array_bytes, manifest_of, with_member
 

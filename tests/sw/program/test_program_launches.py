@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import ProgramError
-from sw.program.program import Launch, Program
-from sw.program.schema import Schema, Section
-from sw.program.tensor_spec import Ragged, TensorSpec
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.schema import Schema, Section
+from gnarl.sw.program.tensor_spec import Ragged, TensorSpec
 from tests.support.dpu.example_program import CONFIG, equal
 
 SCALE = Schema([Section("factors", np.float64, ("factors",))])

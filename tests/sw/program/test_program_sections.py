@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import ProgramError
+from gnarl.hw.lib.errors import ProgramError
 from tests.support.dpu.example_program import program, refuses
 from tests.support.program_files import array_bytes, with_member
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import ProgramError, WorkloadError
-from sw.program.tensor_spec import (
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.sw.program.tensor_spec import (
     INTEGER_TYPES,
     LEVEL_FORMATS,
     Array,
@@ -29,7 +29,7 @@ from sw.program.tensor_spec import (
     encode_labels,
     labels_of,
 )
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 LABELS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.program.tree_json import Word, decoded, encoded
+from gnarl.sw.program.tree_json import Word, decoded, encoded
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from sw.workloads import matrix_entries, text_file
-from sw.workloads.dag.triangular_matrix import parse_matrix
-from sw.workloads.tensor import fibertree_files, tensor_files, tns_file
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import load_tensor
-from sw.workloads.text_file import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads import matrix_entries, text_file
+from gnarl.sw.workloads.dag.triangular_matrix import parse_matrix
+from gnarl.sw.workloads.tensor import fibertree_files, tensor_files, tns_file
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.workloads.text_file import (
     number_table,
     parse_json,
     read_table,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
 
 
 class BitWalk:

@@ -6,13 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.blocks.agreement import agree
-from hw.sam.blocks.joins.bit_walk import BitWalk
-from hw.sam.step import TokenStep, is_data
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.blocks.joins.bit_walk import BitWalk
+from gnarl.hw.sam.step import TokenStep, is_data
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class BitvectorExpand(Instanced):

@@ -6,13 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import look_ahead
-from hw.sam.blocks.agreement import agree
-from hw.sam.blocks.ports import FIBER_BITS, skip_hint, two_lanes
-from hw.sam.step import TokenStep, is_done, is_stop
-from hw.sam.token import Kind
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.lookahead import look_ahead
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.blocks.ports import FIBER_BITS, skip_hint, two_lanes
+from gnarl.hw.sam.step import TokenStep, is_done, is_stop
+from gnarl.hw.sam.token import Kind
 
 
 class Intersect(Instanced):

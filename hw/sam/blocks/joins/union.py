@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-
-from hw.lib.instanced import Instanced
-from hw.sam.blocks.agreement import agree
-from hw.sam.blocks.ports import two_lanes
-from hw.sam.step import TokenStep, is_done, is_stop
-from hw.sam.token import Kind
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.blocks.ports import two_lanes
+from gnarl.hw.sam.step import TokenStep, is_done, is_stop
+from gnarl.hw.sam.token import Kind
 
 
 class Union(Instanced):

@@ -6,13 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.bypass_queue import BypassQueue
-from hw.lib.stream.memory_ports import ReadPort
-from hw.sam.blocks.lookups.fetch import fetch
-from hw.sam.step import TokenStep
-from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.bypass_queue import BypassQueue
+from gnarl.hw.lib.stream.memory_ports import ReadPort
+from gnarl.hw.sam.blocks.lookups.fetch import fetch
+from gnarl.hw.sam.step import TokenStep
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 
 class ArrayVals(Instanced):

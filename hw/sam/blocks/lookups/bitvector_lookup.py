@@ -6,15 +6,14 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.bypass_queue import BypassQueue
-from hw.lib.stream.lookahead import look_ahead
-from hw.lib.stream.memory_ports import ReadPort
-from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.blocks.lookups.fiber_end import give_end
-from hw.sam.step import TokenStep
-from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.bypass_queue import BypassQueue
+from gnarl.hw.lib.stream.lookahead import look_ahead
+from gnarl.hw.lib.stream.memory_ports import ReadPort
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.sam.blocks.lookups.fiber_end import give_end
+from gnarl.hw.sam.step import TokenStep
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 
 class BitvectorLookup(Instanced):

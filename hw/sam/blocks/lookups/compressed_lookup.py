@@ -7,17 +7,16 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.bypass_queue import BypassQueue
-from hw.lib.stream.lookahead import Lookahead
-from hw.lib.stream.memory_ports import ReadPort
-from hw.sam.blocks.lookups.fetch import fetch
-from hw.sam.blocks.lookups.fiber_end import give_end
-from hw.sam.blocks.lookups.galloping_search import GallopingSearch
-from hw.sam.blocks.ports import FIBER_BITS, skip_hint
-from hw.sam.step import TokenStep, is_done, is_stop
-from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.bypass_queue import BypassQueue
+from gnarl.hw.lib.stream.lookahead import Lookahead
+from gnarl.hw.lib.stream.memory_ports import ReadPort
+from gnarl.hw.sam.blocks.lookups.fetch import fetch
+from gnarl.hw.sam.blocks.lookups.fiber_end import give_end
+from gnarl.hw.sam.blocks.lookups.galloping_search import GallopingSearch
+from gnarl.hw.sam.blocks.ports import FIBER_BITS, skip_hint
+from gnarl.hw.sam.step import TokenStep, is_done, is_stop
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 # Lookups give no empty tokens: inside, they stand for rows that a search reads.
 _PROBE = Kind.EMPTY

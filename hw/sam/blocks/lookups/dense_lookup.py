@@ -6,12 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import look_ahead
-from hw.sam.blocks.lookups.fiber_end import give_end
-from hw.sam.step import TokenStep
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.lookahead import look_ahead
+from gnarl.hw.sam.blocks.lookups.fiber_end import give_end
+from gnarl.hw.sam.step import TokenStep
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class DenseLookup(Instanced):

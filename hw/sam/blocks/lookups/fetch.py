@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-
-from hw.sam.step import TokenStep
-from hw.sam.token import Kind
+from gnarl.hw.sam.step import TokenStep
+from gnarl.hw.sam.token import Kind
 
 
 def fetch(m: Module, ref: Any, address: Any, passed: Any, rows: int, fault: Signal) -> None:

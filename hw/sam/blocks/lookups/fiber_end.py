@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Mux
-
-from hw.sam.step import TokenStep, is_data, is_stop, level_after, raised
-from hw.sam.token import Kind
+from gnarl.hw.sam.step import TokenStep, is_data, is_stop, level_after, raised
+from gnarl.hw.sam.token import Kind
 
 
 def give_end(m: Module, step: TokenStep, ref: Any, following: Any, *outputs: Any) -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.sam.blocks.agreement import agree
-from hw.sam.step import TokenStep, is_data
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.step import TokenStep, is_data
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class Locate(Instanced):

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
-
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class Root(wiring.Component):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import look_ahead
-from hw.sam.blocks.agreement import is_closed_by, level_of
-from hw.sam.blocks.ports import nested_pair
-from hw.sam.step import TokenStep, is_data, is_done, is_stop
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.lookahead import look_ahead
+from gnarl.hw.sam.blocks.agreement import is_closed_by, level_of
+from gnarl.hw.sam.blocks.ports import nested_pair
+from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop
 
 
 class CrdDrop(Instanced):

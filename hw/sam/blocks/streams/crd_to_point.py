@@ -6,11 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-
-from hw.lib.instanced import Instanced
-from hw.sam.blocks.ports import nested_pair
-from hw.sam.blocks.streams.crd_hold import CrdHold
-from hw.sam.step import is_stop
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.ports import nested_pair
+from gnarl.hw.sam.blocks.streams.crd_hold import CrdHold
+from gnarl.hw.sam.step import is_stop
 
 
 class CrdToPoint(Instanced):

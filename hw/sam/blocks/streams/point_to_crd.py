@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-
-from hw.lib.instanced import Instanced
-from hw.sam.blocks.agreement import agree
-from hw.sam.blocks.ports import nested_pair
-from hw.sam.step import TokenStep, is_data, is_done
-from hw.sam.token import Kind
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.blocks.ports import nested_pair
+from gnarl.hw.sam.step import TokenStep, is_data, is_done
+from gnarl.hw.sam.token import Kind
 
 
 class PointToCrd(Instanced):

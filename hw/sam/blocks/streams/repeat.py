@@ -6,11 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.lookahead import look_ahead
-from hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after, raised
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.lookahead import look_ahead
+from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after, raised
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class Repeat(Instanced):

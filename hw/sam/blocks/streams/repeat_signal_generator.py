@@ -6,10 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.sam.step import TokenStep, is_data
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.step import TokenStep, is_data
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class RepeatSignalGenerator(Instanced):

@@ -6,10 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.sam.step import TokenStep, is_done, is_stop
-from hw.sam.token import token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.step import TokenStep, is_done, is_stop
+from gnarl.hw.sam.token import token_stream
 
 
 class Serializer(Instanced):

@@ -6,12 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.formats import FloatFormat, NumberFormat
-from hw.lib.instanced import Instanced
-from hw.sam.blocks.agreement import agree
-from hw.sam.step import TokenStep, is_data
-from hw.sam.token import token_stream
+from gnarl.hw.lib.formats import FloatFormat, NumberFormat
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.step import TokenStep, is_data
+from gnarl.hw.sam.token import token_stream
 
 
 class ValDrop(Instanced):

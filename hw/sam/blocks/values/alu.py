@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import EnableInserter, Instanced
-from hw.lib.operation import Operation
-from hw.sam.blocks.agreement import agree
-from hw.sam.blocks.values.delay import Delay
-from hw.sam.token import token_stream
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import EnableInserter, Instanced
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.blocks.agreement import agree
+from gnarl.hw.sam.blocks.values.delay import Delay
+from gnarl.hw.sam.token import token_stream
 
 OPERATIONS = {
     "add": Operation.ADD,

@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sam.step import is_data
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from gnarl.hw.sam.step import is_data
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 
 class Delay(wiring.Component):

@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.sam.blocks.values.sum_bank import sums
-from hw.sam.step import TokenStep, is_done
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from gnarl.hw.sam.blocks.values.sum_bank import sums
+from gnarl.hw.sam.step import TokenStep, is_done
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 FIBER_BITS = LEVEL_BITS + 1
 """Payload of the stop that ends what was summed: its level, and above it whether sums exist."""

@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.formats import NumberFormat
-from hw.lib.functions.function import Function, FunctionUnit, check_function, most_stages
-from hw.lib.instanced import Instanced
-from hw.sam.blocks.values.delay import Delay
-from hw.sam.token import token_stream
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.functions.function import Function, FunctionUnit, check_function, most_stages
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.values.delay import Delay
+from gnarl.hw.sam.token import token_stream
 
 
 class FunctionBlock(Instanced):

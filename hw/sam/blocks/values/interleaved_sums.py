@@ -7,15 +7,14 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.formats import NumberFormat
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.operation import Operation
-from hw.lib.stream.queue import Queue
-from hw.sam.blocks.values.running_sum import BARE
-from hw.sam.step import TokenStep
-from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.sam.blocks.values.running_sum import BARE
+from gnarl.hw.sam.step import TokenStep
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 WAITING_TOKENS = 128
 """Tokens that may wait for each of the fibers at work: those of four fill 512 rows."""

@@ -7,15 +7,14 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import Instanced
-from hw.lib.operation import Operation
-from hw.sam.blocks.agreement import is_closed_by, level_of
-from hw.sam.blocks.values.interleaved_sums import InterleavedSums
-from hw.sam.blocks.values.running_sum import BARE, RunningSum
-from hw.sam.step import TokenStep, is_data, is_done, is_stop
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.blocks.agreement import is_closed_by, level_of
+from gnarl.hw.sam.blocks.values.interleaved_sums import InterleavedSums
+from gnarl.hw.sam.blocks.values.running_sum import BARE, RunningSum
+from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 REDUCTIONS = {"add": Operation.ADD, "max": Operation.MAX}
 """Operations of arithmetic units by their names in graphs."""

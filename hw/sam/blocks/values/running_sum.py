@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import EnableInserter
-from hw.lib.operation import Operation
-from hw.sam.step import TokenStep
-from hw.sam.token import LEVEL_BITS, Kind, token_stream
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import EnableInserter
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.step import TokenStep
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 BARE = Kind.EMPTY
 """Stands for a stop that ends no fiber, in streams in which empty tokens have become values."""

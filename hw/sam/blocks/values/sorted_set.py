@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 WORD_BITS = 64
 """Bits of a word of a bitmap."""

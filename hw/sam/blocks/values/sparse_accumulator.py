@@ -7,18 +7,17 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arithmetic import ArithmeticUnit
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import Instanced
-from hw.lib.operation import Operation
-from hw.lib.stream.lookahead import look_ahead
-from hw.lib.stream.queue import Queue
-from hw.sam.blocks.agreement import level_of
-from hw.sam.blocks.values.drained_fibers import FIBER_BITS, DrainedFibers
-from hw.sam.blocks.values.sum_bank import SumBank
-from hw.sam.step import TokenStep, is_data, is_done, is_stop
-from hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
+from gnarl.hw.lib.arithmetic import ArithmeticUnit
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.lib.stream.lookahead import look_ahead
+from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.sam.blocks.agreement import level_of
+from gnarl.hw.sam.blocks.values.drained_fibers import FIBER_BITS, DrainedFibers
+from gnarl.hw.sam.blocks.values.sum_bank import SumBank
+from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
 BANKS = {1: 2, 2: 1}
 """Memories by order. With two, sums are taken while those before them are drained."""

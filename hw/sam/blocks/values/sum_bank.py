@@ -7,9 +7,8 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.memory.ram import TwoPortRam
-from hw.sam.blocks.values.sorted_set import LEAST_SIZE, SortedSet
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.sam.blocks.values.sorted_set import LEAST_SIZE, SortedSet
 
 
 def sums(key_bits: int, value_width: int) -> stream.Signature:

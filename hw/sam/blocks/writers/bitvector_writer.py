@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.appender import Appender
-from hw.lib.stream.memory_ports import WritePort
-from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.step import is_done, is_stop
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.appender import Appender
+from gnarl.hw.lib.stream.memory_ports import WritePort
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.sam.step import is_done, is_stop
+from gnarl.hw.sam.token import Kind, token_stream
 
 _BIT_BITS = (BITVECTOR_BITS - 1).bit_length()
 

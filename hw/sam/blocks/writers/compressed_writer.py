@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.stream.appender import Appender
-from hw.lib.stream.memory_ports import WritePort
-from hw.sam.step import is_done, is_stop
-from hw.sam.token import Kind, token_stream
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.appender import Appender
+from gnarl.hw.lib.stream.memory_ports import WritePort
+from gnarl.hw.sam.step import is_done, is_stop
+from gnarl.hw.sam.token import Kind, token_stream
 
 
 class CompressedWriter(Instanced):

@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.formats import NumberFormat
-from hw.lib.instanced import Instanced
-from hw.lib.stream.appender import Appender
-from hw.lib.stream.memory_ports import WritePort
-from hw.sam.step import is_data, is_done, is_stop
-from hw.sam.token import token_stream
+from gnarl.hw.lib.formats import NumberFormat
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.stream.appender import Appender
+from gnarl.hw.lib.stream.memory_ports import WritePort
+from gnarl.hw.sam.step import is_data, is_done, is_stop
+from gnarl.hw.sam.token import token_stream
 
 
 class ValueWriter(Instanced):

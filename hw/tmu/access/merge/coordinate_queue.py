@@ -6,10 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.memory.ram import TwoPortRam
 
 
 class CoordinateQueue(Instanced):

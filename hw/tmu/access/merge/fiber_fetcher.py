@@ -7,16 +7,15 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.arbiter import RoundRobin
-from hw.lib.instanced import Instanced
-from hw.lib.integer.lowest_one import position
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.memory.ram import TwoPortRam
-from hw.tmu.access.integer_alu import integer_alu
-from hw.tmu.access.merge.lane_contexts import FIBERS, PAIR
-from hw.tmu.access.run import run_layout
-from hw.tmu.access_isa import STREAM, UNIT, Source, StreamKind
+from gnarl.hw.lib.arbiter import RoundRobin
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.lowest_one import position
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.tmu.access.integer_alu import integer_alu
+from gnarl.hw.tmu.access.merge.lane_contexts import FIBERS, PAIR
+from gnarl.hw.tmu.access.run import run_layout
+from gnarl.hw.tmu.access_isa import STREAM, UNIT, Source, StreamKind
 
 _OFFSET_BITS = (LINE_WORDS - 1).bit_length()
 

@@ -7,13 +7,12 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.lib.memory.ram import TwoPortRam
-from hw.tmu.access.merge.lane_rows import OPERANDS
-from hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
-from hw.tmu.access_isa import STREAM
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.tmu.access.merge.lane_rows import OPERANDS
+from gnarl.hw.tmu.access.steps import SLOT_BITS, SlotCounter, step_layout
+from gnarl.hw.tmu.access_isa import STREAM
 
 FIBERS = 8
 """Iterations around whose fibers are read ahead, or merged."""

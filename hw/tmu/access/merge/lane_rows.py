@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.memory.ram import TwoPortRam
-from hw.tmu.access_isa import OPERAND, STREAM, UNIT, Source, StreamKind
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.tmu.access_isa import OPERAND, STREAM, UNIT, Source, StreamKind
 
 UNIT_WORDS = UNIT.size // 32
 STREAM_WORDS = STREAM.size // 32

@@ -7,11 +7,10 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.lib.integer.lowest_one import lowest_one, position
-from hw.tmu.access.merge.lane_contexts import PAIR
-from hw.tmu.access_isa import STREAM, Source
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.tmu.access.merge.lane_contexts import PAIR
+from gnarl.hw.tmu.access_isa import STREAM, Source
 
 
 def turn_signature(lanes: int, streams: int) -> wiring.Signature:

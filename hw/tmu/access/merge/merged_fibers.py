@@ -8,18 +8,17 @@ from amaranth.hdl import Module, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access.merge.coordinate_queue import CoordinateQueue
-from hw.tmu.access.merge.fiber_fetcher import FiberFetcher
-from hw.tmu.access.merge.lane_contexts import LaneContexts
-from hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, LaneRows, word_signature
-from hw.tmu.access.merge.lane_turns import LaneTurns, turn_signature
-from hw.tmu.access.merge.merger import Merger, merged_layout
-from hw.tmu.access.run import run_layout
-from hw.tmu.access.steps import SLOT_BITS, step_layout
-from hw.tmu.access.stream_store import write_signature
-from hw.tmu.access_isa import LAYER, STREAM, Mode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access.merge.coordinate_queue import CoordinateQueue
+from gnarl.hw.tmu.access.merge.fiber_fetcher import FiberFetcher
+from gnarl.hw.tmu.access.merge.lane_contexts import LaneContexts
+from gnarl.hw.tmu.access.merge.lane_rows import STREAM_WORDS, UNIT_WORDS, LaneRows, word_signature
+from gnarl.hw.tmu.access.merge.lane_turns import LaneTurns, turn_signature
+from gnarl.hw.tmu.access.merge.merger import Merger, merged_layout
+from gnarl.hw.tmu.access.run import run_layout
+from gnarl.hw.tmu.access.steps import SLOT_BITS, step_layout
+from gnarl.hw.tmu.access.stream_store import write_signature
+from gnarl.hw.tmu.access_isa import LAYER, STREAM, Mode
 
 _AHEAD = 4
 """Merged iterations that wait for their streams."""

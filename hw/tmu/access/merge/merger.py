@@ -8,10 +8,9 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
-
-from hw.lib.instanced import Instanced
-from hw.tmu.access.merge.fiber_fetcher import BOUNDS, POSITION
-from hw.tmu.access.merge.lane_contexts import FIBERS
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.tmu.access.merge.fiber_fetcher import BOUNDS, POSITION
+from gnarl.hw.tmu.access.merge.lane_contexts import FIBERS
 
 
 def merged_layout(lanes: int) -> data.StructLayout:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import costs
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import costs
+from gnarl.sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from gnarl.sw.workloads.embedding.model import Feature
 
 _MOST_IN_FLIGHT = 32
 """Elements that a thread loads at a time: more would not fit in its registers."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.templates.row_lanes import RowLanes
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.templates.row_lanes import RowLanes
+from gnarl.sw.workloads.embedding.model import Feature
 
 
 def pool_instructions(feature: Feature, vector: int, chunks: int = 1) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sw.compiler.cuda.templates.costs import pool_instructions, store_instructions
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.templates.costs import pool_instructions, store_instructions
+from gnarl.sw.workloads.embedding.model import Feature
 
 _MOST_IN_FLIGHT = 32
 """Elements of a lane."""

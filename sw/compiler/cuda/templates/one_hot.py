@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import costs
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import costs
+from gnarl.sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from gnarl.sw.workloads.embedding.model import Feature
 
 
 class OneHot(Template):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.architectures import SECTOR_BYTES, WARP_THREADS
+from gnarl.sw.workloads.embedding.model import Feature
 
 _FLOAT_BYTES = 4
 _INDEX_BYTES = 4

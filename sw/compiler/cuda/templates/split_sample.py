@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import costs
-from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import (
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import costs
+from gnarl.sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
+from gnarl.sw.compiler.cuda.templates.template import (
     BlockCount,
     Parameter,
     Template,
     Work,
     Workspace,
 )
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.workloads.embedding.model import Feature
 
 
 class SplitSample(Template):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
-from sw.compiler.cuda.templates.lane_group import LaneGroup
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates.costs import mean_samples, sample_sectors
+from gnarl.sw.compiler.cuda.templates.lane_group import LaneGroup
+from gnarl.sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from gnarl.sw.workloads.embedding.model import Feature
 
 _MOST_VECTORS = 4
 """Vectors of a row for each lane; with more, other templates are right."""

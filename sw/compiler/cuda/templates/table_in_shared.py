@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.costs import (
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates.costs import (
     combine_instructions,
     mean_length,
     mean_samples,
@@ -14,9 +14,9 @@ from sw.compiler.cuda.templates.costs import (
     sample_sectors,
     store_instructions,
 )
-from sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.templates.row_lanes import RowLanes, sectors
+from gnarl.sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from gnarl.sw.workloads.embedding.model import Feature
 
 _KIB = 1024
 _BANKS_BYTES = 128

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, quoted
-from sw.compiler.cuda.schedule import Schedule
-from sw.workloads.embedding.model import Feature
+from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.workloads.embedding.model import Feature
 
 INCLUDE = Path(__file__).parent.parent / "include"
 """Where the project's headers are."""

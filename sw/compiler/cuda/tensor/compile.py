@@ -6,19 +6,19 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hw.lib.errors import ProgramError, WorkloadError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
-from sw.compiler.cuda.tensor.patterns import SampledProduct, match
-from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram, bags, pooled_model
-from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_program
-from sw.compiler.passes import Trace
-from sw.workloads.embedding.model import Batch, EmbeddingModel
-from sw.workloads.tensor.operands import grown_shapes
-from sw.workloads.tensor.shapes import check_shapes
-from sw.workloads.tensor.workload import TensorWorkload, read_expression
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from gnarl.sw.compiler.cuda.tensor.patterns import SampledProduct, match
+from gnarl.sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram, bags, pooled_model
+from gnarl.sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_program
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.tensor.operands import grown_shapes
+from gnarl.sw.workloads.tensor.shapes import check_shapes
+from gnarl.sw.workloads.tensor.workload import TensorWorkload, read_expression
 
 ExpressionProgram = PooledSumProgram | SampledProductProgram
 

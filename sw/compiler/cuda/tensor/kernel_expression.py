@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.model import TABLE_TYPES
-from sw.workloads.tensor.expression import Access, Statement, stored_indices
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES
+from gnarl.sw.workloads.tensor.expression import Access, Statement, stored_indices
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)

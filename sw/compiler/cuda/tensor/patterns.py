@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.tensor.expression import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,
     Constant,
@@ -23,7 +23,7 @@ from sw.workloads.tensor.expression import (
     stored_indices,
     terms,
 )
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 _FORMS = "must be a sum of products B(i,k)*C(k,j) or B(i,k)*c(k), or one B(i,j)*C(i,k)*D(j,k)"
 _SIGNS = {"sub": "-", "neg": "-"}

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
-from sw.compiler.cuda.tensor.patterns import PooledSum
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from gnarl.sw.compiler.cuda.tensor.patterns import PooledSum
+from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     MAXIMUM_BATCH,
     MAXIMUM_DIM,
@@ -26,7 +26,7 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _INDEX_TYPE = "int32"
 

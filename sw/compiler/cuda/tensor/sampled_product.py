@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.fusion import CXX_TYPES
-from sw.compiler.cuda.templates.template import MAXIMUM_VECTOR_BYTES
-from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
-from sw.compiler.cuda.tensor.patterns import SampledProduct
-from sw.workloads.embedding.model import MAXIMUM_DIM, TABLE_TYPES
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.fusion import CXX_TYPES
+from gnarl.sw.compiler.cuda.templates.template import MAXIMUM_VECTOR_BYTES
+from gnarl.sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from gnarl.sw.compiler.cuda.tensor.patterns import SampledProduct
+from gnarl.sw.workloads.embedding.model import MAXIMUM_DIM, TABLE_TYPES
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 KERNEL = "gnarl_sampled_product"
 PARAMETERS = {

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_sizes
-from sw.compiler.cuda.feature_groups import BlockSize, block_sizes
-from sw.compiler.cuda.schedule import QUICK_CANDIDATES, STRATEGIES, ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.compiler.cuda.tune.journal import Journal, journal_path
-from sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
-from sw.compiler.cuda.tune.separate import separate
-from sw.compiler.cuda.tune.tuning import Progress, Tuning
-from sw.compiler.cuda.tune.two_stage import two_stage
-from sw.program.cache import digest_of, file_texts
-from sw.workloads.embedding.model import Batch, EmbeddingModel
-from sw.workloads.embedding.statistics import from_batches
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_for_sizes
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize, block_sizes
+from gnarl.sw.compiler.cuda.schedule import QUICK_CANDIDATES, STRATEGIES, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.compiler.cuda.tune.journal import Journal, journal_path
+from gnarl.sw.compiler.cuda.tune.measurer import DeviceFailure, Measurer
+from gnarl.sw.compiler.cuda.tune.separate import separate
+from gnarl.sw.compiler.cuda.tune.tuning import Progress, Tuning
+from gnarl.sw.compiler.cuda.tune.two_stage import two_stage
+from gnarl.sw.program.cache import digest_of, file_texts
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.statistics import from_batches
 
 _MEASURING: dict[str, Callable[[Tuning], ScheduleSet]] = {
     "two-stage": two_stage,

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import Ranked, choose_for_sizes, rank_group
-from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup
-from sw.compiler.cuda.schedule import Schedule
-from sw.workloads.embedding.model import EmbeddingModel, FeatureKind
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import Ranked, choose_for_sizes, rank_group
+from gnarl.sw.compiler.cuda.device_rates import RATES
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, FeatureKind
 
 _DOUBTFUL = 2.0
 """How many times the cost of its best candidate the cost model may be wrong about a template."""

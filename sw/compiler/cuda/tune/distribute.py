@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sw.compiler.cuda.tune.measurer import DeviceFailure, Job, JobFailure, LocalJob, Measurer
+from gnarl.sw.compiler.cuda.tune.measurer import DeviceFailure, Job, JobFailure, LocalJob, Measurer
 
 _WAKE_S = 0.2
 """How often the caller looks up from waiting, so that it can be interrupted."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.tune.measurer import FusedJob, Job
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.tune.measurer import FusedJob, Job
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.tune.distribute import Outcome
-from sw.workloads.text_file import parse_json
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.tune.distribute import Outcome
+from gnarl.sw.workloads.text_file import parse_json
 
 _VERSION = 1
 _BEGIN = b'{"journal": '

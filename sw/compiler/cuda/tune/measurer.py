@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hw.lib.errors import GnarlError
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sw.compiler.cuda.code_sharing import Options, share_codes
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_sizes
-from sw.compiler.cuda.feature_groups import FeatureGroup
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.interference import select
-from sw.compiler.cuda.tune.measurer import FusedJob
-from sw.compiler.cuda.tune.tuning import Tuning
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.code_sharing import Options, share_codes
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_for_sizes
+from gnarl.sw.compiler.cuda.feature_groups import FeatureGroup
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.tune.interference import select
+from gnarl.sw.compiler.cuda.tune.measurer import FusedJob
+from gnarl.sw.compiler.cuda.tune.tuning import Tuning
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 
 def separate(tuning: Tuning) -> ScheduleSet:

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sw.compiler.cuda.cost_model import Ranked
-from sw.compiler.cuda.feature_groups import BlockSize, schedule_set
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.candidates import best_candidates
-from sw.compiler.cuda.tune.distribute import Outcome, distribute
-from sw.compiler.cuda.tune.journal import Journal
-from sw.compiler.cuda.tune.measurer import Job, Measurer, job_key, times_of
-from sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.compiler.cuda.cost_model import Ranked
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize, schedule_set
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.tune.candidates import best_candidates
+from gnarl.sw.compiler.cuda.tune.distribute import Outcome, distribute
+from gnarl.sw.compiler.cuda.tune.journal import Journal
+from gnarl.sw.compiler.cuda.tune.measurer import Job, Measurer, job_key, times_of
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 Progress = Callable[[int, int, float | None], None]
 """Called with the kernels that are measured, those of the whole tuning, and the seconds left, or

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sw.compiler.cuda.code_sharing import share_codes
-from sw.compiler.cuda.cost_model import (
+from gnarl.sw.compiler.cuda.code_sharing import share_codes
+from gnarl.sw.compiler.cuda.cost_model import (
     Costs,
     Ranked,
     affordable,
@@ -22,13 +22,13 @@ from sw.compiler.cuda.cost_model import (
     latency_at,
     longest_block,
 )
-from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup
-from sw.compiler.cuda.occupancy import MAXIMUM_OCCUPANCIES
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.candidates import padding
-from sw.compiler.cuda.tune.measurer import FusedJob, JobFailure, LocalJob
-from sw.compiler.cuda.tune.tuning import Tuning
+from gnarl.sw.compiler.cuda.device_rates import RATES
+from gnarl.sw.compiler.cuda.feature_groups import BlockSize, FeatureGroup
+from gnarl.sw.compiler.cuda.occupancy import MAXIMUM_OCCUPANCIES
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.tune.candidates import padding
+from gnarl.sw.compiler.cuda.tune.measurer import FusedJob, JobFailure, LocalJob
+from gnarl.sw.compiler.cuda.tune.tuning import Tuning
 
 _KERNELS = 3
 """Whole kernels to measure at a point, at most: see ``_choices``."""

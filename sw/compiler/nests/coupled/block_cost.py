@@ -12,13 +12,13 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from hw.lib.lines.line_size import LINE_WORDS
-from sw.compiler.nests.coupled.keep_results import MOST_VECTORS
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.unroll import cost
-from sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
-from sw.compiler.nests.values import trips
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.sw.compiler.nests.coupled.keep_results import MOST_VECTORS
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.execute.unroll import cost
+from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, written_arrays
+from gnarl.sw.compiler.nests.values import trips
 
 _MOST_SCALARS = 8
 """Sums of scalars that are kept; other registers are for addresses and what is loaded."""

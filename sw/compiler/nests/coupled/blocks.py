@@ -8,13 +8,13 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.block_cost import LONG, best_counts, work_of
-from sw.compiler.nests.dependences.orders import are_apart
-from sw.compiler.nests.dialects.slc import SetOp
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.execute.unroll import BLOCK
-from sw.compiler.nests.operations import LOADS, PURE, STORES, array_of, written_arrays
-from sw.compiler.nests.values import (
+from gnarl.sw.compiler.nests.coupled.block_cost import LONG, best_counts, work_of
+from gnarl.sw.compiler.nests.dependences.orders import are_apart
+from gnarl.sw.compiler.nests.dialects.slc import SetOp
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.execute.unroll import BLOCK
+from gnarl.sw.compiler.nests.operations import LOADS, PURE, STORES, array_of, written_arrays
+from gnarl.sw.compiler.nests.values import (
     body_like,
     constant_of,
     counted,
@@ -24,7 +24,7 @@ from sw.compiler.nests.values import (
     iterations_of,
     trips,
 )
-from sw.compiler.nests.variables import are_private, copy_apart
+from gnarl.sw.compiler.nests.variables import are_private, copy_apart
 
 _SHARED = (*PURE, vector.BroadcastOp, vector.CreateMaskOp)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.lib.encoding.execute_isa import Instruction
-from sw.compiler.nests.execute.assemble import assemble
-from sw.compiler.nests.execute.select import select
-from sw.compiler.nests.functions import function_of
-from sw.compiler.nests.unit import Unit
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.sw.compiler.nests.execute.assemble import assemble
+from gnarl.sw.compiler.nests.execute.select import select
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.nests.unit import Unit
 
 
 def coupled_code(module: ModuleOp, config: Unit, bases: Mapping[str, int]) -> list[Instruction]:

@@ -8,10 +8,16 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dependences.orders import may_permute
-from sw.compiler.nests.execute.affine import Affine, affine_of
-from sw.compiler.nests.operations import ADDRESSES
-from sw.compiler.nests.values import body_like, counted, is_defined_inside, iterations_of, trips
+from gnarl.sw.compiler.nests.dependences.orders import may_permute
+from gnarl.sw.compiler.nests.execute.affine import Affine, affine_of
+from gnarl.sw.compiler.nests.operations import ADDRESSES
+from gnarl.sw.compiler.nests.values import (
+    body_like,
+    counted,
+    is_defined_inside,
+    iterations_of,
+    trips,
+)
 
 
 def interchange(module: ModuleOp) -> ModuleOp:

@@ -6,12 +6,12 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from sw.compiler.nests.dependences.orders import may_load_sooner
-from sw.compiler.nests.dialects.slc import SetOp
-from sw.compiler.nests.execute.unroll import split
-from sw.compiler.nests.operations import LOADS, STORES
-from sw.compiler.nests.values import body_like, integer, is_innermost
-from sw.compiler.nests.variables import are_private, copy_apart
+from gnarl.sw.compiler.nests.dependences.orders import may_load_sooner
+from gnarl.sw.compiler.nests.dialects.slc import SetOp
+from gnarl.sw.compiler.nests.execute.unroll import split
+from gnarl.sw.compiler.nests.operations import LOADS, STORES
+from gnarl.sw.compiler.nests.values import body_like, integer, is_innermost
+from gnarl.sw.compiler.nests.variables import are_private, copy_apart
 
 TOGETHER = 2
 """Sums: as many as hide the latency of an addition behind what else each element needs."""

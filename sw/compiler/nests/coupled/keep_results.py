@@ -19,14 +19,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.nests.coupled.places import AccessedWords, accessed_words
-from sw.compiler.nests.dependences.accesses import access_of, may_meet
-from sw.compiler.nests.dependences.orders import touch_apart
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
-from sw.compiler.nests.values import (
+from gnarl.sw.compiler.nests.coupled.places import AccessedWords, accessed_words
+from gnarl.sw.compiler.nests.dependences.accesses import access_of, may_meet
+from gnarl.sw.compiler.nests.dependences.orders import touch_apart
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
+from gnarl.sw.compiler.nests.values import (
     copy,
     is_defined_inside,
     is_inside,

@@ -8,10 +8,10 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.lib.lines.line_size import LINE_WORDS
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.operations import LOADS, array_of
-from sw.compiler.nests.values import (
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.operations import LOADS, array_of
+from gnarl.sw.compiler.nests.values import (
     constant_of,
     depth_of,
     integer,

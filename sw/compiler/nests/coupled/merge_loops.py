@@ -12,13 +12,13 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.nests.coupled.prefetch import ON_THE_WAY
-from sw.compiler.nests.dialects.fiber import MergeOp
-from sw.compiler.nests.dialects.flat import FetchOp
-from sw.compiler.nests.scf import PLACE, place_of
-from sw.compiler.nests.unit import Unit
-from sw.compiler.nests.values import integer, source_of
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.nests.coupled.prefetch import ON_THE_WAY
+from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
+from gnarl.sw.compiler.nests.dialects.flat import FetchOp
+from gnarl.sw.compiler.nests.scf import PLACE, place_of
+from gnarl.sw.compiler.nests.unit import Unit
+from gnarl.sw.compiler.nests.values import integer, source_of
 
 STEP = 8
 """Cycles that a step takes at least."""

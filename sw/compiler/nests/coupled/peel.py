@@ -6,9 +6,9 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.operations import written_arrays
-from sw.compiler.nests.values import source_of
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.operations import written_arrays
+from gnarl.sw.compiler.nests.values import source_of
 
 
 def peel(module: ModuleOp) -> ModuleOp:

@@ -7,28 +7,28 @@ from math import prod
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import CapacityError
-from sw.compiler.nests.coupled.blocks import block_loops
-from sw.compiler.nests.coupled.code import coupled_code
-from sw.compiler.nests.coupled.interchange import interchange
-from sw.compiler.nests.coupled.jam import jam
-from sw.compiler.nests.coupled.keep_results import keep_results
-from sw.compiler.nests.coupled.merge_loops import merge_loops
-from sw.compiler.nests.coupled.peel import peel
-from sw.compiler.nests.coupled.prefetch import join_prefetches, prefetch
-from sw.compiler.nests.coupled.reuse import reuse
-from sw.compiler.nests.coupled.step_addresses import step_addresses
-from sw.compiler.nests.coupled.vectorize_around import vectorize_around
-from sw.compiler.nests.execute.linearize import linearize
-from sw.compiler.nests.execute.simplify import simplify
-from sw.compiler.nests.execute.unroll import SHARES, unroll_counted, unroll_open
-from sw.compiler.nests.functions import ModulePass, arrays_of, function_of
-from sw.compiler.nests.guard import guard
-from sw.compiler.nests.hoist import hoist
-from sw.compiler.nests.unit import Unit
-from sw.compiler.nests.variables import to_variables
-from sw.compiler.nests.vectorize_loops import vectorize_loops
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.nests.coupled.blocks import block_loops
+from gnarl.sw.compiler.nests.coupled.code import coupled_code
+from gnarl.sw.compiler.nests.coupled.interchange import interchange
+from gnarl.sw.compiler.nests.coupled.jam import jam
+from gnarl.sw.compiler.nests.coupled.keep_results import keep_results
+from gnarl.sw.compiler.nests.coupled.merge_loops import merge_loops
+from gnarl.sw.compiler.nests.coupled.peel import peel
+from gnarl.sw.compiler.nests.coupled.prefetch import join_prefetches, prefetch
+from gnarl.sw.compiler.nests.coupled.reuse import reuse
+from gnarl.sw.compiler.nests.coupled.step_addresses import step_addresses
+from gnarl.sw.compiler.nests.coupled.vectorize_around import vectorize_around
+from gnarl.sw.compiler.nests.execute.linearize import linearize
+from gnarl.sw.compiler.nests.execute.simplify import simplify
+from gnarl.sw.compiler.nests.execute.unroll import SHARES, unroll_counted, unroll_open
+from gnarl.sw.compiler.nests.functions import ModulePass, arrays_of, function_of
+from gnarl.sw.compiler.nests.guard import guard
+from gnarl.sw.compiler.nests.hoist import hoist
+from gnarl.sw.compiler.nests.unit import Unit
+from gnarl.sw.compiler.nests.variables import to_variables
+from gnarl.sw.compiler.nests.vectorize_loops import vectorize_loops
 
 STEPS = {
     "hoist": ("interchange", "hoist", "merge_loops"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dependences.accesses import Access, access_of, may_meet
+from gnarl.sw.compiler.nests.dependences.accesses import Access, access_of, may_meet
 
 
 @dataclass

@@ -8,8 +8,8 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
-from sw.compiler.nests.coupled.loads import (
+from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from gnarl.sw.compiler.nests.coupled.loads import (
     counted_around,
     indices_of,
     insert,
@@ -17,13 +17,19 @@ from sw.compiler.nests.coupled.loads import (
     with_values,
     words_ahead,
 )
-from sw.compiler.nests.dialects.flat import FetchOp, PrefetchOp
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.operations import LOADS, array_of, written_arrays
-from sw.compiler.nests.unit import Unit
-from sw.compiler.nests.values import constant_of, depth_of, integer, iterations_of, right_inside
+from gnarl.sw.compiler.nests.dialects.flat import FetchOp, PrefetchOp
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.execute.unroll import MOST_ITERATIONS, cost
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.operations import LOADS, array_of, written_arrays
+from gnarl.sw.compiler.nests.unit import Unit
+from gnarl.sw.compiler.nests.values import (
+    constant_of,
+    depth_of,
+    integer,
+    iterations_of,
+    right_inside,
+)
 
 ON_THE_WAY = 20
 """Cycles that a line takes beside those of main memory, with others before it."""

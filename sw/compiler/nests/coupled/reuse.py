@@ -9,9 +9,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 
-from sw.compiler.nests.dialects.flat import LoadOp, StoreOp
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.nests.dialects.flat import LoadOp, StoreOp
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.values import constant_of
 
 MOST = 16
 """Values that a loop keeps, of the scalar registers."""

@@ -7,11 +7,11 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from sw.compiler.nests.dialects.flat import Access, StoreOp
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.execute.affine import Affine, affine_of
-from sw.compiler.nests.execute.simplify import simplify
-from sw.compiler.nests.values import (
+from gnarl.sw.compiler.nests.dialects.flat import Access, StoreOp
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.execute.affine import Affine, affine_of
+from gnarl.sw.compiler.nests.execute.simplify import simplify
+from gnarl.sw.compiler.nests.values import (
     constant_of,
     integer,
     is_defined_inside,

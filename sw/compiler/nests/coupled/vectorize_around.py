@@ -8,11 +8,11 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.ir import SSAValue
 
-from sw.compiler.nests.dialects.slc import SetOp
-from sw.compiler.nests.lane_kinds import Kind, lane_kinds
-from sw.compiler.nests.values import is_innermost, is_inside
-from sw.compiler.nests.variables import are_private
-from sw.compiler.nests.vectorize_loops import bounds_of, has_vectors, replace_by_vectors
+from gnarl.sw.compiler.nests.dialects.slc import SetOp
+from gnarl.sw.compiler.nests.lane_kinds import Kind, lane_kinds
+from gnarl.sw.compiler.nests.values import is_innermost, is_inside
+from gnarl.sw.compiler.nests.variables import are_private
+from gnarl.sw.compiler.nests.vectorize_loops import bounds_of, has_vectors, replace_by_vectors
 
 
 def vectorize_around(module: ModuleOp, lanes: int) -> ModuleOp:

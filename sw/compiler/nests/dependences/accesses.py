@@ -9,23 +9,23 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dependences.distances import (
+from gnarl.sw.compiler.nests.dependences.distances import (
     UNKNOWN,
     Counter,
     Distances,
     Words,
     distances,
 )
-from sw.compiler.nests.dependences.linear import (
+from gnarl.sw.compiler.nests.dependences.linear import (
     UNKNOWN_RANGE,
     Linear,
     Range,
     is_int32,
 )
-from sw.compiler.nests.dialects import slc
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
-from sw.compiler.nests.values import constant_of, depth_of, is_defined_inside, iterations_of
+from gnarl.sw.compiler.nests.dialects import slc
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
+from gnarl.sw.compiler.nests.values import constant_of, depth_of, is_defined_inside, iterations_of
 
 
 @dataclass(frozen=True)

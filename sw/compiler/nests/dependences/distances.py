@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from sw.compiler.nests.dependences.linear import Linear, Range, Ranges, span
+from gnarl.sw.compiler.nests.dependences.linear import Linear, Range, Ranges, span
 
 _WRAP = 1 << 32
 """Sums of int32 are equal if they differ by a multiple of this."""

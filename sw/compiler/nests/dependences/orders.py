@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
-from sw.compiler.nests.dependences.accesses import (
+from gnarl.sw.compiler.nests.dependences.accesses import (
     Access,
     access_of,
     accesses_in,
     distances_in,
 )
-from sw.compiler.nests.dependences.distances import FARTHEST
-from sw.compiler.nests.dialects import fiber, slc
-from sw.compiler.nests.values import is_inside
+from gnarl.sw.compiler.nests.dependences.distances import FARTHEST
+from gnarl.sw.compiler.nests.dialects import fiber, slc
+from gnarl.sw.compiler.nests.values import is_inside
 
 _LOOPS = (scf.ForOp, scf.WhileOp, fiber.MergeOp, *slc.LOOPS)
 

@@ -44,7 +44,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from sw.compiler.nests.dialects.fiber import Merging
+from gnarl.sw.compiler.nests.dialects.fiber import Merging
 
 
 @irdl_attr_definition

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from sw.compiler.nests.values import constant_of, source_of
+from gnarl.sw.compiler.nests.values import constant_of, source_of
 
 
 @dataclass

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.lib.encoding.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
-from hw.lib.errors import CapacityError
-from sw.compiler.nests.execute.liveness import live_out
-from sw.compiler.nests.execute.machine import Block, Register
+from gnarl.hw.lib.encoding.execute_isa import MASK_REGISTERS, SCALAR_REGISTERS, VECTOR_REGISTERS
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.nests.execute.liveness import live_out
+from gnarl.sw.compiler.nests.execute.machine import Block, Register
 
 _COUNTS = {
     "s": range(SCALAR_REGISTERS),

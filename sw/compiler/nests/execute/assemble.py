@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
-from hw.lib.errors import CapacityError
-from sw.compiler.nests.execute.allocate import RegistersError, allocate
-from sw.compiler.nests.execute.copies import copy, fill_gaps, remove_copies
-from sw.compiler.nests.execute.emit import emit
-from sw.compiler.nests.execute.fuse import fuse_products
-from sw.compiler.nests.execute.keep_constants import keep_constants
-from sw.compiler.nests.execute.liveness import live_out
-from sw.compiler.nests.execute.machine import Block, Register
-from sw.compiler.nests.execute.order import best_order
-from sw.compiler.nests.execute.overlap import overlap_iterations
-from sw.compiler.nests.execute.sink_takes import sink_takes
-from sw.compiler.nests.execute.webs import split_webs
-from sw.compiler.nests.unit import Unit
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.nests.execute.allocate import RegistersError, allocate
+from gnarl.sw.compiler.nests.execute.copies import copy, fill_gaps, remove_copies
+from gnarl.sw.compiler.nests.execute.emit import emit
+from gnarl.sw.compiler.nests.execute.fuse import fuse_products
+from gnarl.sw.compiler.nests.execute.keep_constants import keep_constants
+from gnarl.sw.compiler.nests.execute.liveness import live_out
+from gnarl.sw.compiler.nests.execute.machine import Block, Register
+from gnarl.sw.compiler.nests.execute.order import best_order
+from gnarl.sw.compiler.nests.execute.overlap import overlap_iterations
+from gnarl.sw.compiler.nests.execute.sink_takes import sink_takes
+from gnarl.sw.compiler.nests.execute.webs import split_webs
+from gnarl.sw.compiler.nests.unit import Unit
 
 WINDOWS = (64, 32, 16, 8, 1)
 """How far a step may overtake others, the farthest first: until registers suffice."""

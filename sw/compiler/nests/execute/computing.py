@@ -8,11 +8,11 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.dialects.slc import BlendOp
-from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.machine import Register, Step, Value
-from sw.compiler.nests.execute.words import kind_of, refuse
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.dialects.slc import BlendOp
+from gnarl.sw.compiler.nests.execute.copies import copy
+from gnarl.sw.compiler.nests.execute.machine import Register, Step, Value
+from gnarl.sw.compiler.nests.execute.words import kind_of, refuse
 
 _BINARY: dict[type[Operation], Opcode] = {
     arith.AddiOp: Opcode.ADD,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.latency import latency
-from sw.compiler.nests.execute.machine import Register, Step
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.latency import latency
+from gnarl.sw.compiler.nests.execute.machine import Register, Step
 
 
 @dataclass(frozen=True)

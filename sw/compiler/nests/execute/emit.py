@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.lib.encoding.execute_isa import ALL_LANES, CONTROL, Instruction, Opcode, Operand, Source
-from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value
+from gnarl.hw.lib.encoding.execute_isa import (
+    ALL_LANES,
+    CONTROL,
+    Instruction,
+    Opcode,
+    Operand,
+    Source,
+)
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value
 
 _NOTHING = Step(Opcode.PREFETCH, immediate=1 << 31)
 """Where an instruction must stand; the address is outside memory."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.liveness import live_out
-from sw.compiler.nests.execute.machine import Block, Register, Step
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.liveness import live_out
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step
 
 
 def fuse_products(blocks: Sequence[Block]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.machine import Block, Register, Step
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step
 
 
 def keep_constants(blocks: Sequence[Block]) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.lib.encoding.execute_isa import CONTROL, Opcode
-from sw.compiler.nests.execute.copies import compute_in_place
-from sw.compiler.nests.execute.machine import Block, Register, Step
+from gnarl.hw.lib.encoding.execute_isa import CONTROL, Opcode
+from gnarl.sw.compiler.nests.execute.copies import compute_in_place
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step
 
 _SHORT = (
     Opcode.ADD,

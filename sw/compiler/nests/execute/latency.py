@@ -1,12 +1,12 @@
-"""Cycles of the execute unit's instructions; see ``hw.lib.execute.execute_unit``."""
+"""Cycles of the execute unit's instructions; see ``gnarl.hw.lib.execute.execute_unit``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.lib.encoding.execute_isa import CONTROL, FLOAT_STAGES, Opcode
-from sw.compiler.nests.execute.machine import Register, Step
-from sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles, first_free
+from gnarl.hw.lib.encoding.execute_isa import CONTROL, FLOAT_STAGES, Opcode
+from gnarl.sw.compiler.nests.execute.machine import Register, Step
+from gnarl.sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles, first_free
 
 _LOAD = 10
 """From a load that finds its line in L1 to an instruction that needs the word."""

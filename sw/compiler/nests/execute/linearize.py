@@ -8,11 +8,11 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects import flat
-from sw.compiler.nests.execute.affine import Affine, affine_of
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.scf import PLACE
-from sw.compiler.nests.values import integer
+from gnarl.sw.compiler.nests.dialects import flat
+from gnarl.sw.compiler.nests.execute.affine import Affine, affine_of
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.values import integer
 
 
 def linearize(module: ModuleOp) -> ModuleOp:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.compiler.nests.execute.machine import Block, Register
+from gnarl.sw.compiler.nests.execute.machine import Block, Register
 
 
 def live_out(blocks: Sequence[Block]) -> list[set[Register]]:

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sw.compiler.nests.execute.dependences import Dependence, loop_dependences
-from sw.compiler.nests.execute.machine import Step
-from sw.compiler.nests.execute.result_bus import bus_cycles
+from gnarl.sw.compiler.nests.execute.dependences import Dependence, loop_dependences
+from gnarl.sw.compiler.nests.execute.machine import Step
+from gnarl.sw.compiler.nests.execute.result_bus import bus_cycles
 
 _BUDGET = 4
 """Steps that are placed for each step of the loop, before a longer interval is tried."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import combinations
 
-from sw.compiler.nests.execute.late_takes import late_takes
-from sw.compiler.nests.execute.latency import cycles, waits_behind
-from sw.compiler.nests.execute.machine import Block, Register, Step
-from sw.compiler.nests.execute.queue_operands import queue_operands, takers
-from sw.compiler.nests.execute.schedule import schedule
+from gnarl.sw.compiler.nests.execute.late_takes import late_takes
+from gnarl.sw.compiler.nests.execute.latency import cycles, waits_behind
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step
+from gnarl.sw.compiler.nests.execute.queue_operands import queue_operands, takers
+from gnarl.sw.compiler.nests.execute.schedule import schedule
 
 MOST_TAKERS = 3
 """Kinds of steps of which all choices are tried that take operands from the queue at once."""

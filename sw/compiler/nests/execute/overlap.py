@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.lib.encoding.execute_isa import CONTROL, Opcode
-from sw.compiler.nests.execute.latency import cycles
-from sw.compiler.nests.execute.liveness import live_out
-from sw.compiler.nests.execute.machine import Block, Register, Step
-from sw.compiler.nests.execute.modulo_schedule import ModuloSchedule, modulo_schedule
-from sw.compiler.nests.execute.order import best_order, choices
+from gnarl.hw.lib.encoding.execute_isa import CONTROL, Opcode
+from gnarl.sw.compiler.nests.execute.latency import cycles
+from gnarl.sw.compiler.nests.execute.liveness import live_out
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step
+from gnarl.sw.compiler.nests.execute.modulo_schedule import ModuloSchedule, modulo_schedule
+from gnarl.sw.compiler.nests.execute.order import best_order, choices
 
 MOST_STEPS = 128
 """Steps of a body whose iterations overlap: others have enough to do while they wait."""

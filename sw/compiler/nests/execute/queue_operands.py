@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from hw.lib.encoding.execute_isa import CONTROL, Opcode
-from sw.compiler.nests.execute.latency import latency
-from sw.compiler.nests.execute.machine import BRANCHES, Register, Step, Taken
+from gnarl.hw.lib.encoding.execute_isa import CONTROL, Opcode
+from gnarl.sw.compiler.nests.execute.latency import latency
+from gnarl.sw.compiler.nests.execute.machine import BRANCHES, Register, Step, Taken
 
 
 def queue_operands(

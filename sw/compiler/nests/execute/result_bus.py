@@ -1,14 +1,14 @@
 """When results of the execute unit's instructions are written: one a cycle.
 
-Source: ``hw.lib.execute.result_bus``.
+Source: ``gnarl.hw.lib.execute.result_bus``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES, INTEGERS, Opcode
-from sw.compiler.nests.execute.machine import Step
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES, INTEGERS, Opcode
+from gnarl.sw.compiler.nests.execute.machine import Step
 
 LEVELS = 3
 """Levels of a reduction's tree, of eight lanes."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from hw.lib.encoding.execute_isa import CONTROL, Opcode
-from sw.compiler.nests.execute.latency import latency
-from sw.compiler.nests.execute.machine import Register, Step, WordRange
-from sw.compiler.nests.execute.result_bus import bus_cycles, first_free
+from gnarl.hw.lib.encoding.execute_isa import CONTROL, Opcode
+from gnarl.sw.compiler.nests.execute.latency import latency
+from gnarl.sw.compiler.nests.execute.machine import Register, Step, WordRange
+from gnarl.sw.compiler.nests.execute.result_bus import bus_cycles, first_free
 
 
 def schedule(

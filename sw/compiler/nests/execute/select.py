@@ -9,15 +9,15 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
-from hw.lib.encoding.execute_isa import LOOP_DEPTH, Opcode
-from sw.compiler.nests.dialects import flat
-from sw.compiler.nests.dialects.slc import GetOp, PopOp, SetOp
-from sw.compiler.nests.execute.computing import Computing
-from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value, WordRange
-from sw.compiler.nests.execute.words import kind_of, refuse, word_of
-from sw.compiler.nests.scf import place_of
-from sw.compiler.nests.values import constant_of
+from gnarl.hw.lib.encoding.execute_isa import LOOP_DEPTH, Opcode
+from gnarl.sw.compiler.nests.dialects import flat
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, PopOp, SetOp
+from gnarl.sw.compiler.nests.execute.computing import Computing
+from gnarl.sw.compiler.nests.execute.copies import copy
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step, Taken, Value, WordRange
+from gnarl.sw.compiler.nests.execute.words import kind_of, refuse, word_of
+from gnarl.sw.compiler.nests.scf import place_of
+from gnarl.sw.compiler.nests.values import constant_of
 
 _SIGN = 1 << 31
 

@@ -8,10 +8,10 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.flat import LoadOp, StoreOp
-from sw.compiler.nests.operations import PURE
-from sw.compiler.nests.scf import PLACE
-from sw.compiler.nests.values import constant_of, integer
+from gnarl.sw.compiler.nests.dialects.flat import LoadOp, StoreOp
+from gnarl.sw.compiler.nests.operations import PURE
+from gnarl.sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.values import constant_of, integer
 
 _PURE = (*PURE, vector.BroadcastOp, vector.CreateMaskOp, vector.ExtractOp)
 

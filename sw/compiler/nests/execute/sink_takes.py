@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sw.compiler.nests.execute.machine import BRANCHES, Block, Register, Step
+from gnarl.sw.compiler.nests.execute.machine import BRANCHES, Block, Register, Step
 
 
 def sink_takes(blocks: Sequence[Block]) -> None:

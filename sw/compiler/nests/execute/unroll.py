@@ -8,8 +8,8 @@ from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.values import body_like, constant_of, integer, iterations_of
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.values import body_like, constant_of, integer, iterations_of
 
 _FREE = (
     arith.ConstantOp,

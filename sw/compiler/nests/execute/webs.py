@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.compiler.nests.execute.liveness import live_out
-from sw.compiler.nests.execute.machine import Block, Register, registers_of
+from gnarl.sw.compiler.nests.execute.liveness import live_out
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, registers_of
 
 
 def split_webs(blocks: Sequence[Block]) -> None:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 
 
 def kind_of(type: Attribute) -> str:

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.sram_compute.config import SramConfig
-from sw.execute.fields import fields_of
-from sw.execute.scalars.core_memory import CoreMemory, nothing_known
-from sw.execute.scalars.core_scalars import (
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.execute.fields import fields_of
+from gnarl.sw.execute.scalars.core_memory import CoreMemory, nothing_known
+from gnarl.sw.execute.scalars.core_scalars import (
     begin,
     follow,
     is_decided_by_data,
     scalar_table,
 )
-from sw.execute.timing.core import CoreTime
-from sw.execute.timing.lines import empty_lines
-from sw.execute.trace import COLUMNS, LONGEST
+from gnarl.sw.execute.timing.core import CoreTime
+from gnarl.sw.execute.timing.lines import empty_lines
+from gnarl.sw.execute.trace import COLUMNS, LONGEST
 
 _FETCH = 2
 _COMMANDS = 10

@@ -6,20 +6,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STREAMS, Opcode
-from hw.sram_compute.program import Command
-from hw.sram_compute.streams.word_network import word_cycles
-from sw.compiler.sram_compute.cost.near_copies import (
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STREAMS, Opcode
+from gnarl.hw.sram_compute.program import Command
+from gnarl.hw.sram_compute.streams.word_network import word_cycles
+from gnarl.sw.compiler.sram_compute.cost.near_copies import (
     copied_until,
     delay_copies,
     no_copies,
     queue_copy,
 )
-from sw.compiler.sram_compute.cost.near_loops import Network, loop_cycles
-from sw.compiler.sram_compute.lower.columns import COLUMNS, column, table
-from sw.compiler.sram_compute.lower.command_times import clock, spend
-from sw.program.jit import compiled
+from gnarl.sw.compiler.sram_compute.cost.near_loops import Network, loop_cycles
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column, table
+from gnarl.sw.compiler.sram_compute.lower.command_times import clock, spend
+from gnarl.sw.program.jit import compiled
 
 _COPY, _STREAM, _OPERATION, _NEAR = (
     each.value for each in (Opcode.COPY, Opcode.STREAM, Opcode.OPERATION, Opcode.NEAR)

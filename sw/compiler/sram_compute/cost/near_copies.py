@@ -1,21 +1,21 @@
 """When lines that stream engines access have been copied.
 
-Source: docs/sram_compute.md, "Stream engines"; ``hw.sram_compute.streams.copy_queue``.
+Source: docs/sram_compute.md, "Stream engines"; ``gnarl.hw.sram_compute.streams.copy_queue``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import DIMENSIONS, STRIP, WORD_BITS, Opcode
-from hw.sram_compute.streams.copy_queue import QUEUED_COPIES
-from hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
-from sw.compiler.sram_compute.lower.columns import column
-from sw.compiler.sram_compute.lower.command_times import loading_cycles, storing_cycles
-from sw.compiler.sram_compute.lower.records import Record
-from sw.program.jit import compiled_inner
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import DIMENSIONS, STRIP, WORD_BITS, Opcode
+from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
+from gnarl.hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
+from gnarl.sw.compiler.sram_compute.lower.columns import column
+from gnarl.sw.compiler.sram_compute.lower.command_times import loading_cycles, storing_cycles
+from gnarl.sw.compiler.sram_compute.lower.records import Record
+from gnarl.sw.program.jit import compiled_inner
 
 _IS_STORE, _WORDS, _LINES = (column(Opcode.COPY, name) for name in ("is_store", "words", "lines"))
 _LAST, _FIRST, _FIRST_Z, _COUNTS = (

@@ -1,6 +1,6 @@
 """How long a loop of stream engines takes, without what it computes.
 
-Source: docs/sram_compute.md, "Stream engines"; ``hw.sram_compute``: ``stream_sequencer``,
+Source: docs/sram_compute.md, "Stream engines"; ``gnarl.hw.sram_compute``: ``stream_sequencer``,
 ``word_network``.
 """
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.isa import STRIP, WORD_BITS, Opcode, When
-from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
-from sw.compiler.sram_compute.lower.columns import column
-from sw.program.jit import compiled_inner
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.isa import STRIP, WORD_BITS, Opcode, When
+from gnarl.hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
+from gnarl.sw.compiler.sram_compute.lower.columns import column
+from gnarl.sw.program.jit import compiled_inner
 
 _LAST, _FIRST, _FIRST_Z, _COUNTS, _OWNER = (
     column(Opcode.NEAR, name) for name in ("last", "first", "first_z", "counts", "owner")

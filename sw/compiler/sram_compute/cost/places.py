@@ -13,23 +13,23 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.cheapest import Cost, Run, cheapest
-from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.cost.near import near_cycles
-from sw.compiler.sram_compute.fat_program import FatProgram
-from sw.compiler.sram_compute.in_memory import Made
-from sw.compiler.sram_compute.lower.lattice import padded, stored
-from sw.compiler.sram_compute.lower.lower import MemoryCode
-from sw.compiler.sram_compute.near.lower import NearCode, near_code
-from sw.compiler.sram_compute.on_core import CoreCodes
-from sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
-from sw.compiler.sram_compute.slabs import Slabs
-from sw.compiler.sram_compute.tdfg.plan import regions
-from sw.execute.scalars.core_memory import core_memory
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.cost.cheapest import Cost, Run, cheapest
+from gnarl.sw.compiler.sram_compute.cost.core import part_cycles
+from gnarl.sw.compiler.sram_compute.cost.near import near_cycles
+from gnarl.sw.compiler.sram_compute.fat_program import FatProgram
+from gnarl.sw.compiler.sram_compute.in_memory import Made
+from gnarl.sw.compiler.sram_compute.lower.lattice import padded, stored
+from gnarl.sw.compiler.sram_compute.lower.lower import MemoryCode
+from gnarl.sw.compiler.sram_compute.near.lower import NearCode, near_code
+from gnarl.sw.compiler.sram_compute.on_core import CoreCodes
+from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere, several, share_locals
+from gnarl.sw.compiler.sram_compute.slabs import Slabs
+from gnarl.sw.compiler.sram_compute.tdfg.plan import regions
+from gnarl.sw.execute.scalars.core_memory import core_memory
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 MOST_CYCLES = 1 << 24
 """Near memory and on the core, those of a part that are looked at. A part of more is not compared

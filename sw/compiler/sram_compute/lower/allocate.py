@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sram_compute.config import LAYOUTS
-from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.lower.columns import COLUMNS, column
-from sw.compiler.sram_compute.lower.commands import append, append_movement
-from sw.compiler.sram_compute.lower.finish import Finishes
-from sw.compiler.sram_compute.lower.movement import WITHIN
-from sw.compiler.sram_compute.lower.parts import keep_parts, whole_of
-from sw.compiler.sram_compute.lower.records import Record, Records
-from sw.compiler.sram_compute.lower.rows import (
+from gnarl.hw.sram_compute.config import LAYOUTS
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column
+from gnarl.sw.compiler.sram_compute.lower.commands import append, append_movement
+from gnarl.sw.compiler.sram_compute.lower.finish import Finishes
+from gnarl.sw.compiler.sram_compute.lower.movement import WITHIN
+from gnarl.sw.compiler.sram_compute.lower.parts import keep_parts, whole_of
+from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
+from gnarl.sw.compiler.sram_compute.lower.rows import (
     STORE,
     STORED,
     State,
@@ -31,7 +31,7 @@ from sw.compiler.sram_compute.lower.rows import (
     take,
     transfer,
 )
-from sw.compiler.sram_compute.lower.steps import (
+from gnarl.sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
     FILL,
     FINISH,
@@ -42,7 +42,7 @@ from sw.compiler.sram_compute.lower.steps import (
     VALUES,
     Steps,
 )
-from sw.program.jit import compiled, compiled_inner
+from gnarl.sw.program.jit import compiled, compiled_inner
 
 _COMPUTE, _END, _STREAM = (each.value for each in (Opcode.COMPUTE, Opcode.END, Opcode.STREAM))
 

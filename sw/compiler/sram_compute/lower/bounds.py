@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower.records import Records
-from sw.compiler.sram_compute.tdfg.affine import Affine, Box, Interval, at, number
-from sw.program.jit import compiled_inner
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.compiler.sram_compute.lower.records import Records
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Box, Interval, at, number
+from gnarl.sw.program.jit import compiled_inner
 
 AFFINE = np.dtype([("constant", np.int64), ("first", np.int64), ("end", np.int64)])
 """A number, and its terms, from ``first`` up to ``end``."""

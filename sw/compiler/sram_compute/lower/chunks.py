@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower.records import Record
-from sw.program.jit import compiled_inner
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.compiler.sram_compute.lower.records import Record
+from gnarl.sw.program.jit import compiled_inner
 
 BOX = np.dtype(
     [

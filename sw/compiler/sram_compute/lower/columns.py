@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hw.sram_compute.isa import COMMANDS, Opcode
-from hw.sram_compute.program import Command, numbers
+from gnarl.hw.sram_compute.isa import COMMANDS, Opcode
+from gnarl.hw.sram_compute.program import Command, numbers
 
 
 def column(opcode: Opcode, name: str) -> int:

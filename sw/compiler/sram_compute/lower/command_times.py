@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COMMANDS, DIMENSIONS, LINE_UNITS, UNITS, Opcode
-from sw.compiler.sram_compute.lower.columns import column
-from sw.compiler.sram_compute.lower.records import Record
-from sw.program.jit import compiled_inner
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import COMMANDS, DIMENSIONS, LINE_UNITS, UNITS, Opcode
+from gnarl.sw.compiler.sram_compute.lower.columns import column
+from gnarl.sw.compiler.sram_compute.lower.records import Record
+from gnarl.sw.program.jit import compiled_inner
 
 _COMPUTE, _MOVE, _FILL, _LAYOUT = (
     each.value for each in (Opcode.COMPUTE, Opcode.MOVE, Opcode.FILL, Opcode.LAYOUT)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
-from hw.sram_compute.program import numbers
-from sw.compiler.sram_compute.lower.columns import COLUMNS, column
-from sw.compiler.sram_compute.lower.command_times import CLOCK, clock, movement_cycles, spend
-from sw.compiler.sram_compute.lower.records import Record
-from sw.program.jit import compiled, compiled_inner
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
+from gnarl.hw.sram_compute.program import numbers
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column
+from gnarl.sw.compiler.sram_compute.lower.command_times import CLOCK, clock, movement_cycles, spend
+from gnarl.sw.compiler.sram_compute.lower.records import Record
+from gnarl.sw.program.jit import compiled, compiled_inner
 
 _BASE = column(Opcode.LAYOUT, "base")
 

@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, WORD_BITS, Opcode, Second, When
-from hw.sram_compute.program import Command, command
-from hw.sram_compute.streams.word_network import word_cycles
-from sw.compiler.sram_compute.lower.columns import table
-from sw.compiler.sram_compute.lower.records import Records
-from sw.compiler.sram_compute.lower.select import bits_of
-from sw.compiler.sram_compute.near.expressions import operation_of
-from sw.compiler.sram_compute.tdfg.functions import identity
-from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tiles import Tiling
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STRIP, WORD_BITS, Opcode, Second, When
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.hw.sram_compute.streams.word_network import word_cycles
+from gnarl.sw.compiler.sram_compute.lower.columns import table
+from gnarl.sw.compiler.sram_compute.lower.records import Records
+from gnarl.sw.compiler.sram_compute.lower.select import bits_of
+from gnarl.sw.compiler.sram_compute.near.expressions import operation_of
+from gnarl.sw.compiler.sram_compute.tdfg.functions import identity
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import TileOrder
+from gnarl.sw.compiler.sram_compute.tiles import Tiling
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 
 class Finish(NamedTuple):

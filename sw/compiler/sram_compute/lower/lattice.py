@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from hw.sram_compute.config import LINE_BYTES, SramConfig
-from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.tiles import Tile, Tiling, best_tile, valid_tiles
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sram_compute.config import LINE_BYTES, SramConfig
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.compiler.sram_compute.tiles import Tile, Tiling, best_tile, valid_tiles
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 Shape = tuple[int, ...]
 

@@ -9,22 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, ProgramError, WorkloadError
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import DIMENSIONS, LINE_UNITS
-from sw.compiler.sram_compute.lower import allocate as allocation
-from sw.compiler.sram_compute.lower import unroll as ends
-from sw.compiler.sram_compute.lower.allocate import allocate
-from sw.compiler.sram_compute.lower.columns import COLUMNS
-from sw.compiler.sram_compute.lower.commands import (
+from gnarl.hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import DIMENSIONS, LINE_UNITS
+from gnarl.sw.compiler.sram_compute.lower import allocate as allocation
+from gnarl.sw.compiler.sram_compute.lower import unroll as ends
+from gnarl.sw.compiler.sram_compute.lower.allocate import allocate
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS
+from gnarl.sw.compiler.sram_compute.lower.commands import (
     ENCODING,
     encode,
     tally,
     unit_count,
 )
-from sw.compiler.sram_compute.lower.finish import Finishes, finishes, orders_of
-from sw.compiler.sram_compute.lower.lattice import (
+from gnarl.sw.compiler.sram_compute.lower.finish import Finishes, finishes, orders_of
+from gnarl.sw.compiler.sram_compute.lower.lattice import (
     Shape,
     Stored,
     padded,
@@ -32,20 +32,20 @@ from sw.compiler.sram_compute.lower.lattice import (
     tiling_of,
     tilings_of,
 )
-from sw.compiler.sram_compute.lower.movement import movements
-from sw.compiler.sram_compute.lower.rows import BANK, STORED
-from sw.compiler.sram_compute.lower.sample import Sample, sampled
-from sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
-from sw.compiler.sram_compute.lower.select import bits_of
-from sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
-from sw.compiler.sram_compute.lower.template import Prepared, prepare
-from sw.compiler.sram_compute.lower.unroll import Ended, program_steps
-from sw.compiler.sram_compute.tdfg.graph import Broadcast, Move, Reduce
-from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
-from sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.compiler.sram_compute.lower.movement import movements
+from gnarl.sw.compiler.sram_compute.lower.rows import BANK, STORED
+from gnarl.sw.compiler.sram_compute.lower.sample import Sample, sampled
+from gnarl.sw.compiler.sram_compute.lower.schedule import SCHEDULES, Schedule
+from gnarl.sw.compiler.sram_compute.lower.select import bits_of
+from gnarl.sw.compiler.sram_compute.lower.steps import COPIED, MOVES, Steps, room
+from gnarl.sw.compiler.sram_compute.lower.template import Prepared, prepare
+from gnarl.sw.compiler.sram_compute.lower.unroll import Ended, program_steps
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Broadcast, Move, Reduce
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import TileOrder
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Repeat, Step, regions
+from gnarl.sw.compiler.sram_compute.tiles import Tile, Tiling, tiles_of
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 _REMEMBERED = 64
 """Sizes for which commands are kept."""

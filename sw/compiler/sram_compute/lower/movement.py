@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.lower.columns import COLUMNS, column
-from sw.compiler.sram_compute.lower.records import Record, Records
-from sw.compiler.sram_compute.lower.steps import COPIED, FOLDED
-from sw.compiler.sram_compute.shifts import shifts
-from sw.program.jit import compiled, compiled_inner
+from gnarl.hw.sram_compute.isa import DIMENSIONS, Opcode
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column
+from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
+from gnarl.sw.compiler.sram_compute.lower.steps import COPIED, FOLDED
+from gnarl.sw.compiler.sram_compute.shifts import shifts
+from gnarl.sw.program.jit import compiled, compiled_inner
 
 _MOVE, _SHIFT, _BROADCAST = (each.value for each in (Opcode.MOVE, Opcode.SHIFT, Opcode.BROADCAST))
 _DISTANCE, _BITLINES, _TILES = (

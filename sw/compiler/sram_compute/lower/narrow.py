@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hw.sram_compute.operations import CONVERTED_WIDTHS
-from sw.compiler.sram_compute.optimise.costs import graph_cost
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.sram_compute.operations import CONVERTED_WIDTHS
+from gnarl.sw.compiler.sram_compute.optimise.costs import graph_cost
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Builder,
     Compute,
@@ -30,7 +30,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     operands,
     with_operands,
 )
-from sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
 
 _MODULAR = ("+", "-", "*", "neg", "<<", "select")
 """The low bits of whose results follow from those of their operands."""

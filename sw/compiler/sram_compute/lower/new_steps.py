@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower import steps
-from sw.compiler.sram_compute.lower.records import Record
-from sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
-from sw.compiler.sram_compute.lower.template import Template
-from sw.program.jit import compiled_inner
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.compiler.sram_compute.lower import steps
+from gnarl.sw.compiler.sram_compute.lower.records import Record
+from gnarl.sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
+from gnarl.sw.compiler.sram_compute.lower.template import Template
+from gnarl.sw.program.jit import compiled_inner
 
 
 @compiled_inner

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES, WORD_BYTES
-from hw.sram_compute.isa import DIMENSIONS, STORE
-from sw.compiler.sram_compute.lower.records import Record, Records
-from sw.compiler.sram_compute.lower.steps import (
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, WORD_BYTES
+from gnarl.hw.sram_compute.isa import DIMENSIONS, STORE
+from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
+from gnarl.sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
     KEEP,
     MOVE,
@@ -19,7 +19,7 @@ from sw.compiler.sram_compute.lower.steps import (
     STEPS,
     Steps,
 )
-from sw.program.jit import compiled_inner
+from gnarl.sw.program.jit import compiled_inner
 
 _MOST_MARGIN = (1 << STORE["before"].shape.elem_shape.width) - 1
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.sram_compute.lower import steps
-from sw.compiler.sram_compute.lower.finish import Finishes
-from sw.compiler.sram_compute.lower.new_steps import (
+from gnarl.sw.compiler.sram_compute.lower import steps
+from gnarl.sw.compiler.sram_compute.lower.finish import Finishes
+from gnarl.sw.compiler.sram_compute.lower.new_steps import (
     computed,
     copied,
     move,
@@ -17,10 +17,10 @@ from sw.compiler.sram_compute.lower.new_steps import (
     new_step,
     new_value,
 )
-from sw.compiler.sram_compute.lower.records import Record
-from sw.compiler.sram_compute.lower.steps import FOLDED, SHIFTED, Steps
-from sw.compiler.sram_compute.lower.template import Template
-from sw.program.jit import compiled_inner
+from gnarl.sw.compiler.sram_compute.lower.records import Record
+from gnarl.sw.compiler.sram_compute.lower.steps import FOLDED, SHIFTED, Steps
+from gnarl.sw.compiler.sram_compute.lower.template import Template
+from gnarl.sw.program.jit import compiled_inner
 
 
 @compiled_inner

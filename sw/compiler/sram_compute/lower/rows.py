@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sram_compute.config import LAYOUTS, LINE_BYTES
-from hw.sram_compute.isa import DIMENSIONS, Opcode
-from sw.compiler.sram_compute.lower.chunks import boxed, cut, goes_on
-from sw.compiler.sram_compute.lower.columns import column
-from sw.compiler.sram_compute.lower.command_times import transfer_cycles
-from sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
-from sw.compiler.sram_compute.lower.movement import everywhere
-from sw.compiler.sram_compute.lower.parts import lines_of, margins_of, whole_of
-from sw.compiler.sram_compute.lower.records import Record, Records
-from sw.program.jit import compiled_inner
+from gnarl.hw.sram_compute.config import LAYOUTS, LINE_BYTES
+from gnarl.hw.sram_compute.isa import DIMENSIONS, Opcode
+from gnarl.sw.compiler.sram_compute.lower.chunks import boxed, cut, goes_on
+from gnarl.sw.compiler.sram_compute.lower.columns import column
+from gnarl.sw.compiler.sram_compute.lower.command_times import transfer_cycles
+from gnarl.sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
+from gnarl.sw.compiler.sram_compute.lower.movement import everywhere
+from gnarl.sw.compiler.sram_compute.lower.parts import lines_of, margins_of, whole_of
+from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
+from gnarl.sw.program.jit import compiled_inner
 
 _SPILLED = LAYOUTS - 1
 """The entry of the layout override table that spilled values have; arrays share the others."""

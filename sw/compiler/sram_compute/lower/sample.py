@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hw.lib.errors import CapacityError
-from sw.compiler.sram_compute.tdfg.affine import named
-from sw.compiler.sram_compute.tdfg.plan import Repeat, Step
-from sw.compiler.sram_compute.tiles import Tile
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.sram_compute.tdfg.affine import named
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Repeat, Step
+from gnarl.sw.compiler.sram_compute.tiles import Tile
 
 _PLACES = 4
 """Places of a loop in order at which iterations are looked at: they take longer where tiles end."""

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hw.sram_compute.operations import Operation
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
+from gnarl.hw.sram_compute.operations import Operation
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
 
 OPERATION_NAMES = {
     "+": "add",

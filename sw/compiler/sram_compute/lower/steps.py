@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower.records import Records
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.compiler.sram_compute.lower.records import Records
 
 CALCULATE, MOVE, FILL, FLOOD, FINISH, KEEP = range(6)
 """What a step does: compute; bring some cells of ``a`` to ``result``, whose others stay as they

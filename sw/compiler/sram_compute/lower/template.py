@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from hw.lib.text_lines import words_of
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.operations import MAX_WIDTH, Operation
-from sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
-from sw.compiler.sram_compute.lower.finish import Finish
-from sw.compiler.sram_compute.lower.narrow import narrowed
-from sw.compiler.sram_compute.lower.records import Records
-from sw.compiler.sram_compute.lower.schedule import Schedule
-from sw.compiler.sram_compute.lower.select import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.text_lines import words_of
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.operations import MAX_WIDTH, Operation
+from gnarl.sw.compiler.sram_compute.lower.bounds import Bounds, BoundsBuilder
+from gnarl.sw.compiler.sram_compute.lower.finish import Finish
+from gnarl.sw.compiler.sram_compute.lower.narrow import narrowed
+from gnarl.sw.compiler.sram_compute.lower.records import Records
+from gnarl.sw.compiler.sram_compute.lower.schedule import Schedule
+from gnarl.sw.compiler.sram_compute.lower.select import (
     Calculate,
     UnsupportedError,
     bits_of,
@@ -29,8 +29,8 @@ from sw.compiler.sram_compute.lower.select import (
     copied,
     shifted,
 )
-from sw.compiler.sram_compute.tdfg.functions import identity
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.tdfg.functions import identity
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -44,12 +44,12 @@ from sw.compiler.sram_compute.tdfg.graph import (
     lattice_name,
     operands,
 )
-from sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
-from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
-from sw.compiler.sram_compute.tdfg.plan import Step as Planned
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, ScalarType
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Step as Planned
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, ScalarType
 
 
 def _record(names: str) -> np.dtype:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS
-from sw.compiler.sram_compute.lower import steps
-from sw.compiler.sram_compute.lower.bounds import cells_of, value_of
-from sw.compiler.sram_compute.lower.finish import Finishes
-from sw.compiler.sram_compute.lower.new_steps import (
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.sw.compiler.sram_compute.lower import steps
+from gnarl.sw.compiler.sram_compute.lower.bounds import cells_of, value_of
+from gnarl.sw.compiler.sram_compute.lower.finish import Finishes
+from gnarl.sw.compiler.sram_compute.lower.new_steps import (
     computed,
     copied,
     move,
@@ -18,9 +18,9 @@ from sw.compiler.sram_compute.lower.new_steps import (
     new_step,
     new_value,
 )
-from sw.compiler.sram_compute.lower.records import Records
-from sw.compiler.sram_compute.lower.reduce import reduced
-from sw.compiler.sram_compute.lower.steps import (
+from gnarl.sw.compiler.sram_compute.lower.records import Records
+from gnarl.sw.compiler.sram_compute.lower.reduce import reduced
+from gnarl.sw.compiler.sram_compute.lower.steps import (
     COPIED,
     MOVES,
     SHIFTED,
@@ -28,7 +28,7 @@ from sw.compiler.sram_compute.lower.steps import (
     VALUES,
     Steps,
 )
-from sw.compiler.sram_compute.lower.template import (
+from gnarl.sw.compiler.sram_compute.lower.template import (
     AGAIN,
     COMPUTE,
     CONST,
@@ -41,7 +41,7 @@ from sw.compiler.sram_compute.lower.template import (
     TENSOR,
     Template,
 )
-from sw.program.jit import compiled, compiled_inner
+from gnarl.sw.program.jit import compiled, compiled_inner
 
 DONE, FULL, OUTSIDE, SEVERAL = range(4)
 """How it ends: well; without room; where an access leaves its array; where several cells are to be

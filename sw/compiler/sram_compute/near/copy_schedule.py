@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import WORD_BITS, Opcode
-from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.streams import BankArray
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import WORD_BITS, Opcode
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.compiler.sram_compute.near.streams import BankArray
 
 _LEAST_LINES = 16
 """Lines of a copy, where there are as many."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sw.compiler.nests.dependences.distances import Counter, Distances, Words, distances
-from sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
-from sw.compiler.sram_compute.near.sums import summed_loops
-from sw.compiler.sram_compute.tdfg.affine import affine_of
-from sw.compiler.sram_compute.tdfg.dependences import used_behind
-from sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
-from sw.workloads.loops.ir.nest import Expression, For
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.place import Location
+from gnarl.sw.compiler.nests.dependences.distances import Counter, Distances, Words, distances
+from gnarl.sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
+from gnarl.sw.compiler.sram_compute.near.sums import summed_loops
+from gnarl.sw.compiler.sram_compute.tdfg.affine import affine_of
+from gnarl.sw.compiler.sram_compute.tdfg.dependences import used_behind
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
+from gnarl.sw.workloads.loops.ir.nest import Expression, For
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.place import Location
 
 
 def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.sram_compute.isa import When
-from sw.compiler.sram_compute.near.recurrences import Recurrence
-from sw.compiler.sram_compute.near.streams import Loop, Stream, Streams
-from sw.compiler.sram_compute.near.strips import (
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.sram_compute.isa import When
+from gnarl.sw.compiler.sram_compute.near.recurrences import Recurrence
+from gnarl.sw.compiler.sram_compute.near.streams import Loop, Stream, Streams
+from gnarl.sw.compiler.sram_compute.near.strips import (
     Immediate,
     Operand,
     Register,
@@ -19,10 +19,10 @@ from sw.compiler.sram_compute.near.strips import (
     X,
     immediate,
 )
-from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
-from sw.workloads.loops.ir.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Reduction, reject
+from gnarl.sw.workloads.loops.ir.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 _FLOATS = {
     "+": Opcode.FADD,

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hw.sram_compute.isa import DIMENSIONS, STREAMS, STRIP, Opcode
-from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.expressions import Expressions
-from sw.compiler.sram_compute.near.recurrences import Recurrence
-from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams
-from sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
-from sw.compiler.sram_compute.near.sums import add, sum_operation
-from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
-from sw.workloads.loops.ir.lane_sums import sum_by_lanes
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.sram_compute.isa import DIMENSIONS, STREAMS, STRIP, Opcode
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.compiler.sram_compute.near.expressions import Expressions
+from gnarl.sw.compiler.sram_compute.near.recurrences import Recurrence
+from gnarl.sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams
+from gnarl.sw.compiler.sram_compute.near.strips import Immediate, Operand, StripProgram, immediate
+from gnarl.sw.compiler.sram_compute.near.sums import add, sum_operation
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
+from gnarl.sw.workloads.loops.ir.lane_sums import sum_by_lanes
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -28,8 +28,8 @@ from sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 
 ONCE = Loop("", 0, 1, 1)
 

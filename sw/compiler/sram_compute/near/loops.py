@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.expressions import Expressions
-from sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams, alignment
-from sw.compiler.sram_compute.near.strips import Register, StripProgram
-from sw.compiler.sram_compute.near.sums import SumAlongY
-from sw.compiler.sram_compute.tdfg.statements import Stored
-from sw.workloads.loops.ir.nest import Load
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.compiler.sram_compute.near.expressions import Expressions
+from gnarl.sw.compiler.sram_compute.near.streams import BankArray, Loop, Stream, Streams, alignment
+from gnarl.sw.compiler.sram_compute.near.strips import Register, StripProgram
+from gnarl.sw.compiler.sram_compute.near.sums import SumAlongY
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Stored
+from gnarl.sw.workloads.loops.ir.nest import Load
 
 
 def loop_commands(

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, UNITS
-from hw.sram_compute.program import Command
-from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
-from sw.compiler.sram_compute.near.expressions import require_word
-from sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
-from sw.compiler.sram_compute.near.statements import Statements
-from sw.compiler.sram_compute.near.streams import BankArray
-from sw.compiler.sram_compute.tdfg.statements import NotTensor
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STRIP, UNITS
+from gnarl.hw.sram_compute.program import Command
+from gnarl.sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
+from gnarl.sw.compiler.sram_compute.near.expressions import require_word
+from gnarl.sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
+from gnarl.sw.compiler.sram_compute.near.statements import Statements
+from gnarl.sw.compiler.sram_compute.near.streams import BankArray
+from gnarl.sw.compiler.sram_compute.tdfg.statements import NotTensor
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 MOST_LOOPS = 4096
 """``NEAR`` commands of a program."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sw.workloads.loops.ir.nest import For, Variable
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.ir.nest import For, Variable
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 
 @dataclass(frozen=True, eq=False)

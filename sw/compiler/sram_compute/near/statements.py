@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hw.sram_compute.isa import COUNT_BITS, STRIP
-from hw.sram_compute.program import Command
-from sw.compiler.sram_compute.near.dependences import require_apart
-from sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
-from sw.compiler.sram_compute.near.loops import loop_commands
-from sw.compiler.sram_compute.near.recurrences import carry
-from sw.compiler.sram_compute.near.streams import BankArray, Loop, Streams
-from sw.compiler.sram_compute.near.sums import (
+from gnarl.hw.sram_compute.isa import COUNT_BITS, STRIP
+from gnarl.hw.sram_compute.program import Command
+from gnarl.sw.compiler.sram_compute.near.dependences import require_apart
+from gnarl.sw.compiler.sram_compute.near.lanes import ONCE, Room, can_sum_by_lanes, sum_lanes
+from gnarl.sw.compiler.sram_compute.near.loops import loop_commands
+from gnarl.sw.compiler.sram_compute.near.recurrences import carry
+from gnarl.sw.compiler.sram_compute.near.streams import BankArray, Loop, Streams
+from gnarl.sw.compiler.sram_compute.near.sums import (
     continued,
     from_zero,
     shared_loads,
     summed_loops,
     without_sum,
 )
-from sw.compiler.sram_compute.tdfg.affine import affine_of
-from sw.compiler.sram_compute.tdfg.statements import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import affine_of
+from gnarl.sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
     Read,
     Reduction,
@@ -27,9 +27,9 @@ from sw.compiler.sram_compute.tdfg.statements import (
     flatten,
     reject,
 )
-from sw.workloads.loops.ir.nest import For, Load, Statement, Variable
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.loops.ir.nest import For, Load, Statement, Variable
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
 
 _MOST_COUNT = (1 << COUNT_BITS) - 1 - STRIP
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import DIMENSIONS, STREAM, STRIP, WORD_BITS, Opcode
-from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
-from sw.compiler.sram_compute.tdfg.statements import reject
-from sw.workloads.loops.ir.nest import Expression
-from sw.workloads.loops.ir.place import Location
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import DIMENSIONS, STREAM, STRIP, WORD_BITS, Opcode
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
+from gnarl.sw.compiler.sram_compute.tdfg.statements import reject
+from gnarl.sw.workloads.loops.ir.nest import Expression
+from gnarl.sw.workloads.loops.ir.place import Location
 
 _MOST_SCALE = (1 << STREAM["scale"].width) - 1
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.sram_compute import isa
-from hw.sram_compute.isa import REGISTERS, SLOTS, STREAMS, Second, When
-from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.streams import Stream
-from sw.compiler.sram_compute.tdfg.statements import reject
-from sw.workloads.loops.ir.place import Location
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.sram_compute import isa
+from gnarl.hw.sram_compute.isa import REGISTERS, SLOTS, STREAMS, Second, When
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.compiler.sram_compute.near.streams import Stream
+from gnarl.sw.compiler.sram_compute.tdfg.statements import reject
+from gnarl.sw.workloads.loops.ir.place import Location
 
 _COMMUTES = frozenset(
     {

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.sram_compute.isa import When
-from sw.compiler.sram_compute.near.expressions import Expressions, operation_of
-from sw.compiler.sram_compute.near.recurrences import Carried, Recurrence
-from sw.compiler.sram_compute.near.streams import Loop
-from sw.compiler.sram_compute.near.strips import (
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.sram_compute.isa import When
+from gnarl.sw.compiler.sram_compute.near.expressions import Expressions, operation_of
+from gnarl.sw.compiler.sram_compute.near.recurrences import Carried, Recurrence
+from gnarl.sw.compiler.sram_compute.near.streams import Loop
+from gnarl.sw.compiler.sram_compute.near.strips import (
     Element,
     Immediate,
     Operand,
     Register,
     StripProgram,
 )
-from sw.compiler.sram_compute.tdfg.affine import affine_of
-from sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
-from sw.workloads.loops.ir.nest import Constant, For, Load
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.compiler.sram_compute.tdfg.affine import affine_of
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Reduction, Stored, reject
+from gnarl.sw.workloads.loops.ir.nest import Constant, For, Load
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 
 class SumAlongY:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Graph,
     Indirect,
     Node,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
-from sw.compiler.sram_compute.lower.select import OPERATION_NAMES
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS, INTEGER_OPERATIONS, Operation
+from gnarl.sw.compiler.sram_compute.lower.select import OPERATION_NAMES
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -19,7 +19,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Node,
     Reduce,
 )
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 _MOVE_OVERHEAD = 16
 """Patterns that are expanded."""

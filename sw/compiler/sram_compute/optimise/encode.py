@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sw.compiler.sram_compute.optimise.extract import Chosen
-from sw.compiler.sram_compute.tdfg.affine import Affine, Interval, interval
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.optimise.extract import Chosen
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Interval, interval
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Builder,
     Compute,
@@ -21,7 +21,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
     only_used,
 )
-from sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
 
 
 @dataclass

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.sram_compute.optimise.alike import as_optimised, form
-from sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
-from sw.compiler.sram_compute.optimise.encode import Encoding
-from sw.compiler.sram_compute.optimise.extract import Term, choose, read_egraph
-from sw.compiler.sram_compute.optimise.rules import LANGUAGE, RULES, Rule
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sram_compute.optimise.alike import as_optimised, form
+from gnarl.sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
+from gnarl.sw.compiler.sram_compute.optimise.encode import Encoding
+from gnarl.sw.compiler.sram_compute.optimise.extract import Term, choose, read_egraph
+from gnarl.sw.compiler.sram_compute.optimise.rules import LANGUAGE, RULES, Rule
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -23,9 +23,9 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Reduce,
     Tensor,
 )
-from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
-from sw.workloads.loops.ir.nest import COMPARISONS
-from sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, ScalarType
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
+from gnarl.sw.workloads.loops.ir.nest import COMPARISONS
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, ScalarType
 
 _KINDS: dict[str, type[Node]] = {
     "C1": Compute,

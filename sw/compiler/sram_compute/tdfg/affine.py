@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sw.workloads.loops.ir.nest import Binary, Cast, Constant, Expression, Variable
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.nest import Binary, Cast, Constant, Expression, Variable
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 
 @dataclass(frozen=True)

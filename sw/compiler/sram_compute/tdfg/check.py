@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.compiler.sram_compute.tdfg.affine import Box, affines_in
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Box, affines_in
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -22,9 +22,9 @@ from sw.compiler.sram_compute.tdfg.graph import (
     lattice_name,
     operands,
 )
-from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
-from sw.workloads.loops.ir.nest import COMPARISONS, BinaryOperator, Nest
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
+from gnarl.sw.workloads.loops.ir.nest import COMPARISONS, BinaryOperator, Nest
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
 
 _LARGEST = 1 << 31
 """The bound of affine numbers, below which any of them times a size is in 64 bits."""

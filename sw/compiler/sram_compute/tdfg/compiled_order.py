@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Box
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -29,10 +29,10 @@ from sw.compiler.sram_compute.tdfg.graph import (
     ends_of,
     operands,
 )
-from sw.compiler.sram_compute.tdfg.line_sums import Line, TileOrder, may_be_finished
-from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step, regions
-from sw.workloads.loops.ir.index_expressions import add, integer, multiply, variable
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import Line, TileOrder, may_be_finished
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step, regions
+from gnarl.sw.workloads.loops.ir.index_expressions import add, integer, multiply, variable
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Binary,
     BinaryOperator,
@@ -49,7 +49,7 @@ from sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
 
 _UNARY = {
     "neg": UnaryOperator.NEGATE,

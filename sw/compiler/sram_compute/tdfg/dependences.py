@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NoReturn
 
-from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.statements import LoopLocation, reject
-from sw.workloads.loops.ir.nest import BinaryOperator
-from sw.workloads.loops.ir.place import Location
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Box
+from gnarl.sw.compiler.sram_compute.tdfg.statements import LoopLocation, reject
+from gnarl.sw.workloads.loops.ir.nest import BinaryOperator
+from gnarl.sw.workloads.loops.ir.place import Location
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What ``cmp`` nodes compute, on NumPy arrays. ``sw.workloads.loops.ir.nest`` defines the
+"""What ``cmp`` nodes compute, on NumPy arrays. ``gnarl.sw.workloads.loops.ir.nest`` defines the
 meaning."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
 
 _NAN = np.uint32(0x7FC00000).view(np.float32)
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, named, number
-from sw.compiler.sram_compute.tdfg.graph import Indirect
-from sw.compiler.sram_compute.tdfg.statements import Read, reject
-from sw.workloads.loops.ir.nest import Binary, Cast
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, named, number
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Indirect
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Read, reject
+from gnarl.sw.workloads.loops.ir.nest import Binary, Cast
 
 
 @dataclass(frozen=True)

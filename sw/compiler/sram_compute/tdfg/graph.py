@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from sw.compiler.sram_compute.tdfg.affine import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import (
     UNBOUNDED,
     Affine,
     Box,
@@ -22,8 +22,8 @@ from sw.compiler.sram_compute.tdfg.affine import (
     meet,
     named,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sw.workloads.loops.ir.nest import AugmentedStore, For, Load, Statement, Variable
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.nest import AugmentedStore, For, Load, Statement, Variable
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 
 def interchanged(statement: Statement) -> For | None:

@@ -8,10 +8,10 @@ from functools import reduce
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.sram_compute.tdfg.affine import Affine, Box
-from sw.compiler.sram_compute.tdfg.functions import apply, identity
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Box
+from gnarl.sw.compiler.sram_compute.tdfg.functions import apply, identity
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -24,7 +24,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Stream,
     Tensor,
 )
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 Cells = tuple[tuple[int, int], ...]
 """First and, without, last cell of each dimension."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sw.compiler.sram_compute.tdfg.affine import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import (
     Affine,
     Box,
     Interval,
@@ -17,9 +17,9 @@ from sw.compiler.sram_compute.tdfg.affine import (
     at,
     number,
 )
-from sw.compiler.sram_compute.tdfg.statements import Reduction, reject
-from sw.workloads.loops.ir.nest import Expression, For, Load, Nest
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.compiler.sram_compute.tdfg.statements import Reduction, reject
+from gnarl.sw.workloads.loops.ir.nest import Expression, For, Load, Nest
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 
 @dataclass(frozen=True)

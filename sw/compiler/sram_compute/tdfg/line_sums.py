@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sw.compiler.sram_compute.tdfg.affine import Box, number
-from sw.compiler.sram_compute.tdfg.functions import identity
-from sw.compiler.sram_compute.tdfg.graph import Reduce
-from sw.workloads.loops.ir.index_expressions import add, integer, variable
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Box, number
+from gnarl.sw.compiler.sram_compute.tdfg.functions import identity
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Reduce
+from gnarl.sw.workloads.loops.ir.index_expressions import add, integer, variable
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     Binary,
     BinaryOperator,
@@ -27,8 +27,8 @@ from sw.workloads.loops.ir.nest import (
     Statement,
     Store,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
 
 _ROUNDS = 31
 """Halvings after which a line of any length has one cell."""

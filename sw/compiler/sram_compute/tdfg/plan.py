@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, affines_in
-from sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
-from sw.compiler.sram_compute.tdfg.interchange import interchanged
-from sw.compiler.sram_compute.tdfg.statements import NotTensor, reject
-from sw.compiler.sram_compute.tdfg.unroll import Options, tensor_graphs
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, affines_in
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
+from gnarl.sw.compiler.sram_compute.tdfg.interchange import interchanged
+from gnarl.sw.compiler.sram_compute.tdfg.statements import NotTensor, reject
+from gnarl.sw.compiler.sram_compute.tdfg.unroll import Options, tensor_graphs
+from gnarl.sw.workloads.loops.ir.nest import (
     AugmentedStore,
     For,
     Nest,
@@ -19,7 +19,7 @@ from sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 _FARTHEST = 1 << 24
 """Place or bound that a tensor may have: far beyond what banks hold, and so small that sums of some

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.sram_compute.tdfg.interpret import run_graph
-from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
-from sw.workloads.loops.ir.binding import Binding
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sram_compute.tdfg.interpret import run_graph
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
+from gnarl.sw.workloads.loops.ir.binding import Binding
+from gnarl.sw.workloads.loops.ir.nest import Nest
 
 
 def run(nest: Nest, steps: tuple[Step, ...], binding: Binding) -> dict[str, np.ndarray]:

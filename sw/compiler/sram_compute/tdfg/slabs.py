@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.sram_compute.tdfg.affine import Affine, Box, Interval, interval, named
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Box, Interval, interval, named
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Const,
     Graph,
@@ -25,7 +25,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     lattice_of,
     operands,
 )
-from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, regions
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, regions
 
 BASE, FIRST, END, ROWS = "slab base", "slab first", "slab end", "slab rows"
 """Names that affine numbers have for what is known of each slab."""

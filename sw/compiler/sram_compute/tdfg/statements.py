@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn, TypeAlias
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -28,9 +28,9 @@ from sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import INT32, ScalarType
 
 MOST_UNROLLED = 64
 """Iterations of a loop that is unrolled into one expression."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sw.compiler.sram_compute.tdfg.affine import Box
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Box
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -19,7 +19,7 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
     operands,
 )
-from sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, Step
 
 _COLOURS = {
     Tensor: "lightblue",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sw.compiler.sram_compute.tdfg.affine import (
+from gnarl.sw.compiler.sram_compute.tdfg.affine import (
     Affine,
     Box,
     Interval,
@@ -16,9 +16,9 @@ from sw.compiler.sram_compute.tdfg.affine import (
     named,
     number,
 )
-from sw.compiler.sram_compute.tdfg.dependences import Element, require_independent
-from sw.compiler.sram_compute.tdfg.gather import Gather
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.tdfg.dependences import Element, require_independent
+from gnarl.sw.compiler.sram_compute.tdfg.gather import Gather
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Access,
     Broadcast,
     Builder,
@@ -33,8 +33,8 @@ from sw.compiler.sram_compute.tdfg.graph import (
     lattice_of,
     only_used,
 )
-from sw.compiler.sram_compute.tdfg.iterations import Frame, Iterations
-from sw.compiler.sram_compute.tdfg.statements import (
+from gnarl.sw.compiler.sram_compute.tdfg.iterations import Frame, Iterations
+from gnarl.sw.compiler.sram_compute.tdfg.statements import (
     NotTensor,
     Read,
     Reduction,
@@ -42,7 +42,7 @@ from sw.compiler.sram_compute.tdfg.statements import (
     flatten,
     reject,
 )
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     LOGICAL,
     Array,
     Binary,
@@ -55,9 +55,9 @@ from sw.workloads.loops.ir.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
 
 MOST_DIMENSIONS = 3
 """Dimensions of arrays. Source: Infinity Stream, table 1."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hw.tmu.access_isa import Event, EventKind
-from hw.tmu.access_program import EventStep
+from gnarl.hw.tmu.access_isa import Event, EventKind
+from gnarl.hw.tmu.access_program import EventStep
 
 Steps = list[EventStep]
 Events = dict[Event, Steps]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, SSAValue
 
-from sw.compiler.nests.dialects.slc import AluStrOp, ForOp, MemStrOp, StoreStrOp
-from sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.nests.dialects.slc import AluStrOp, ForOp, MemStrOp, StoreStrOp
+from gnarl.sw.compiler.nests.values import constant_of
 
 
 def shape_of(array: SSAValue) -> list[int]:

@@ -6,7 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
@@ -14,7 +14,7 @@ from sw.compiler.nests.dialects.slc import (
     MergeOp,
     StreamType,
 )
-from sw.compiler.nests.values import constant_of, integer, source_of
+from gnarl.sw.compiler.nests.values import constant_of, integer, source_of
 
 _OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",

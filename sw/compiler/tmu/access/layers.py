@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, SSAValue
 
-from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.access_isa import (
     UNBOUNDED,
     UNIT,
     AluOperation,
@@ -19,9 +19,9 @@ from hw.tmu.access_isa import (
     Mode,
     StreamKind,
 )
-from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects.slc import (
+from gnarl.hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit, own, parent
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects.slc import (
     AluStrOp,
     ForOp,
     MemStrOp,
@@ -29,11 +29,11 @@ from sw.compiler.nests.dialects.slc import (
     StoreStrOp,
     StreamType,
 )
-from sw.compiler.nests.scf import place_of
-from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.access.index_offsets import is_needed, offset_of, part_from, shape_of
-from sw.compiler.tmu.access.index_streams import is_of_coordinate
-from sw.compiler.tmu.access.queues import slots_of_layers
+from gnarl.sw.compiler.nests.scf import place_of
+from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.tmu.access.index_offsets import is_needed, offset_of, part_from, shape_of
+from gnarl.sw.compiler.tmu.access.index_streams import is_of_coordinate
+from gnarl.sw.compiler.tmu.access.queues import slots_of_layers
 
 _Term = tuple[SSAValue, int]
 """A stream, and what its values are multiplied by."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.lib.errors import CapacityError
+from gnarl.hw.lib.errors import CapacityError
 
 _MORE = 2
 """So many times the iterations of the layer around it does a layer hold, if it has so many: indices

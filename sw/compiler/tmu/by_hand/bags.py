@@ -5,9 +5,9 @@ Results begin as zeros, one bag behind the other; s0 is where the next one goes.
 
 from __future__ import annotations
 
-from hw.tmu.access_isa import Event
-from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, WrittenLayer, vector
-from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
+from gnarl.hw.tmu.access_isa import Event
+from gnarl.sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, WrittenLayer, vector
+from gnarl.sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
 
 _ADD = "    fadd.v v{i}, v{i}, deq"
 _COUNT = "    add s1, s1, 1"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.tmu.access_isa import Event
-from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, store
-from sw.compiler.tmu.by_hand.site import Site
+from gnarl.hw.tmu.access_isa import Event
+from gnarl.sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, store
+from gnarl.sw.compiler.tmu.by_hand.site import Site
 
 _WAIT = """
     jump_token

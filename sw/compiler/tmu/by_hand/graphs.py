@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import Event
-from sw.compiler.tmu.by_hand.bags import weighted
-from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
-from sw.compiler.tmu.by_hand.site import Site, row_of
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import Event
+from gnarl.sw.compiler.tmu.by_hand.bags import weighted
+from gnarl.sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
+from gnarl.sw.compiler.tmu.by_hand.site import Site, row_of
 
 ROWS_AHEAD = 2
 """Rows of the result, which are fetched: a row may have so few entries that its time does not

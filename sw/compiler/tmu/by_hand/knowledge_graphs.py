@@ -8,10 +8,10 @@ them.
 
 from __future__ import annotations
 
-from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import Event
-from sw.compiler.tmu.by_hand.layers import Fiber, Layers, vector
-from sw.compiler.tmu.by_hand.site import Site
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.access_isa import Event
+from gnarl.sw.compiler.tmu.by_hand.layers import Fiber, Layers, vector
+from gnarl.sw.compiler.tmu.by_hand.site import Site
 
 SUMS = 2
 """Vectors of partial sums."""

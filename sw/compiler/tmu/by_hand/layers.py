@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import UNBOUNDED, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Operand, Stream, Unit
-from hw.tmu.access_program import own as own_stream
-from hw.tmu.access_program import parent as parent_stream
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.access.index_offsets import part_from
-from sw.compiler.tmu.access.queues import slots_of_layers
-from sw.compiler.tmu.by_hand.site import Array
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.access_isa import UNBOUNDED, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Operand, Stream, Unit
+from gnarl.hw.tmu.access_program import own as own_stream
+from gnarl.hw.tmu.access_program import parent as parent_stream
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.access.index_offsets import part_from
+from gnarl.sw.compiler.tmu.access.queues import slots_of_layers
+from gnarl.sw.compiler.tmu.by_hand.site import Array
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Fiber:
-    """A unit's iterations. ``ordered``, ``accumulates``: as ``hw.tmu.access_program.Unit`` has
-    them."""
+    """A unit's iterations. ``ordered``, ``accumulates``: as ``gnarl.hw.tmu.access_program.Unit``
+    has them."""
 
     lower: Value | int
     upper: Value | int

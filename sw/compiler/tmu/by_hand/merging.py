@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.tmu.access_isa import Event, Mode
-from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, Value, WrittenLayer, mask, word
-from sw.compiler.tmu.by_hand.site import Site
+from gnarl.hw.tmu.access_isa import Event, Mode
+from gnarl.sw.compiler.tmu.by_hand.layers import (
+    Fiber,
+    Layers,
+    Token,
+    Value,
+    WrittenLayer,
+    mask,
+    word,
+)
+from gnarl.sw.compiler.tmu.by_hand.site import Site
 
 SIDES = ("left", "right")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import Event
-from sw.compiler.tmu.by_hand.bags import by_offsets
-from sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
-from sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import Event
+from gnarl.sw.compiler.tmu.by_hand.bags import by_offsets
+from gnarl.sw.compiler.tmu.by_hand.layers import Fiber, Layers, Token, vector
+from gnarl.sw.compiler.tmu.by_hand.site import Site, Vectors, row_of
 
 SUMS = 4
 """Vectors of partial sums."""

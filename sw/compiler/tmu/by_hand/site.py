@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.config import TmuConfig
 
 
 @dataclass(frozen=True)

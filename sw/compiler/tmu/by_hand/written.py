@@ -6,26 +6,26 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.execute.assemble import check_size
-from sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
-from sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
-from sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
-from sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
-from sw.compiler.tmu.by_hand.coupled import merging as coupled_merging
-from sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
-from sw.compiler.tmu.by_hand.layers import Layers
-from sw.compiler.tmu.by_hand.site import Array, Site
-from sw.compiler.tmu.layout import layout
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.sections import encode
-from sw.program.program import Launch
-from sw.workloads.loops.ir.lane_sums import loops_of_sums, sum_by_lanes
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.sources import OPERATIONS
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.execute.assemble import check_size
+from gnarl.sw.compiler.tmu.by_hand import bags, gathers, graphs, knowledge_graphs, merging, messages
+from gnarl.sw.compiler.tmu.by_hand.coupled import coordinates, look_ups
+from gnarl.sw.compiler.tmu.by_hand.coupled import gathers as coupled_gathers
+from gnarl.sw.compiler.tmu.by_hand.coupled import knowledge_graphs as coupled_knowledge_graphs
+from gnarl.sw.compiler.tmu.by_hand.coupled import merging as coupled_merging
+from gnarl.sw.compiler.tmu.by_hand.coupled import messages as coupled_messages
+from gnarl.sw.compiler.tmu.by_hand.layers import Layers
+from gnarl.sw.compiler.tmu.by_hand.site import Array, Site
+from gnarl.sw.compiler.tmu.layout import layout
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.sections import encode
+from gnarl.sw.program.program import Launch
+from gnarl.sw.workloads.loops.ir.lane_sums import loops_of_sums, sum_by_lanes
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.sources import OPERATIONS
 
 Writer = Callable[[Site, Layers], str]
 """Writes layers, and gives the text of the execute unit's program, whose labels are their tokens.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from sw.compiler.nests.dialects.slc import CallbackOp
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp
 
 
 def join_callbacks(module: ModuleOp) -> None:

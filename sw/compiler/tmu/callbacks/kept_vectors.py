@@ -11,8 +11,8 @@ from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import CallbackOp, GetOp, SetOp
-from sw.compiler.nests.operations import (
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, GetOp, SetOp
+from gnarl.sw.compiler.nests.operations import (
     ADDRESSES,
     LOADS,
     STORES,
@@ -20,8 +20,14 @@ from sw.compiler.nests.operations import (
     stored_value,
     written_arrays,
 )
-from sw.compiler.nests.values import constant_of, integer, is_defined_inside, is_inside, source_of
-from sw.compiler.tmu.callbacks.masks import first_lanes, lanes_of, only_lanes_matter
+from gnarl.sw.compiler.nests.values import (
+    constant_of,
+    integer,
+    is_defined_inside,
+    is_inside,
+    source_of,
+)
+from gnarl.sw.compiler.tmu.callbacks.masks import first_lanes, lanes_of, only_lanes_matter
 
 MOST_REGISTERS = 24
 """Vectors that are kept; others are for what is computed from them."""

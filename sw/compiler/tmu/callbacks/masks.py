@@ -6,9 +6,9 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import BlendOp
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
-from sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.nests.dialects.slc import BlendOp
+from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
+from gnarl.sw.compiler.nests.values import constant_of
 
 _BY_LANES = (*FLOAT_BINARY, *FLOAT_UNARY, arith.SelectOp, BlendOp)
 

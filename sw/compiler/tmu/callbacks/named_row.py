@@ -6,7 +6,7 @@ from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
     ForOp,
@@ -18,8 +18,8 @@ from sw.compiler.nests.dialects.slc import (
     ToggleOp,
     body_of,
 )
-from sw.compiler.tmu.callbacks.kept_vectors import KeptVectors
-from sw.compiler.tmu.callbacks.queued_words import are_words_left, push_of
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import KeptVectors
+from gnarl.sw.compiler.tmu.callbacks.queued_words import are_words_left, push_of
 
 
 def keep_named_row(found: KeptVectors, function: func.FuncOp) -> None:

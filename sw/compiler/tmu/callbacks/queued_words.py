@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, PopOp, PushOp
+from gnarl.sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, PopOp, PushOp
 
 
 def push_of(value: SSAValue, callback: CallbackOp) -> PushOp | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
 
 
 def one_in_each_line(words: Sequence[int], size: int) -> list[int]:

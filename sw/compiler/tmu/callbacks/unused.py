@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from sw.compiler.nests.dialects.slc import PopOp
+from gnarl.sw.compiler.nests.dialects.slc import PopOp
 
 
 def drop_unused(block: Block) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.nests.dependences.accesses import linear_of, range_of
-from sw.compiler.nests.dependences.distances import Words as Place
-from sw.compiler.nests.dependences.distances import distances
-from sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
+from gnarl.sw.compiler.nests.dependences.accesses import linear_of, range_of
+from gnarl.sw.compiler.nests.dependences.distances import Words as Place
+from gnarl.sw.compiler.nests.dependences.distances import distances
+from gnarl.sw.compiler.nests.dependences.linear import UNKNOWN_RANGE, Linear, Range
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value
 
 Term = SSAValue | tuple[str, int]
 """A value; of a variable its name, and how many sets of it come before."""

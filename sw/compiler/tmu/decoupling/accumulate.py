@@ -8,8 +8,8 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.values import constant_of, source_of
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.values import constant_of, source_of
 
 
 @dataclass(frozen=True)

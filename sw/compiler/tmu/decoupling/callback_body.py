@@ -8,9 +8,9 @@ from typing import NoReturn
 from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.nests.dialects.slc import GetOp, StreamType
-from sw.compiler.nests.scf import place_of
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, StreamType
+from gnarl.sw.compiler.nests.scf import place_of
 
 
 class CallbackBody:

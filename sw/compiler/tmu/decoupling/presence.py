@@ -13,11 +13,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.nests.dialects.fiber import MergeOp
-from sw.compiler.nests.dialects.slc import SetOp
-from sw.compiler.nests.scf import place_of
-from sw.compiler.nests.values import constant_of, integer, is_inside, source_of
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
+from gnarl.sw.compiler.nests.dialects.slc import SetOp
+from gnarl.sw.compiler.nests.scf import place_of
+from gnarl.sw.compiler.nests.values import constant_of, integer, is_inside, source_of
 
 Masks = frozenset[int]
 """Sets of fibers, fiber n being bit n."""

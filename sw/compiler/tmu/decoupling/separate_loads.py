@@ -8,10 +8,10 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.functions import function_of
-from sw.compiler.nests.operations import ADDRESSES, written_arrays
-from sw.compiler.nests.scf import PLACE, place_of
-from sw.compiler.nests.values import integer, source_of
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.nests.operations import ADDRESSES, written_arrays
+from gnarl.sw.compiler.nests.scf import PLACE, place_of
+from gnarl.sw.compiler.nests.values import integer, source_of
 
 
 def separate_loads(module: ModuleOp) -> ModuleOp:

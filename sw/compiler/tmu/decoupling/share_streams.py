@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from sw.compiler.nests.dialects.slc import AluStrOp, ForOp, MemStrOp
-from sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.dialects.slc import AluStrOp, ForOp, MemStrOp
+from gnarl.sw.compiler.nests.scf import PLACE
 
 _Key = tuple[object, ...]
 

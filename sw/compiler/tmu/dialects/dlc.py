@@ -28,16 +28,16 @@ from xdsl.irdl import (
 )
 from xdsl.traits import NoTerminator
 
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, Source, StreamKind
-from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit
+from gnarl.hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, Source, StreamKind
+from gnarl.hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit
 
 START, END = "start", "end"
 
 
 @irdl_op_definition
 class LayerOp(IRDLOperation):
-    """A layer as ``hw.tmu.access_program.Layer`` has it; tokens of events are names of cases, and
-    bases of streams names of arrays, plus words."""
+    """A layer as ``gnarl.hw.tmu.access_program.Layer`` has it; tokens of events are names of cases,
+    and bases of streams names of arrays, plus words."""
 
     name = "dlc.layer"
 

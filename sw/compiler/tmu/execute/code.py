@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import CapacityError
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.execute.assemble import assemble
-from sw.compiler.nests.execute.linearize import linearize
-from sw.compiler.nests.execute.machine import Block
-from sw.compiler.nests.execute.simplify import simplify
-from sw.compiler.nests.execute.unroll import SHARES, unroll_counted
-from sw.compiler.nests.functions import function_of
-from sw.compiler.tmu.dialects.dlc import START
-from sw.compiler.tmu.execute.rotate import rotate_loops
-from sw.compiler.tmu.execute.select_cases import select_cases
-from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.execute.assemble import assemble
+from gnarl.sw.compiler.nests.execute.linearize import linearize
+from gnarl.sw.compiler.nests.execute.machine import Block
+from gnarl.sw.compiler.nests.execute.simplify import simplify
+from gnarl.sw.compiler.nests.execute.unroll import SHARES, unroll_counted
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.tmu.dialects.dlc import START
+from gnarl.sw.compiler.tmu.execute.rotate import rotate_loops
+from gnarl.sw.compiler.tmu.execute.select_cases import select_cases
+from gnarl.sw.compiler.tmu.execute.split_choices import share_reads, split_choices
 
 
 @dataclass(frozen=True)

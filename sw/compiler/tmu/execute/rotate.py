@@ -6,8 +6,8 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.operations import ADDRESSES
-from sw.compiler.nests.values import copy, integer, iterations_of
+from gnarl.sw.compiler.nests.operations import ADDRESSES
+from gnarl.sw.compiler.nests.values import copy, integer, iterations_of
 
 FEWEST = 3
 """Iterations of a loop that is worth it."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from xdsl.dialects import func
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.machine import Block, Step
-from sw.compiler.nests.execute.select import Selection
-from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.machine import Block, Step
+from gnarl.sw.compiler.nests.execute.select import Selection
+from gnarl.sw.compiler.tmu.dialects.dlc import END, START, CaseOp
 
 
 def select_cases(

@@ -6,9 +6,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.values import copy
-from sw.compiler.tmu.dialects.dlc import CaseOp
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.values import copy
+from gnarl.sw.compiler.tmu.dialects.dlc import CaseOp
 
 FEWEST = 2
 """Choices that are worth a branch."""

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.utils.exceptions import InterpretationError
 
-from hw.tmu.access_isa import (
+from gnarl.hw.tmu.access_isa import (
     MERGES,
     UNBOUNDED,
     AluOperation,
@@ -20,10 +20,10 @@ from hw.tmu.access_isa import (
     Source,
     StreamKind,
 )
-from hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit
-from sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
-from sw.compiler.tmu.interpreting.merging import merged
-from sw.compiler.tmu.interpreting.queues import Queues, SharedMemory
+from gnarl.hw.tmu.access_program import EventStep, Layer, Operand, Stream, Unit
+from gnarl.sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
+from gnarl.sw.compiler.tmu.interpreting.merging import merged
+from gnarl.sw.compiler.tmu.interpreting.queues import Queues, SharedMemory
 
 _COORDINATE = 1
 """The stream by which units merge."""

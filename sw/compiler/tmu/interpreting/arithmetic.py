@@ -17,8 +17,8 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Operation
 
-from sw.compiler.nests.dialects.slc import BlendOp
-from sw.compiler.tmu.interpreting.values import DTYPES, typed
+from gnarl.sw.compiler.nests.dialects.slc import BlendOp
+from gnarl.sw.compiler.tmu.interpreting.values import DTYPES, typed
 
 _COMPARISONS = {
     "eq": np.equal,

@@ -7,9 +7,9 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 
-from sw.compiler.nests.dialects.slc import PopOp
-from sw.compiler.tmu.dialects.dlc import END, START, CaseOp
-from sw.compiler.tmu.interpreting.queues import Queues
+from gnarl.sw.compiler.nests.dialects.slc import PopOp
+from gnarl.sw.compiler.tmu.dialects.dlc import END, START, CaseOp
+from gnarl.sw.compiler.tmu.interpreting.queues import Queues
 
 
 @register_impls

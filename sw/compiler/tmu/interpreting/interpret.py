@@ -9,16 +9,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.interpreters.scf import ScfFunctions
 
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.tmu.dialects.dlc import AccessOp, CaseOp
-from sw.compiler.tmu.interpreting.access import AccessUnit
-from sw.compiler.tmu.interpreting.arithmetic import Arithmetic
-from sw.compiler.tmu.interpreting.execute import ExecuteUnit
-from sw.compiler.tmu.interpreting.memory import Memory, Words
-from sw.compiler.tmu.interpreting.merging import Merging
-from sw.compiler.tmu.interpreting.queues import Queues, SharedMemory
-from sw.compiler.tmu.interpreting.streams import Streams, Variables
-from sw.compiler.tmu.text import level_of
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.tmu.dialects.dlc import AccessOp, CaseOp
+from gnarl.sw.compiler.tmu.interpreting.access import AccessUnit
+from gnarl.sw.compiler.tmu.interpreting.arithmetic import Arithmetic
+from gnarl.sw.compiler.tmu.interpreting.execute import ExecuteUnit
+from gnarl.sw.compiler.tmu.interpreting.memory import Memory, Words
+from gnarl.sw.compiler.tmu.interpreting.merging import Merging
+from gnarl.sw.compiler.tmu.interpreting.queues import Queues, SharedMemory
+from gnarl.sw.compiler.tmu.interpreting.streams import Streams, Variables
+from gnarl.sw.compiler.tmu.text import level_of
 
 
 def interpret(module: ModuleOp, arrays: Mapping[str, np.ndarray], lanes: int) -> None:

@@ -21,8 +21,8 @@ from xdsl.interpreter import (
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from sw.compiler.nests.dialects import flat
-from sw.compiler.tmu.interpreting.values import DTYPES, typed
+from gnarl.sw.compiler.nests.dialects import flat
+from gnarl.sw.compiler.tmu.interpreting.values import DTYPES, typed
 
 
 @register_impls

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 
-from sw.compiler.nests.dialects.fiber import MergeOp
+from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
 
 
 def merged(

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from sw.compiler.tmu.interpreting.values import DTYPES
+from gnarl.sw.compiler.tmu.interpreting.values import DTYPES
 
 
 class Queues:

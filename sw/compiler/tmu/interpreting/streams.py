@@ -11,7 +11,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_i
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
@@ -25,8 +25,8 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     ToggleOp,
 )
-from sw.compiler.tmu.interpreting.merging import fibers_of, merged
-from sw.compiler.tmu.interpreting.values import typed
+from gnarl.sw.compiler.tmu.interpreting.merging import fibers_of, merged
+from gnarl.sw.compiler.tmu.interpreting.values import typed
 
 _STREAM_OPERATIONS = {
     "add": np.add,

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
     ForOp,
@@ -18,8 +18,8 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.values import constant_of, integer
-from sw.compiler.tmu.callbacks.join_callbacks import join_callbacks
+from gnarl.sw.compiler.nests.values import constant_of, integer
+from gnarl.sw.compiler.tmu.callbacks.join_callbacks import join_callbacks
 
 COUNTER = "counter"
 """The attribute of a loop that has the variable which counts its iterations, from 0."""

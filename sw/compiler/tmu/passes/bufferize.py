@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
     ForOp,
@@ -17,8 +17,8 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.values import constant_of, integer
-from sw.compiler.tmu.callbacks.masks import drop_whole_masks, first_lanes
+from gnarl.sw.compiler.nests.values import constant_of, integer
+from gnarl.sw.compiler.tmu.callbacks.masks import drop_whole_masks, first_lanes
 
 
 def bufferize(module: ModuleOp) -> ModuleOp:

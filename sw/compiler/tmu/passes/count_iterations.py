@@ -6,9 +6,16 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
-from sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, StoreStrOp, ToggleOp, body_of
-from sw.compiler.nests.values import constant_of, integer
-from sw.compiler.tmu.passes.align_queues import queue_before
+from gnarl.sw.compiler.nests.dialects.slc import (
+    LOOPS,
+    CallbackOp,
+    ForOp,
+    StoreStrOp,
+    ToggleOp,
+    body_of,
+)
+from gnarl.sw.compiler.nests.values import constant_of, integer
+from gnarl.sw.compiler.tmu.passes.align_queues import queue_before
 
 
 def is_static(loop: Operation) -> bool:

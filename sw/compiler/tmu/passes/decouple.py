@@ -9,8 +9,8 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.dialects import fiber
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects import fiber
+from gnarl.sw.compiler.nests.dialects.slc import (
     CONJUNCTIVE,
     DISJUNCTIVE,
     AluStrOp,
@@ -21,17 +21,17 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.functions import function_of
-from sw.compiler.nests.guard import guard, is_in_array
-from sw.compiler.nests.operations import written_arrays
-from sw.compiler.nests.scf import MAY_BE_LEFT_OUT, PLACE, STATEMENT, place_of
-from sw.compiler.nests.values import constant_of, integer, source_of
-from sw.compiler.nests.variables import to_variables
-from sw.compiler.tmu.decoupling.accumulate import Accumulation, accumulations
-from sw.compiler.tmu.decoupling.callback_body import CallbackBody, refuse
-from sw.compiler.tmu.decoupling.presence import is_read_where_present, to_mask
-from sw.compiler.tmu.decoupling.separate_loads import separate_loads
-from sw.compiler.tmu.decoupling.share_streams import share_streams
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.nests.guard import guard, is_in_array
+from gnarl.sw.compiler.nests.operations import written_arrays
+from gnarl.sw.compiler.nests.scf import MAY_BE_LEFT_OUT, PLACE, STATEMENT, place_of
+from gnarl.sw.compiler.nests.values import constant_of, integer, source_of
+from gnarl.sw.compiler.nests.variables import to_variables
+from gnarl.sw.compiler.tmu.decoupling.accumulate import Accumulation, accumulations
+from gnarl.sw.compiler.tmu.decoupling.callback_body import CallbackBody, refuse
+from gnarl.sw.compiler.tmu.decoupling.presence import is_read_where_present, to_mask
+from gnarl.sw.compiler.tmu.decoupling.separate_loads import separate_loads
+from gnarl.sw.compiler.tmu.decoupling.share_streams import share_streams
 
 STREAM_OPERATIONS: dict[type[Operation], str] = {
     arith.AddiOp: "add",

@@ -9,14 +9,14 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.ir import Operation, SSAValue
 
-from sw.compiler.nests.dialects import flat
-from sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, GetOp, SetOp, body_of
-from sw.compiler.nests.execute.linearize import flat_access
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
-from sw.compiler.nests.scf import PLACE
-from sw.compiler.nests.values import integer
-from sw.compiler.tmu.access.index_offsets import shape_of
+from gnarl.sw.compiler.nests.dialects import flat
+from gnarl.sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, GetOp, SetOp, body_of
+from gnarl.sw.compiler.nests.execute.linearize import flat_access
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
+from gnarl.sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.values import integer
+from gnarl.sw.compiler.tmu.access.index_offsets import shape_of
 
 
 def delay_stores(module: ModuleOp) -> ModuleOp:

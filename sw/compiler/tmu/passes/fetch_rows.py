@@ -6,11 +6,11 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
-from sw.compiler.nests.dialects.flat import FetchOp
-from sw.compiler.nests.dialects.slc import ToggleOp
-from sw.compiler.nests.values import constant_of, integer, source_of
-from sw.compiler.tmu.callbacks.kept_vectors import as_index
-from sw.compiler.tmu.callbacks.row_lines import one_in_each_line
+from gnarl.sw.compiler.nests.dialects.flat import FetchOp
+from gnarl.sw.compiler.nests.dialects.slc import ToggleOp
+from gnarl.sw.compiler.nests.values import constant_of, integer, source_of
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import as_index
+from gnarl.sw.compiler.tmu.callbacks.row_lines import one_in_each_line
 
 ROWS_AHEAD = 2
 """A row may have so few entries that the time of one does not do."""

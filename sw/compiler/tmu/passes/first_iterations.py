@@ -6,8 +6,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import BlockArgument, SSAValue
 
-from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
-from sw.compiler.nests.values import integer
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from gnarl.sw.compiler.nests.values import integer
 
 
 def first_iterations(module: ModuleOp) -> ModuleOp:

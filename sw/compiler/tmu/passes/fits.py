@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.lib.errors import CapacityError
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.tmu.execute.code import execute_code
-from sw.compiler.tmu.passes.lower import lower_access
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.tmu.execute.code import execute_code
+from gnarl.sw.compiler.tmu.passes.lower import lower_access
 
 
 def fits(module: ModuleOp, config: TmuConfig) -> bool:

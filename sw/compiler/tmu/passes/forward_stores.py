@@ -6,13 +6,13 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
-from sw.compiler.nests.execute.unroll import write_iteration
-from sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value, written_arrays
-from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.callbacks.kept_vectors import MOST_REGISTERS
-from sw.compiler.tmu.callbacks.masks import lanes_of, only_lanes_matter
-from sw.compiler.tmu.callbacks.words import Words, words_of
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
+from gnarl.sw.compiler.nests.execute.unroll import write_iteration
+from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value, written_arrays
+from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import MOST_REGISTERS
+from gnarl.sw.compiler.tmu.callbacks.masks import lanes_of, only_lanes_matter
+from gnarl.sw.compiler.tmu.callbacks.words import Words, words_of
 
 _ALL, _UNKNOWN = None, -1
 """Lanes of an access without a mask, and with one that is not known before the run; else lanes."""

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     AluStrOp,
     CallbackOp,
     ForOp,
@@ -16,10 +16,10 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.lane_sums import SUMS, loops_with, of_second_half
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
-from sw.compiler.nests.values import constant_of, copy, integer
-from sw.compiler.tmu.passes.count_iterations import is_static
+from gnarl.sw.compiler.nests.lane_sums import SUMS, loops_with, of_second_half
+from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
+from gnarl.sw.compiler.nests.values import constant_of, copy, integer
+from gnarl.sw.compiler.tmu.passes.count_iterations import is_static
 
 _PURE = (*FLOAT_BINARY, *FLOAT_UNARY, arith.ConstantOp, vector.BroadcastOp)
 

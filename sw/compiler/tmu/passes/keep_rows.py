@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
-from sw.compiler.nests.dialects.slc import (
+from gnarl.hw.lib.encoding.execute_isa import VECTOR_REGISTERS
+from gnarl.sw.compiler.nests.dialects.slc import (
     CallbackOp,
     ForOp,
     GetOp,
@@ -28,10 +28,10 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.values import constant_of, integer, is_inside
-from sw.compiler.tmu.callbacks.join_callbacks import join_callbacks
-from sw.compiler.tmu.callbacks.kept_vectors import as_index
-from sw.compiler.tmu.passes.queued_fiber import (
+from gnarl.sw.compiler.nests.values import constant_of, integer, is_inside
+from gnarl.sw.compiler.tmu.callbacks.join_callbacks import join_callbacks
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import as_index
+from gnarl.sw.compiler.tmu.passes.queued_fiber import (
     QueuedFiber,
     counted_value,
     kept_variables,

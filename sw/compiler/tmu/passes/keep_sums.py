@@ -8,16 +8,16 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Operation
 
-from sw.compiler.nests.dependences.accesses import access_of, may_meet
-from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.hoist import hoist
-from sw.compiler.nests.operations import STORES, array_of
-from sw.compiler.nests.values import right_inside, source_of
-from sw.compiler.tmu.callbacks.join_callbacks import join_callbacks
-from sw.compiler.tmu.callbacks.kept_vectors import KeptVectors, kept_vectors
-from sw.compiler.tmu.callbacks.named_row import keep_named_row
-from sw.compiler.tmu.passes.queued_fiber import counter_of
+from gnarl.sw.compiler.nests.dependences.accesses import access_of, may_meet
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.hoist import hoist
+from gnarl.sw.compiler.nests.operations import STORES, array_of
+from gnarl.sw.compiler.nests.values import right_inside, source_of
+from gnarl.sw.compiler.tmu.callbacks.join_callbacks import join_callbacks
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import KeptVectors, kept_vectors
+from gnarl.sw.compiler.tmu.callbacks.named_row import keep_named_row
+from gnarl.sw.compiler.tmu.passes.queued_fiber import counter_of
 
 
 def keep_sums(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:

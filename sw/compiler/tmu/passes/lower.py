@@ -8,11 +8,11 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from hw.lib.errors import CapacityError
-from hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
-from hw.tmu.access_program import EventStep
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects.slc import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.access_isa import EVENT_STEPS, Event, EventKind
+from gnarl.hw.tmu.access_program import EventStep
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
     CallbackOp,
@@ -25,13 +25,13 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     ToggleOp,
 )
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.scf import place_of
-from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.access.early_tokens import early_tokens
-from sw.compiler.tmu.access.index_streams import is_of_coordinate
-from sw.compiler.tmu.access.layers import AccessLayers, LayerInProgress
-from sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.scf import place_of
+from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.tmu.access.early_tokens import early_tokens
+from gnarl.sw.compiler.tmu.access.index_streams import is_of_coordinate
+from gnarl.sw.compiler.tmu.access.layers import AccessLayers, LayerInProgress
+from gnarl.sw.compiler.tmu.dialects.dlc import END, START, AccessOp, CaseOp, layer_op
 
 
 def lower_access(module: ModuleOp, config: TmuConfig) -> ModuleOp:

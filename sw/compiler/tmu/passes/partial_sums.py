@@ -16,13 +16,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from sw.compiler.nests.dialects.slc import BlendOp, GetOp, PopOp, SetOp
-from sw.compiler.nests.execute.unroll import cost
-from sw.compiler.nests.lane_sums import SUMS, is_of_lanes
-from sw.compiler.nests.scf import STATEMENT
-from sw.compiler.tmu.callbacks.kept_vectors import is_zero
-from sw.compiler.tmu.passes.queued_fiber import queued_fiber, write_out_loops
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.sw.compiler.nests.dialects.slc import BlendOp, GetOp, PopOp, SetOp
+from gnarl.sw.compiler.nests.execute.unroll import cost
+from gnarl.sw.compiler.nests.lane_sums import SUMS, is_of_lanes
+from gnarl.sw.compiler.nests.scf import STATEMENT
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import is_zero
+from gnarl.sw.compiler.tmu.passes.queued_fiber import queued_fiber, write_out_loops
 
 PARTIAL_SUMS = "partial_sums"
 """The attribute of the innermost loop that has their number."""
@@ -36,8 +36,8 @@ def partial_sums(module: ModuleOp) -> ModuleOp:
     to sum i modulo a power of two; then the sums are added by halves.
 
     There are so many sums that none waits for itself, and not more than vectors: one where a vector
-    takes as many instructions as a sum takes cycles. See ``sw.workloads.loops.ir.lane_sums`` for
-    the order. O(operations).
+    takes as many instructions as a sum takes cycles. See ``gnarl.sw.workloads.loops.ir.lane_sums``
+    for the order. O(operations).
     """
     changed = module.clone()
     queued = queued_fiber(changed)

@@ -8,13 +8,13 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
-from sw.compiler.nests.dialects.flat import FetchOp
-from sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp
-from sw.compiler.nests.execute.affine import affine_of
-from sw.compiler.nests.operations import written_arrays
-from sw.compiler.nests.values import constant_of, integer, source_of
-from sw.compiler.tmu.callbacks.row_lines import one_in_each_line
-from sw.compiler.tmu.passes.queued_fiber import counter_of
+from gnarl.sw.compiler.nests.dialects.flat import FetchOp
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp
+from gnarl.sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.operations import written_arrays
+from gnarl.sw.compiler.nests.values import constant_of, integer, source_of
+from gnarl.sw.compiler.tmu.callbacks.row_lines import one_in_each_line
+from gnarl.sw.compiler.tmu.passes.queued_fiber import counter_of
 
 _Load = vector.LoadOp | vector.MaskedLoadOp
 

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
     CallbackOp,
@@ -21,10 +21,10 @@ from sw.compiler.nests.dialects.slc import (
     SetOp,
     StreamType,
 )
-from sw.compiler.nests.execute.unroll import write_iteration
-from sw.compiler.nests.values import constant_of, integer, source_of
-from sw.compiler.tmu.callbacks.kept_vectors import MOST_REGISTERS, is_zero
-from sw.compiler.tmu.passes.align_queues import COUNTER
+from gnarl.sw.compiler.nests.execute.unroll import write_iteration
+from gnarl.sw.compiler.nests.values import constant_of, integer, source_of
+from gnarl.sw.compiler.tmu.callbacks.kept_vectors import MOST_REGISTERS, is_zero
+from gnarl.sw.compiler.tmu.passes.align_queues import COUNTER
 
 STREAMS = (arith.ConstantOp, AluStrOp, MemStrOp, PushOp)
 

@@ -8,8 +8,8 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects.slc import (
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects.slc import (
     BlendOp,
     CallbackOp,
     ForOp,
@@ -19,9 +19,9 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.scf import PLACE
-from sw.compiler.nests.values import constant_of, integer
-from sw.compiler.tmu.passes.queued_fiber import (
+from gnarl.sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.values import constant_of, integer
+from gnarl.sw.compiler.tmu.passes.queued_fiber import (
     STREAMS,
     QueuedFiber,
     is_same_number,

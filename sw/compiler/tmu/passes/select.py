@@ -8,11 +8,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from sw.compiler.nests.dialects.fiber import MergeOp
-from sw.compiler.nests.guard import is_in_array
-from sw.compiler.nests.operations import PURE
-from sw.compiler.nests.scf import PLACE, place_of
-from sw.compiler.nests.values import source_of
+from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
+from gnarl.sw.compiler.nests.guard import is_in_array
+from gnarl.sw.compiler.nests.operations import PURE
+from gnarl.sw.compiler.nests.scf import PLACE, place_of
+from gnarl.sw.compiler.nests.values import source_of
 
 
 def select_stores(module: ModuleOp) -> ModuleOp:

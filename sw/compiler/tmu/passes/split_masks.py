@@ -9,10 +9,10 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from sw.compiler.nests.dialects.slc import CallbackOp, MemStrOp, MergeOp
-from sw.compiler.nests.values import constant_of, copy
-from sw.compiler.tmu.callbacks.unused import drop_unused
-from sw.compiler.tmu.decoupling.presence import Masks
+from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, MemStrOp, MergeOp
+from gnarl.sw.compiler.nests.values import constant_of, copy
+from gnarl.sw.compiler.tmu.callbacks.unused import drop_unused
+from gnarl.sw.compiler.tmu.decoupling.presence import Masks
 
 MOST_FIBERS = 3
 """Fibers of a union: a callback is copied for as many masks as make a difference."""

@@ -8,11 +8,11 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.ir import Block, Operation, SSAValue
 
-from sw.compiler.nests.dialects import flat
-from sw.compiler.nests.dialects.slc import GetOp, SetOp
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
-from sw.compiler.tmu.callbacks.masks import first_lanes
-from sw.compiler.tmu.callbacks.unused import drop_unused
+from gnarl.sw.compiler.nests.dialects import flat
+from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
+from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
+from gnarl.sw.compiler.tmu.callbacks.masks import first_lanes
+from gnarl.sw.compiler.tmu.callbacks.unused import drop_unused
 
 _BY_LANES = (*FLOAT_BINARY, *FLOAT_UNARY, arith.OrIOp, arith.BitcastOp)
 

@@ -8,18 +8,18 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects.slc import (
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects.slc import (
     CallbackOp,
     ForOp,
     StoreStrOp,
 )
-from sw.compiler.nests.functions import function_of
-from sw.compiler.nests.operations import STORES, array_of
-from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.access.index_streams import index_stream, is_index, stream_of
-from sw.compiler.tmu.callbacks.unused import drop_unused
-from sw.compiler.tmu.passes.fits import has_layers
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.nests.operations import STORES, array_of
+from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.tmu.access.index_streams import index_stream, is_index, stream_of
+from gnarl.sw.compiler.tmu.callbacks.unused import drop_unused
+from gnarl.sw.compiler.tmu.passes.fits import has_layers
 
 LEAST_VECTORS = 3
 """Vectors of a fiber. One more operand from the loop around takes the access unit longer than the

@@ -8,16 +8,16 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects import flat
-from sw.compiler.nests.dialects.slc import AluStrOp, CallbackOp, ForOp, MergeOp
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.nests.scf import PLACE
-from sw.compiler.nests.values import constant_of, integer
-from sw.compiler.tmu.access.index_offsets import shape_of
-from sw.compiler.tmu.access.index_streams import index_stream, is_index, stream_of
-from sw.compiler.tmu.callbacks.unused import drop_unused
-from sw.compiler.tmu.passes.fits import has_layers
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects import flat
+from gnarl.sw.compiler.nests.dialects.slc import AluStrOp, CallbackOp, ForOp, MergeOp
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.nests.scf import PLACE
+from gnarl.sw.compiler.nests.values import constant_of, integer
+from gnarl.sw.compiler.tmu.access.index_offsets import shape_of
+from gnarl.sw.compiler.tmu.access.index_streams import index_stream, is_index, stream_of
+from gnarl.sw.compiler.tmu.callbacks.unused import drop_unused
+from gnarl.sw.compiler.tmu.passes.fits import has_layers
 
 
 def stream_places(module: ModuleOp, config: TmuConfig) -> ModuleOp:

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from sw.compiler.nests.dependences.orders import allows_vectors
-from sw.compiler.nests.dialects.slc import (
+from gnarl.sw.compiler.nests.dependences.orders import allows_vectors
+from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     AluStrOp,
     BlendOp,
@@ -28,9 +28,9 @@ from sw.compiler.nests.dialects.slc import (
     StreamType,
     body_of,
 )
-from sw.compiler.nests.lane_sums import LaneSum, add_lanes, lane_sums
-from sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_SUMS
-from sw.compiler.nests.values import constant_of, copy, source_of
+from gnarl.sw.compiler.nests.lane_sums import LaneSum, add_lanes, lane_sums
+from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY, INTEGER_SUMS
+from gnarl.sw.compiler.nests.values import constant_of, copy, source_of
 
 _ELEMENTWISE = (*FLOAT_BINARY, *FLOAT_UNARY, *INTEGER_SUMS)
 
@@ -44,7 +44,7 @@ def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleO
 
     Lanes beyond the loop's end are masked, unless its bounds are constants that leave none. With
     ``reassociate``, each lane has its own sum of what the loop adds up; see
-    ``sw.workloads.loops.ir.lane_sums`` for their order. O(operations + accesses squared).
+    ``gnarl.sw.workloads.loops.ir.lane_sums`` for their order. O(operations + accesses squared).
     """
     module = module.clone()
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:

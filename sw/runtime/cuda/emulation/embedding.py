@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.compiler.cuda.demands import Bounds
-from sw.compiler.cuda.fusion import (
+from gnarl.sw.compiler.cuda.demands import Bounds
+from gnarl.sw.compiler.cuda.fusion import (
     KERNEL,
     MAP_KERNEL,
     MAP_PARAMETERS,
@@ -17,19 +17,19 @@ from sw.compiler.cuda.fusion import (
     map_blocks,
     map_shared_bytes,
 )
-from sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import (
+from gnarl.sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.runtime.cuda.arguments import (
     TABLE_ALIGNMENT,
     LaunchArguments,
     queue_state,
     require_no_error,
     shares_of,
 )
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray, LaunchStatistics
-from sw.runtime.cuda.packed import INDEX, WEIGHT, PackedBatch
-from sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
-from sw.workloads.embedding.model import TABLE_TYPES, Batch
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray, LaunchStatistics
+from gnarl.sw.runtime.cuda.packed import INDEX, WEIGHT, PackedBatch
+from gnarl.sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 BLOCKS = 6
 """Blocks of a grid: as many as there are tasks, but no more."""

@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import GnarlError
-from hw.lib.text_lines import text_lines
-from sw.program.cache import cached, digest_of, file_texts
-from sw.runtime.machine.tools import first_complaint, run_tool
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.program.cache import cached, digest_of, file_texts
+from gnarl.sw.runtime.machine.tools import first_complaint, run_tool
 
 _SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"

@@ -7,9 +7,13 @@ from dataclasses import asdict
 
 import numpy as np
 
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledOperands, SampledProductProgram
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.compiler.cuda.tensor.sampled_product import (
+    KERNEL,
+    SampledOperands,
+    SampledProductProgram,
+)
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 
 
 class EmulatedSampledProduct:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError
 
 ON_THE_CPU = "--backend emulation runs on the CPU"
 

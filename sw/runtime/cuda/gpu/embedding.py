@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sw.compiler.cuda.demands import Bounds
-from sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
-from sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import LaunchArguments, require_no_error, shares_of
-from sw.runtime.cuda.gpu.driver import (
+from gnarl.sw.compiler.cuda.demands import Bounds
+from gnarl.sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
+from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments, require_no_error, shares_of
+from gnarl.sw.runtime.cuda.gpu.driver import (
     Context,
     DeviceMemory,
     Event,
@@ -26,13 +26,13 @@ from sw.runtime.cuda.gpu.driver import (
     load,
     store,
 )
-from sw.runtime.cuda.gpu.gpus import require_gpu
-from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.gpu.staging import Staging, lay_out, pack
-from sw.runtime.cuda.memory_layout import places
-from sw.runtime.cuda.packed import PackedBatch
-from sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
-from sw.workloads.embedding.model import TABLE_TYPES, Batch
+from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
+from gnarl.sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
+from gnarl.sw.runtime.cuda.gpu.staging import Staging, lay_out, pack
+from gnarl.sw.runtime.cuda.memory_layout import places
+from gnarl.sw.runtime.cuda.packed import PackedBatch
+from gnarl.sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Batch
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.nvrtc import nvrtc_version
-from sw.runtime.cuda.gpu.driver import GpuError, call, device_attribute
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.nvrtc import nvrtc_version
+from gnarl.sw.runtime.cuda.gpu.driver import GpuError, call, device_attribute
 
 _SYSTEMS_ON_CHIPS = {"sm_87", "sm_110"}
 """Chips of the Tegra line: Jetson Orin and Thor."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.fusion import (
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.fusion import (
     KERNEL,
     MAP_KERNEL,
     MAP_PARAMETERS,
@@ -17,10 +17,10 @@ from sw.compiler.cuda.fusion import (
     map_blocks,
     map_shared_bytes,
 )
-from sw.compiler.cuda.nvrtc import CompiledKernel
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.runtime.cuda.arguments import LaunchArguments
-from sw.runtime.cuda.gpu.driver import (
+from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments
+from gnarl.sw.runtime.cuda.gpu.driver import (
     Context,
     GpuError,
     bindings,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.runtime.cuda.gpu.driver import Context, call, free_with
+from gnarl.sw.runtime.cuda.gpu.driver import Context, call, free_with
 
 _TYPES: dict[type, Any] = {np.int32: ctypes.c_int32, np.uint64: ctypes.c_void_p}
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hw.lib.errors import GnarlError
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.tune.interference import TuningKernel, tuning_kernel
-from sw.compiler.cuda.tune.measurer import (
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.tune.interference import TuningKernel, tuning_kernel
+from gnarl.sw.compiler.cuda.tune.measurer import (
     DeviceFailure,
     FusedJob,
     Job,
@@ -20,18 +20,18 @@ from sw.compiler.cuda.tune.measurer import (
     LocalJob,
     job_key,
 )
-from sw.runtime.cuda.gpu.driver import Context, GpuError, call
-from sw.runtime.cuda.gpu.embedding import (
+from gnarl.sw.runtime.cuda.gpu.driver import Context, GpuError, call
+from gnarl.sw.runtime.cuda.gpu.embedding import (
     DeviceTables,
     GpuEmbedding,
     GpuRun,
     compile_program,
     upload,
 )
-from sw.runtime.cuda.gpu.gpus import gpus, require_gpu, runs_on
-from sw.runtime.cuda.task_map import map_tasks
-from sw.workloads.embedding.data import synthesise_tables
-from sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.runtime.cuda.gpu.gpus import gpus, require_gpu, runs_on
+from gnarl.sw.runtime.cuda.task_map import map_tasks
+from gnarl.sw.workloads.embedding.data import synthesise_tables
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 _PASSES = 3
 """Times that a fused kernel goes through all batches; the fastest counts."""

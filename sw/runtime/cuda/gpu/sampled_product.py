@@ -6,13 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sw.compiler.cuda.nvrtc import compile_kernel
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledOperands, SampledProductProgram
-from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Event, Stream, load, store
-from sw.runtime.cuda.gpu.gpus import require_gpu
-from sw.runtime.cuda.gpu.loaded_module import LoadedModule
-from sw.runtime.cuda.memory_layout import places
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.compiler.cuda.tensor.sampled_product import (
+    KERNEL,
+    SampledOperands,
+    SampledProductProgram,
+)
+from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Event, Stream, load, store
+from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
+from gnarl.sw.runtime.cuda.gpu.loaded_module import LoadedModule
+from gnarl.sw.runtime.cuda.memory_layout import places
 
 
 class GpuSampledProduct:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
-from sw.runtime.cuda.arguments import queue_state, state_bytes
-from sw.runtime.cuda.memory_layout import places
-from sw.runtime.cuda.packed import INDEX, WEIGHT, PackedBatch
-from sw.runtime.cuda.task_map import TaskMap
+from gnarl.sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
+from gnarl.sw.runtime.cuda.arguments import queue_state, state_bytes
+from gnarl.sw.runtime.cuda.memory_layout import places
+from gnarl.sw.runtime.cuda.packed import INDEX, WEIGHT, PackedBatch
+from gnarl.sw.runtime.cuda.task_map import TaskMap
 
 
 @dataclass(frozen=True)

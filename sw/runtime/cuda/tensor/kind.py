@@ -9,32 +9,32 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from hw.lib.formats import holds, range_of
-from sw.compiler.cuda.program import EmbeddingProgram
-from sw.compiler.cuda.sections import decode
-from sw.compiler.cuda.tensor.compile import ExpressionProgram
-from sw.compiler.cuda.tensor.pooled_sum import bags, stacked_table
-from sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_operands
-from sw.program.program import Launch, Program
-from sw.program.tensor_spec import Array
-from sw.runtime.cuda.figures import figures as embedding_figures
-from sw.runtime.cuda.job_machine import CudaJob
-from sw.runtime.cuda.kind import Kind
-from sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
-from sw.runtime.cuda.picture import draw_grid
-from sw.runtime.cuda.tensor import verification
-from sw.runtime.cuda.tensor.sampled_product import SampledProductJob
-from sw.runtime.machine.result import Result
-from sw.runtime.report.report import Chart, Figures
-from sw.runtime.report.vanished import Given, elements
-from sw.runtime.report.verify import Verification, entry_name
-from sw.workloads.embedding.model import TABLE_TYPES
-from sw.workloads.made_up import MadeUp
-from sw.workloads.refusals import refuse_first
-from sw.workloads.tensor.operands import Operand, all_operands, bind_operands
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.workload import TensorWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.formats import holds, range_of
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.sections import decode
+from gnarl.sw.compiler.cuda.tensor.compile import ExpressionProgram
+from gnarl.sw.compiler.cuda.tensor.pooled_sum import bags, stacked_table
+from gnarl.sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_operands
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.cuda.figures import figures as embedding_figures
+from gnarl.sw.runtime.cuda.job_machine import CudaJob
+from gnarl.sw.runtime.cuda.kind import Kind
+from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
+from gnarl.sw.runtime.cuda.picture import draw_grid
+from gnarl.sw.runtime.cuda.tensor import verification
+from gnarl.sw.runtime.cuda.tensor.sampled_product import SampledProductJob
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Chart, Figures
+from gnarl.sw.runtime.report.vanished import Given, elements
+from gnarl.sw.runtime.report.verify import Verification, entry_name
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES
+from gnarl.sw.workloads.made_up import MadeUp
+from gnarl.sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.tensor.operands import Operand, all_operands, bind_operands
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class TensorKind(Kind[CudaJob]):
     def verify(
         self, program: Program, tensors: Mapping[str, Array], outputs: Mapping[str, Array]
     ) -> Verification:
-        """See ``sw.runtime.cuda.tensor.verification``."""
+        """See ``gnarl.sw.runtime.cuda.tensor.verification``."""
         compiled = _compiled(program)
         operands = _operands(compiled, tensors)
         return verification.verify(program, compiled.expression, operands, outputs)

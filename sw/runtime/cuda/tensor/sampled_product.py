@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from sw.compiler.cuda.tensor.sampled_product import SampledOperands, SampledProductProgram
-from sw.runtime.cuda.emulation.sampled_product import EmulatedSampledProduct
-from sw.runtime.cuda.gpu.sampled_product import GpuSampledProduct
-from sw.runtime.machine.machine import Finished
-from sw.runtime.report.stages import Stages
-from sw.workloads.tensor.tensor import Tensor, ascending_order
+from gnarl.sw.compiler.cuda.tensor.sampled_product import SampledOperands, SampledProductProgram
+from gnarl.sw.runtime.cuda.emulation.sampled_product import EmulatedSampledProduct
+from gnarl.sw.runtime.cuda.gpu.sampled_product import GpuSampledProduct
+from gnarl.sw.runtime.machine.machine import Finished
+from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.workloads.tensor.tensor import Tensor, ascending_order
 
 
 class Kernel(Protocol):

@@ -2,7 +2,7 @@
 
 Products and sums are in float32, as the golden model of statements does them, and are rounded to
 the format at last. Kernels add in an order of their own: results must be within the bound of
-``sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them.
+``gnarl.sw.golden.tensor_bounds``, which leaves only the golden bits where any order gives them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from sw.compiler.cuda.tensor.kernel_expression import KernelExpression
-from sw.golden import tensor as golden_model
-from sw.golden.tensor_bounds import sum_interval
-from sw.program.program import Program
-from sw.program.tensor_spec import Array
-from sw.runtime.report.verify import Verification, compare, difference, entry_name
-from sw.workloads.embedding.model import TABLE_TYPES
-from sw.workloads.tensor.program_tensors import result_array
-from sw.workloads.tensor.shapes import check_shapes
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.compiler.cuda.tensor.kernel_expression import KernelExpression
+from gnarl.sw.golden import tensor as golden_model
+from gnarl.sw.golden.tensor_bounds import sum_interval
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.report.verify import Verification, compare, difference, entry_name
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES
+from gnarl.sw.workloads.tensor.program_tensors import result_array
+from gnarl.sw.workloads.tensor.shapes import check_shapes
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _SUMS = "float32"
 

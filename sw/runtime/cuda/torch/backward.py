@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.architectures import WARP_THREADS
-from sw.compiler.cuda.backward import SEGMENT, BackwardProgram
-from sw.compiler.cuda.backward_kernels import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.backward import SEGMENT, BackwardProgram
+from gnarl.sw.compiler.cuda.backward_kernels import (
     BAG_LANES,
     BLOCK_THREADS,
     FIND_FIRST_MAXIMA,
@@ -25,9 +25,9 @@ from sw.compiler.cuda.backward_kernels import (
     SUM_LOOKUPS,
     SUM_SLOTS,
 )
-from sw.runtime.cuda.arguments import TABLE_ALIGNMENT
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from gnarl.sw.runtime.cuda.arguments import TABLE_ALIGNMENT
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
 
 Arguments = dict[str, torch.Tensor | np.integer | None]
 Launch = Callable[[str, int, Arguments], None]

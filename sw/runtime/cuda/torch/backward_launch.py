@@ -7,22 +7,22 @@ from functools import lru_cache
 
 import numpy as np
 
-from sw.compiler.cuda.backward import BackwardProgram
-from sw.compiler.cuda.backward_kernels import (
+from gnarl.sw.compiler.cuda.backward import BackwardProgram
+from gnarl.sw.compiler.cuda.backward_kernels import (
     BLOCK_THREADS,
     FIND_KEYS,
     PARAMETERS,
     backward_source,
 )
-from sw.compiler.cuda.nvrtc import compile_kernel
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.gpu.driver import Context
-from sw.runtime.cuda.gpu.gpus import require_gpu
-from sw.runtime.cuda.gpu.loaded_module import LoadedModule
-from sw.runtime.cuda.torch.backward import Arguments, Launch
-from sw.runtime.cuda.torch.extra import to_array, torch
-from sw.runtime.cuda.torch.kept import keep_if_captured
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from gnarl.sw.runtime.cuda.gpu.driver import Context
+from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
+from gnarl.sw.runtime.cuda.gpu.loaded_module import LoadedModule
+from gnarl.sw.runtime.cuda.torch.backward import Arguments, Launch
+from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
+from gnarl.sw.runtime.cuda.torch.kept import keep_if_captured
 
 
 def on_gpu(program: BackwardProgram, arch: str, device: int) -> Launch:

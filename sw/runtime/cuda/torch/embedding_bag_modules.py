@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.keyed_inputs import type_name
-from sw.workloads.embedding.model import TABLE_TYPES, Feature, PoolingFactors
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Feature, PoolingFactors
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from sw.runtime.cuda.emulation.embedding import LaunchMemory, checked_kernels, launch
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.torch.extra import to_array, torch
-from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator_program import operator_program
+from gnarl.sw.runtime.cuda.emulation.embedding import LaunchMemory, checked_kernels, launch
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+from gnarl.sw.runtime.cuda.torch.operator_program import operator_program
 
 
 def emulate(lookup: Lookup, outputs: Sequence[torch.Tensor]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError
 
 try:
     import torch as torch

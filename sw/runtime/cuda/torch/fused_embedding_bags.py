@@ -6,18 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig, require_cuda
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.optimizers import Optimizer
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.runtime.cuda.torch.embedding_bag_modules import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig, require_cuda
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.optimizers import Optimizer
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
 )
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.keyed_inputs import (
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
     InputLayout,
     PackedInputs,
     PooledEmbeddings,
@@ -26,13 +26,13 @@ from sw.runtime.cuda.torch.keyed_inputs import (
     pack_keyed_jagged,
     pack_mapping,
 )
-from sw.runtime.cuda.torch.lookup import Lookup, check_table
-from sw.runtime.cuda.torch.operator import fused_embedding_bags
-from sw.runtime.cuda.torch.operator_program import OperatorProgram
-from sw.runtime.cuda.torch.pooling import TORCH_TYPES
-from sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup, check_table
+from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags
+from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
+from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from gnarl.sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 
 class FusedEmbeddingBags(torch.nn.Module):
@@ -281,7 +281,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         """Addresses of the tables, on the inputs' device, found out once; and the tables, which are
         kept as long."""
         if self._found is None or self._found[0].device != inputs.values.device:
-            from sw.runtime.cuda.torch.launch import table_addresses
+            from gnarl.sw.runtime.cuda.torch.launch import table_addresses
 
             tables = self._tables()
             lookup = Lookup(tables, inputs.values, inputs.offsets, inputs.weights, self._handle)

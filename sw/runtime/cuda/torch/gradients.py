@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.backward import BackwardProgram
-from sw.runtime.cuda.torch import pooling
-from sw.runtime.cuda.torch.backward import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.backward import BackwardProgram
+from gnarl.sw.runtime.cuda.torch import pooling
+from gnarl.sw.runtime.cuda.torch.backward import (
     BackwardInputs,
     Launch,
     TrainedTables,
@@ -17,11 +17,11 @@ from sw.runtime.cuda.torch.backward import (
     train_tables,
     weights_gradient,
 )
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.kept import kept_addresses
-from sw.runtime.cuda.torch.keyed_inputs import type_name
-from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator_program import operator_program
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.kept import kept_addresses
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+from gnarl.sw.runtime.cuda.torch.operator_program import operator_program
 
 Tensors = Sequence[torch.Tensor]
 
@@ -120,7 +120,7 @@ def _program(
 
 def _launch(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
     """The launch function of a device. ``memory``: what kernels have addresses of."""
-    from sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
+    from gnarl.sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
 
     device = lookup.values.device
     if device.type == "cuda":

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.torch.extra import torch
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.cuda.torch.extra import torch
 
 _addresses: dict[tuple[tuple[int, ...], torch.device], torch.Tensor] = {}
 
@@ -50,7 +50,7 @@ class _Array:
 
     def __init__(self, array: np.ndarray, device: int) -> None:
         # Where there is no GPU nobody needs a driver.
-        from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, store
+        from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, store
 
         context = Context(device)
         self._memory = DeviceMemory(context, array.nbytes)

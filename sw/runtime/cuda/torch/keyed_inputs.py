@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.torch.extra import to_array, torch
-from sw.workloads.embedding.data import check_offsets
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
+from gnarl.sw.workloads.embedding.data import check_offsets
 
 Tensors = Mapping[str, torch.Tensor]
 

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from threading import Lock
 
-from sw.compiler.cuda.layouts import SHARE, TASK
-from sw.runtime.cuda.arguments import LaunchArguments, state_bytes
-from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, device_attribute
-from sw.runtime.cuda.gpu.embedding import compile_program
-from sw.runtime.cuda.gpu.gpus import require_gpu
-from sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
-from sw.runtime.cuda.memory_layout import aligned
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.kept import keep_if_captured, kept_addresses
-from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator_program import operator_program
+from gnarl.sw.compiler.cuda.layouts import SHARE, TASK
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments, state_bytes
+from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, device_attribute
+from gnarl.sw.runtime.cuda.gpu.embedding import compile_program
+from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
+from gnarl.sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
+from gnarl.sw.runtime.cuda.memory_layout import aligned
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.kept import keep_if_captured, kept_addresses
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+from gnarl.sw.runtime.cuda.torch.operator_program import operator_program
 
 _zeroes: dict[tuple[int, int], DeviceMemory] = {}
 """Zeroed memory by device and stream, whose kernels run one after another and leave zeroes: the

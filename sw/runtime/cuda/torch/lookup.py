@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.arguments import TABLE_ALIGNMENT
-from sw.runtime.cuda.torch.extra import to_array, torch
-from sw.runtime.cuda.torch.keyed_inputs import type_name
-from sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
-from sw.runtime.cuda.torch.pooling import TORCH_TYPES
-from sw.workloads.embedding.data import check_batch
-from sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureInputs
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.cuda.arguments import TABLE_ALIGNMENT
+from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
+from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
+from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from gnarl.sw.workloads.embedding.data import check_batch
+from gnarl.sw.workloads.embedding.model import MAXIMUM_BATCH, Batch, Feature, FeatureInputs
 
 Bags = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
 

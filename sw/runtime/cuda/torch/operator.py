@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.gradients import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.gradients import (
     by_kernels,
     check_weights,
     kernel_gradients,
     pytorch_gradients,
 )
-from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.pooling import pool
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+from gnarl.sw.runtime.cuda.torch.pooling import pool
 
 
 def look_up(
@@ -38,13 +38,13 @@ def look_up(
         lookup.check_values()
     outputs = lookup.new_outputs()
     if values.device.type == "cuda":
-        from sw.runtime.cuda.torch.launch import launch, table_addresses
+        from gnarl.sw.runtime.cuda.torch.launch import launch, table_addresses
 
         launch(lookup, outputs, table_addresses(lookup))
     elif values.device.type != "cpu":
         raise WorkloadError(f"input: is on {values.device}: must be on a GPU or the CPU")
     elif lookup.compiled.emulated:
-        from sw.runtime.cuda.torch.emulation import emulate
+        from gnarl.sw.runtime.cuda.torch.emulation import emulate
 
         emulate(lookup, outputs)
     else:
@@ -175,7 +175,7 @@ def _fused_embedding_bags_at(
     addresses
         int64 [features], ``table_addresses`` of tables that somebody keeps.
     """
-    from sw.runtime.cuda.torch.launch import launch
+    from gnarl.sw.runtime.cuda.torch.launch import launch
 
     lookup = Lookup((), values, offsets, weights, program)
     lookup.check_inputs()

@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from hw.lib.errors import GnarlError, ProgramError, damaged_as
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.demands import Bounds
-from sw.compiler.cuda.optimizers import Optimizer, optimizer_fields, optimizer_of
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.program.unique_keys import unique_keys
-from sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
+from gnarl.hw.lib.errors import GnarlError, ProgramError, damaged_as
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.demands import Bounds
+from gnarl.sw.compiler.cuda.optimizers import Optimizer, optimizer_fields, optimizer_of
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.program.unique_keys import unique_keys
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ Sums are in float32 whatever the types of tables and outputs, as in the fused ke
 
 from __future__ import annotations
 
-from sw.runtime.cuda.torch.extra import to_array, torch
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
+from gnarl.sw.workloads.embedding.model import Feature
 
 TORCH_TYPES = {
     "float32": torch.float32,

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
-from sw.runtime.cuda.torch.extra import torch
-from sw.runtime.cuda.torch.gradients import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.gradients import (
     by_kernels,
     check_weights,
     pytorch_gradients,
     take_step_by_kernels,
 )
-from sw.runtime.cuda.torch.keyed_inputs import type_name
-from sw.runtime.cuda.torch.lookup import Lookup
-from sw.runtime.cuda.torch.operator import fused_embedding_bags_backward, look_up
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags_backward, look_up
 
 
 def new_state(optimizer: Optimizer, table: torch.Tensor) -> torch.Tensor | None:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, ErrorCause, Opcode, PeOp
-from hw.dpu.topology import pe_list, pe_number, writers
-from sw.program.jit import compiled
-from sw.runtime.dpu.model.fetch import Fault, Fetched
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, ErrorCause, Opcode, PeOp
+from gnarl.hw.dpu.topology import pe_list, pe_number, writers
+from gnarl.sw.program.jit import compiled
+from gnarl.sw.runtime.dpu.model.fetch import Fault, Fetched
 
 ZERO = 0
 """The value of a bank that isn't read."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.dpu.assembly import disassemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import (
+from gnarl.hw.dpu.assembly import disassemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     OPERATION_DETAIL,
     WRITE_SOURCE_DETAIL,
@@ -19,8 +19,8 @@ from hw.dpu.isa import (
     instruction_memory_bytes,
     opcodes,
 )
-from hw.dpu.topology import writers
-from hw.lib.errors import CapacityError
+from gnarl.hw.dpu.topology import writers
+from gnarl.hw.lib.errors import CapacityError
 
 EXECS = (Opcode.EXEC, Opcode.EXEC_LOAD, Opcode.EXEC_STORE)
 LOADS = (Opcode.LOAD, Opcode.EXEC_LOAD)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import ISSUED, ErrorCause, Opcode
-from hw.lib.errors import GnarlError
-from hw.lib.losses import LOSSES
-from sw.golden.arithmetic import arithmetic
-from sw.golden.dpu import evaluate
-from sw.runtime.dpu.model.dataflow import Dataflow, follow
-from sw.runtime.dpu.model.fetch import EXECS, LOADS, STORES, fetch, illegal_fields
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import ISSUED, ErrorCause, Opcode
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.dpu import evaluate
+from gnarl.sw.runtime.dpu.model.dataflow import Dataflow, follow
+from gnarl.sw.runtime.dpu.model.fetch import EXECS, LOADS, STORES, fetch, illegal_fields
 
 _COUNTED = {
     "exec": EXECS,

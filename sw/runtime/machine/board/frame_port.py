@@ -9,17 +9,17 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hw.fpga.frame import MOST_FRAMES, MOST_WORDS, pause
-from hw.fpga.uart import LEAST_CLOCKS
-from hw.lib.machine.memory_map import STATUS, Register
-from sw.runtime.machine.board.frames import (
+from gnarl.hw.fpga.frame import MOST_FRAMES, MOST_WORDS, pause
+from gnarl.hw.fpga.uart import LEAST_CLOCKS
+from gnarl.hw.lib.machine.memory_map import STATUS, Register
+from gnarl.sw.runtime.machine.board.frames import (
     Response,
     read_request,
     response_bytes,
     take_response,
     write_request,
 )
-from sw.runtime.machine.host import HostError, Words
+from gnarl.sw.runtime.machine.host import HostError, Words
 
 MOST_TRIES = 6
 """Times that a request is sent, with nothing between them answered, before it is an error."""
@@ -84,7 +84,8 @@ class _Request:
 
 
 class FramePort:
-    """A ``sw.runtime.machine.host.Port`` on a ``line`` to a ``hw.fpga.host_link.HostLink``.
+    """A ``gnarl.sw.runtime.machine.host.Port`` on a ``line`` to a
+    ``gnarl.hw.fpga.host_link.HostLink``.
 
     Writes are executed in order and once, whatever happens to the line; they go on while others
     are sent, and at the latest the next read waits until all are executed. After an error of the

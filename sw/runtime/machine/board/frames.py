@@ -1,4 +1,4 @@
-"""Requests and responses as bytes; see ``hw.fpga.frame``."""
+"""Requests and responses as bytes; see ``gnarl.hw.fpga.frame``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from amaranth.lib import data
 
-from hw.fpga.frame import CRC_BITS, REQUEST, RESPONSE, crc16, with_check
-from sw.runtime.machine.host import Words
+from gnarl.hw.fpga.frame import CRC_BITS, REQUEST, RESPONSE, crc16, with_check
+from gnarl.sw.runtime.machine.host import Words
 
 WORD_BYTES = 4
 _HEADER_BYTES = RESPONSE.size // 8

@@ -8,9 +8,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from hw.fpga.baud import BAUD
-from hw.lib.errors import one_line
-from sw.runtime.machine.board.frame_port import FramePort, LinkError
+from gnarl.hw.fpga.baud import BAUD
+from gnarl.hw.lib.errors import one_line
+from gnarl.sw.runtime.machine.board.frame_port import FramePort, LinkError
 
 _LATENCY = 1.0  # USB adapters keep what they receive for up to 0.016 s; the rest is a busy system's
 _POLL_SECONDS = 0.05
@@ -81,7 +81,7 @@ class SerialLine:
 
 
 class SerialPort(FramePort):
-    """A ``sw.runtime.machine.host.Port`` of the board at serial port ``device``, e.g.
+    """A ``gnarl.sw.runtime.machine.host.Port`` of the board at serial port ``device``, e.g.
     ``/dev/ttyUSB0``.
 
     Parameters: ``baud``, bits a second, as its bitstream was built.

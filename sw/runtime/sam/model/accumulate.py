@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hw.sam.token import DONE, EMPTY
-from sw.golden.sums import run_totals
-from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from gnarl.hw.sam.token import DONE, EMPTY
+from gnarl.sw.golden.sums import run_totals
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
 
 
 def spaccumulator(site: Site, inputs: Inputs) -> Done:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.formats import FloatFormat, parse_format
-from hw.sam.token import DONE
-from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from gnarl.hw.lib.formats import FloatFormat, parse_format
+from gnarl.hw.sam.token import DONE
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
 
 
 def repsiggen(site: Site, inputs: Inputs) -> Done:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.errors import ConfigError
-from hw.sam.config import SamConfig
-from hw.sam.fabric.encoding import decode
-from hw.sam.graph import Graph
-from hw.sam.memory_map import memory_map, settings_rows
-from hw.sam.unit import settings_of
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.sam.model.streams import ModelRun, run_graph
-from sw.runtime.sam.model.timing import timing
-from sw.runtime.sam.model.tokens import Limits
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.fabric.encoding import decode
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.memory_map import memory_map, settings_rows
+from gnarl.hw.sam.unit import settings_of
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
+from gnarl.sw.runtime.sam.model.timing import timing
+from gnarl.sw.runtime.sam.model.tokens import Limits
 
 
 def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, ModelRun]:
@@ -23,8 +23,8 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
 
     The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
     queues that are never full, without skipping, so no block ever stalls; see
-    ``sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there is
-    neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
+    ``gnarl.sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there
+    is neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
     """
     graph = config.graph
     if graph is None:

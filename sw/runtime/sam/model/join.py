@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hw.sam.token import EMPTY
-from sw.runtime.sam.model.lookup import expand
-from sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream
-from sw.workloads.refusals import first_true
+from gnarl.hw.sam.token import EMPTY
+from gnarl.sw.runtime.sam.model.lookup import expand
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream
+from gnarl.sw.workloads.refusals import first_true
 
 # Fibers are numbered above the bits of a token.
 _FIBER_SHIFT = 34

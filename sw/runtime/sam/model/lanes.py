@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.sam.token import DONE, EMPTY
-from sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site, Steps
+from gnarl.hw.sam.token import DONE, EMPTY
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site, Steps
 
 
 def parallelizer(site: Site, inputs: Inputs) -> Done:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hw.sam.block_types import BITVECTOR_BITS, DENSE
-from hw.sam.token import DONE, EMPTY
-from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
-from sw.workloads.refusals import first_true
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, DENSE
+from gnarl.hw.sam.token import DONE, EMPTY
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from gnarl.sw.workloads.refusals import first_true
 
 
 def root(site: Site, inputs: Inputs) -> Done:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.sam.block_types import BLOCK_TYPES
-from hw.sam.graph import Graph
-from sw.runtime.sam.model import (
+from gnarl.hw.sam.block_types import BLOCK_TYPES
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.runtime.sam.model import (
     accumulate,
     coordinates,
     join,
@@ -23,8 +23,8 @@ from sw.runtime.sam.model import (
     values,
     write,
 )
-from sw.runtime.sam.model.timing import Timing, step_times, token_times, turn_times
-from sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
+from gnarl.sw.runtime.sam.model.timing import Timing, step_times, token_times, turn_times
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
 
 BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
     name: getattr(module, name)
@@ -49,7 +49,7 @@ class ModelRun:
         int64, the cycle in which each of these tokens is given.
     cycles
         from the cycle in which the root's reference is given to the one in which the last block
-        without outputs takes its last token; see ``sw.runtime.sam.model.timing``.
+        without outputs takes its last token; see ``gnarl.sw.runtime.sam.model.timing``.
     """
 
     streams: dict[tuple[str, str], np.ndarray]

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hw.sam.block_types import DENSE
-from hw.sam.blocks.values.function_block import FunctionBlock
-from hw.sam.blocks.values.interleaved_sums import InterleavedSums
-from hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
-from hw.sam.config import SamConfig
-from hw.sam.graph import Block, Graph
-from sw.runtime.sam.model.tokens import Steps
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
+from gnarl.hw.sam.blocks.values.interleaved_sums import InterleavedSums
+from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.sw.runtime.sam.model.tokens import Steps
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from hw.lib.errors import CapacityError, GnarlError
-from hw.sam.graph import Block
-from hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
-from sw.workloads.refusals import first_true
+from gnarl.hw.lib.errors import CapacityError, GnarlError
+from gnarl.hw.sam.graph import Block
+from gnarl.hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
+from gnarl.sw.workloads.refusals import first_true
 
 STOP = stop(0)
 MOST_TOKENS = 1 << 28
@@ -28,7 +28,8 @@ class ModelError(GnarlError):
 
 
 class Stream:
-    """A stream: ``tokens``, int64 as ``hw.sam.token`` has them, the last and only the last done."""
+    """A stream: ``tokens``, int64 as ``gnarl.hw.sam.token`` has them, the last and only the last
+    done."""
 
     def __init__(self, tokens: np.ndarray) -> None:
         self.tokens = tokens

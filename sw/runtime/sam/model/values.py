@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.operation import Operation
-from hw.sam.token import DONE
-from sw.golden.arithmetic import arithmetic
-from sw.golden.sums import run_totals
-from sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.token import DONE
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.sums import run_totals
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps
 
 
 def alu(site: Site, inputs: Inputs) -> Done:
@@ -27,8 +27,8 @@ def alu(site: Site, inputs: Inputs) -> Done:
 def function(site: Site, inputs: Inputs) -> Done:
     """A function of each value."""
     # Its tables are made on import, and few graphs need them.
-    from hw.lib.functions.function import Function
-    from sw.golden.functions import apply
+    from gnarl.hw.lib.functions.function import Function
+    from gnarl.sw.golden.functions import apply
 
     values = inputs["val"]
     op = Function[site.block["op"].upper()]  # type: ignore[misc, valid-type]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
-from hw.sam.token import EMPTY
-from sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps
+from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
+from gnarl.hw.sam.token import EMPTY
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps
 
 
 def fiberwrite(site: Site, inputs: Inputs) -> Done:

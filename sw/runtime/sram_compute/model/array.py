@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hw.sram_compute.microcode.program import Microinstruction
-from hw.sram_compute.microcode.sequence import Run, Span, sequence
-from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
-from sw.runtime.sram_compute.model.formulas import formula, start_formula
+from gnarl.hw.sram_compute.microcode.program import Microinstruction
+from gnarl.hw.sram_compute.microcode.sequence import Run, Span, sequence
+from gnarl.hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from gnarl.sw.runtime.sram_compute.model.formulas import formula, start_formula
 
 _WORD = 64
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from hw.sram_compute.microcode.program import Microinstruction
-from hw.sram_compute.microinstruction import Base
-from sw.runtime.sram_compute.model.array import ComputeArray
-from sw.runtime.sram_compute.model.lockstep import Spent, run_banks
+from gnarl.hw.sram_compute.microcode.program import Microinstruction
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.sw.runtime.sram_compute.model.lockstep import Spent, run_banks
 
 
 @dataclass(frozen=True)

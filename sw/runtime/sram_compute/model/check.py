@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.errors import ProgramError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import DIMENSIONS, NEAR_OPERATIONS, STRIP, Opcode, Second
-from hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
-from hw.sram_compute.operations import MAX_WIDTH
-from hw.sram_compute.program import Command
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import DIMENSIONS, NEAR_OPERATIONS, STRIP, Opcode, Second
+from gnarl.hw.sram_compute.memory_map import CORE_CAUSES, ErrorCause
+from gnarl.hw.sram_compute.operations import MAX_WIDTH
+from gnarl.hw.sram_compute.program import Command
 
 
 class StoppedError(ProgramError):

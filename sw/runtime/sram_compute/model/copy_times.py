@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import STRIP
-from hw.sram_compute.streams.copy_queue import QUEUED_COPIES
-from hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
-from sw.runtime.sram_compute.model.memory_times import Channel
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import STRIP
+from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
+from gnarl.hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
+from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
 
 
 @dataclass

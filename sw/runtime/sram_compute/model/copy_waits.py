@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.sram_compute.isa import STRIP
-from sw.runtime.sram_compute.model.copy_times import CopyTimes
-from sw.runtime.sram_compute.model.cycle_counts import Interval
-from sw.runtime.sram_compute.model.fetch_times import FetchTimes
+from gnarl.hw.sram_compute.isa import STRIP
+from gnarl.sw.runtime.sram_compute.model.copy_times import CopyTimes
+from gnarl.sw.runtime.sram_compute.model.cycle_counts import Interval
+from gnarl.sw.runtime.sram_compute.model.fetch_times import FetchTimes
 
 Round = tuple[int, Collection[int]]
 """Cycles, and the banks that are accessed."""

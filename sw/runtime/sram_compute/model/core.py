@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.memory_map import CORE_CAUSES, WATCHDOG_CYCLES, ErrorCause
-from sw.execute.fields import fields_of_words
-from sw.execute.timing.core import CoreTime
-from sw.execute.timing.lines import empty_lines
-from sw.execute.values import execute
-from sw.runtime.machine.cycle_limit import CycleLimitError, require_cycles
-from sw.runtime.sram_compute.model.check import StoppedError
-from sw.runtime.sram_compute.model.cycle_counts import Interval
-from sw.runtime.sram_compute.model.memory_times import Channel
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.memory_map import CORE_CAUSES, WATCHDOG_CYCLES, ErrorCause
+from gnarl.sw.execute.fields import fields_of_words
+from gnarl.sw.execute.timing.core import CoreTime
+from gnarl.sw.execute.timing.lines import empty_lines
+from gnarl.sw.execute.values import execute
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError, require_cycles
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError
+from gnarl.sw.runtime.sram_compute.model.cycle_counts import Interval
+from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
 
 
 class CoreRuns:

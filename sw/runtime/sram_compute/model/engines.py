@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import REGISTERS, STRIP
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import REGISTERS, STRIP
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 
 Fields = Mapping[str, Any]
 """The fields of a command."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.sram_compute.config import SramConfig
-from sw.runtime.sram_compute.model.bank import Bank, Pattern, packed, rolled
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.runtime.sram_compute.model.bank import Bank, Pattern, packed, rolled
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS
-from sw.runtime.sram_compute.model.copy_times import CopyTimes
-from sw.runtime.sram_compute.model.memory_times import Channel
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS
+from gnarl.sw.runtime.sram_compute.model.copy_times import CopyTimes
+from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
 
 _ASKED = 2
 """Cycles from a line until the next one is asked for, at least."""

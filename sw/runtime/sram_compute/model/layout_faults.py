@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from hw.lib.lines.line_size import LINE_BYTES
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import DIMENSIONS
-from hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import DIMENSIONS
+from gnarl.hw.sram_compute.memory_map import ErrorCause
 
 
 class LayoutFault(NamedTuple):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.sram_compute.microcode.program import Microinstruction
-from hw.sram_compute.microcode.sequence import sequence
-from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.sram_compute.microcode.program import Microinstruction
+from gnarl.hw.sram_compute.microcode.sequence import sequence
+from gnarl.hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.config import SramConfig
 
 
 class Channel:
-    """The channel of main memory, as ``hw.lib.lines.line_memory`` has it."""
+    """The channel of main memory, as ``gnarl.hw.lib.lines.line_memory`` has it."""
 
     def __init__(self, config: SramConfig) -> None:
         self.latency = config.latency

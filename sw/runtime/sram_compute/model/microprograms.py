@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.microcode.program import Microinstruction
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.microcode.program import Microinstruction
 
 
 @lru_cache(maxsize=4)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, WORD_BITS, When
-from sw.runtime.sram_compute.model.engines import Fields
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STRIP, WORD_BITS, When
+from gnarl.sw.runtime.sram_compute.model.engines import Fields
 
 _FIRST_OR_LAST_X = 1 << When.FIRST_X | 1 << When.LAST_X
 _FIRST_OR_LAST_Y = 1 << When.FIRST_Y | 1 << When.LAST_Y

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
-from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
-from hw.sram_compute.streams.word_network import word_cycles
-from sw.runtime.machine.cycle_limit import CycleLimitError, require_cycles
-from sw.runtime.sram_compute.model.check import StoppedError
-from sw.runtime.sram_compute.model.copy_waits import Accesses, CopyWaits, Round
-from sw.runtime.sram_compute.model.engines import Engines, Fields
-from sw.runtime.sram_compute.model.near_limits import groups_of, is_beyond
-from sw.runtime.sram_compute.model.strip_arithmetic import computed
-from sw.runtime.sram_compute.model.strip_times import Times
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import STRIP, WORD_BITS, Second, When
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
+from gnarl.hw.sram_compute.streams.word_network import word_cycles
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError, require_cycles
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError
+from gnarl.sw.runtime.sram_compute.model.copy_waits import Accesses, CopyWaits, Round
+from gnarl.sw.runtime.sram_compute.model.engines import Engines, Fields
+from gnarl.sw.runtime.sram_compute.model.near_limits import groups_of, is_beyond
+from gnarl.sw.runtime.sram_compute.model.strip_arithmetic import computed
+from gnarl.sw.runtime.sram_compute.model.strip_times import Times
 
 _STEPS = np.arange(STRIP)
 

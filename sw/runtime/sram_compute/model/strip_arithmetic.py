@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.lib.formats import FLOAT_FORMATS
 
 _NAN = np.uint32(FLOAT_FORMATS["float32"].canonical_nan)
 _SIGN = np.uint32(1 << 31)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
 
 
 @dataclass

@@ -8,35 +8,35 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hw.lib.errors import ProgramError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.machine.memory_map import NO_LIMIT
-from hw.sram_compute.commands.command_unit import END_CYCLES
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNITS, Opcode
-from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.microcode.program import Microinstruction
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.network.row_network import SEND_CYCLES
-from hw.sram_compute.program import Command, decode, opcode_of
-from sw.runtime.machine.cycle_limit import require_cycles
-from sw.runtime.sram_compute.model import exchange as exchanges
-from sw.runtime.sram_compute.model import transfer
-from sw.runtime.sram_compute.model.array import ComputeArray
-from sw.runtime.sram_compute.model.bank import Bank, Move
-from sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
-from sw.runtime.sram_compute.model.copy_times import CopyTimes
-from sw.runtime.sram_compute.model.copy_waits import CopyWaits
-from sw.runtime.sram_compute.model.core import CoreRuns, no_program
-from sw.runtime.sram_compute.model.cycle_counts import Interval, cycle_counts
-from sw.runtime.sram_compute.model.engines import Engines
-from sw.runtime.sram_compute.model.fetch_times import FetchTimes
-from sw.runtime.sram_compute.model.layout_faults import first_fault
-from sw.runtime.sram_compute.model.lockstep import run_banks
-from sw.runtime.sram_compute.model.memory_times import Channel
-from sw.runtime.sram_compute.model.microprograms import microprograms
-from sw.runtime.sram_compute.model.streams import Streaming
-from sw.runtime.sram_compute.model.tiles import pattern
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
+from gnarl.hw.sram_compute.commands.command_unit import END_CYCLES
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import LINE_UNITS, NEAR_COMMANDS, UNITS, Opcode
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.sram_compute.microcode.program import Microinstruction
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.network.row_network import SEND_CYCLES
+from gnarl.hw.sram_compute.program import Command, decode, opcode_of
+from gnarl.sw.runtime.machine.cycle_limit import require_cycles
+from gnarl.sw.runtime.sram_compute.model import exchange as exchanges
+from gnarl.sw.runtime.sram_compute.model import transfer
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.sw.runtime.sram_compute.model.bank import Bank, Move
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError, layout_is_bad, operand_is_bad
+from gnarl.sw.runtime.sram_compute.model.copy_times import CopyTimes
+from gnarl.sw.runtime.sram_compute.model.copy_waits import CopyWaits
+from gnarl.sw.runtime.sram_compute.model.core import CoreRuns, no_program
+from gnarl.sw.runtime.sram_compute.model.cycle_counts import Interval, cycle_counts
+from gnarl.sw.runtime.sram_compute.model.engines import Engines
+from gnarl.sw.runtime.sram_compute.model.fetch_times import FetchTimes
+from gnarl.sw.runtime.sram_compute.model.layout_faults import first_fault
+from gnarl.sw.runtime.sram_compute.model.lockstep import run_banks
+from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
+from gnarl.sw.runtime.sram_compute.model.microprograms import microprograms
+from gnarl.sw.runtime.sram_compute.model.streams import Streaming
+from gnarl.sw.runtime.sram_compute.model.tiles import pattern
 
 _SYNCED = (
     Opcode.COMPUTE,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sw.runtime.sram_compute.model.bank import Bank, Pattern
+from gnarl.sw.runtime.sram_compute.model.bank import Bank, Pattern
 
 
 def pattern(fields: dict[str, object], name: str) -> Pattern:

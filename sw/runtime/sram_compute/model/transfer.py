@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
-from sw.runtime.sram_compute.model.bank import Bank
-from sw.runtime.sram_compute.model.memory_times import Channel
-from sw.runtime.sram_compute.model.tiles import put_rows, rows_of
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from gnarl.sw.runtime.sram_compute.model.bank import Bank
+from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
+from gnarl.sw.runtime.sram_compute.model.tiles import put_rows, rows_of
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.errors import GnarlError
-from hw.lib.machine.memory_map import NO_LIMIT
-from hw.tmu.access_isa import (
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
+from gnarl.hw.tmu.access_isa import (
     MERGES,
     UNBOUNDED,
     AluOperation,
@@ -20,11 +20,11 @@ from hw.tmu.access_isa import (
     Source,
     StreamKind,
 )
-from hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
-from hw.tmu.config import MAX_STREAMS
-from sw.execute.values.output import Output
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.tmu.model.line_requests import LineRequests
+from gnarl.hw.tmu.access_program import AccessProgram, Layer, Operand, Stream, Unit
+from gnarl.hw.tmu.config import MAX_STREAMS
+from gnarl.sw.execute.values.output import Output
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.tmu.model.line_requests import LineRequests
 
 MOST_HELD = 1 << 24
 """The number of words, tokens and requests, all of which the model holds until its end: 1 GiB and
@@ -72,8 +72,8 @@ def run(
     lanes: int,
     max_cycles: int = NO_LIMIT,
 ) -> Output:
-    """Runs ``program``, which keeps to ``hw.tmu.access_rules``, on ``memory`` (uint32 [words]),
-    which ``STORE`` events write.
+    """Runs ``program``, which keeps to ``gnarl.hw.tmu.access_rules``, on ``memory`` (uint32
+    [words]), which ``STORE`` events write.
 
     Raises ``StreamError`` for an index beyond its array, ``BoundsError`` for bounds that decrease,
     ``CycleLimitError`` where a layer has more than ``max_cycles`` steps, or more is put into one of

@@ -1,12 +1,12 @@
-"""The lines that an access unit asks for. Source: ``hw.tmu.access.run_maker``."""
+"""The lines that an access unit asks for. Source: ``gnarl.hw.tmu.access.run_maker``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import Mode, Source
-from hw.tmu.access_program import Layer, Operand, Stream
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import Mode, Source
+from gnarl.hw.tmu.access_program import Layer, Operand, Stream
 
 
 class LineRequests:

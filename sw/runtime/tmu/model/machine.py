@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.machine.memory_map import NO_LIMIT
-from hw.tmu.access_program import AccessProgram
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.sections import ACCESS_SECTIONS
-from sw.execute.values import execute
-from sw.execute.values.output import Output, Room
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.tmu.model import access
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
+from gnarl.hw.tmu.access_program import AccessProgram
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.sections import ACCESS_SECTIONS
+from gnarl.sw.execute.values import execute
+from gnarl.sw.execute.values.output import Output, Room
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.tmu.model import access
 
 
 def run(

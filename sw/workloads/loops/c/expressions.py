@@ -7,9 +7,9 @@ from typing import Any
 
 from pycparser import c_ast
 
-from hw.lib.errors import short
-from sw.workloads.loops.c.text import CText
-from sw.workloads.loops.c.types import (
+from gnarl.hw.lib.errors import short
+from gnarl.sw.workloads.loops.c.text import CText
+from gnarl.sw.workloads.loops.c.types import (
     TYPES,
     UINT32,
     convert,
@@ -21,7 +21,7 @@ from sw.workloads.loops.c.types import (
     truth,
     usual,
 )
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     COMPARISONS,
     Array,
     Binary,
@@ -34,8 +34,8 @@ from sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 
 ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
 _CALLS = {

@@ -23,13 +23,13 @@ from typing import Any
 
 from pycparser import c_ast
 
-from hw.lib.errors import WorkloadError, damaged_as
-from sw.workloads.loops.c.expressions import CExpressionReader
-from sw.workloads.loops.c.statements import Called, CStatementReader
-from sw.workloads.loops.c.text import CText
-from sw.workloads.loops.c.types import literal
-from sw.workloads.loops.ir.inline import Inliner
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.sw.workloads.loops.c.expressions import CExpressionReader
+from gnarl.sw.workloads.loops.c.statements import Called, CStatementReader
+from gnarl.sw.workloads.loops.c.text import CText
+from gnarl.sw.workloads.loops.c.types import literal
+from gnarl.sw.workloads.loops.ir.inline import Inliner
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     AugmentedStore,
     Binary,
@@ -43,10 +43,10 @@ from sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.ir.nest import statements as all_statements
-from sw.workloads.loops.ir.scalar_type import INT32
-from sw.workloads.loops.ir.verify import verify
-from sw.workloads.text_file import read_text
+from gnarl.sw.workloads.loops.ir.nest import statements as all_statements
+from gnarl.sw.workloads.loops.ir.scalar_type import INT32
+from gnarl.sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.text_file import read_text
 
 _PARAMETER = "a number, as int n, or an array with all sizes, as float a[n][m]"
 

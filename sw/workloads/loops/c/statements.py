@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
-from sw.workloads.loops.c.expressions import ARITHMETIC, CExpressionReader
-from sw.workloads.loops.c.text import CText
-from sw.workloads.loops.c.types import convert
-from sw.workloads.loops.ir.inline import Argument, Inliner
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.c.expressions import ARITHMETIC, CExpressionReader
+from gnarl.sw.workloads.loops.c.text import CText
+from gnarl.sw.workloads.loops.c.types import convert
+from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -26,9 +26,9 @@ from sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
 _LOOP = "a loop must be as for (int i = 0; i < n; i++)"

@@ -9,9 +9,9 @@ from pycparser import c_ast
 from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser, ParseError
 
-from hw.lib.errors import WorkloadError, damaged_as, short
-from hw.lib.text_lines import text_lines
-from sw.workloads.loops.ir.place import Location
+from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.loops.ir.place import Location
 
 _TYPEDEFS = """\
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError, short
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.sw.workloads.loops.ir.nest import (
     Binary,
     BinaryOperator,
     Cast,
@@ -17,10 +17,10 @@ from sw.workloads.loops.ir.nest import (
     Expression,
     Select,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
-from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import NOT_BELOW, is_not_zero
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.refusals import FINITE
+from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 UINT32 = BY_NAME["uint32"]
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.workloads.loops.expressions.expression_parts import (
+from gnarl.sw.workloads.loops.expressions.expression_parts import (
     coordinates_of,
     entries_of,
     segments_of,
     values_of,
 )
-from sw.workloads.loops.expressions.result_levels import ResultLevels
-from sw.workloads.loops.ir import nest as ir
-from sw.workloads.loops.ir.index_expressions import add, integer, multiply, one_more, variable
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.loops.expressions.result_levels import ResultLevels
+from gnarl.sw.workloads.loops.ir import nest as ir
+from gnarl.sw.workloads.loops.ir.index_expressions import add, integer, multiply, one_more, variable
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
 
 Positions = Sequence[ir.Expression]
 """The position of each operand, in the last level of it that loops have come to."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sw.workloads.loops.expressions.expression_parts import Parts
-from sw.workloads.loops.ir import nest as ir
-from sw.workloads.loops.ir.index_expressions import integer, variable
-from sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.loops.expressions.expression_parts import Parts
+from gnarl.sw.workloads.loops.ir import nest as ir
+from gnarl.sw.workloads.loops.ir.index_expressions import integer, variable
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
 
 
 class DenseResult:

@@ -8,10 +8,10 @@ from functools import reduce
 
 import numpy as np
 
-from hw.sam.block_types import DENSE
-from sw.workloads.loops.expressions.compressed_result import CompressedResult
-from sw.workloads.loops.expressions.dense_result import DenseResult
-from sw.workloads.loops.expressions.expression_parts import (
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.workloads.loops.expressions.compressed_result import CompressedResult
+from gnarl.sw.workloads.loops.expressions.dense_result import DenseResult
+from gnarl.sw.workloads.loops.expressions.expression_parts import (
     Level,
     Loop,
     Parts,
@@ -21,12 +21,12 @@ from sw.workloads.loops.expressions.expression_parts import (
     segments_of,
     values_of,
 )
-from sw.workloads.loops.expressions.result_levels import ResultLevels, is_compressed
-from sw.workloads.loops.ir import nest as ir
-from sw.workloads.loops.ir.index_expressions import add, integer, multiply, one_more, variable
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32
-from sw.workloads.loops.ir.verify import verify
-from sw.workloads.tensor.expression import Access, Constant
+from gnarl.sw.workloads.loops.expressions.result_levels import ResultLevels, is_compressed
+from gnarl.sw.workloads.loops.ir import nest as ir
+from gnarl.sw.workloads.loops.ir.index_expressions import add, integer, multiply, one_more, variable
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32
+from gnarl.sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.tensor.expression import Access, Constant
 
 
 def nest_of(parts: Parts) -> ir.Nest:

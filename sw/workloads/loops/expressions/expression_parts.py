@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
-from hw.sam.block_types import BITVECTOR, COMPRESSED
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.tensor.expression import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,
     Constant,

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hw.lib.errors import CapacityError
-from hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
-from sw.workloads.loops.expressions.expression_parts import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
+from gnarl.sw.workloads.loops.expressions.expression_parts import (
     Level,
     Parts,
     coordinates_of,
@@ -23,12 +23,12 @@ from sw.workloads.loops.expressions.expression_parts import (
     size_of,
     values_of,
 )
-from sw.workloads.loops.ir import nest as ir
-from sw.workloads.loops.ir.index_expressions import integer, multiply, one_more, variable
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
-from sw.workloads.tensor.expression import Statement, stored_indices
-from sw.workloads.tensor.storage import CompressedLevel, DenseLevel, restore_entries
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.loops.ir import nest as ir
+from gnarl.sw.workloads.loops.ir.index_expressions import integer, multiply, one_more, variable
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.tensor.expression import Statement, stored_indices
+from gnarl.sw.workloads.tensor.storage import CompressedLevel, DenseLevel, restore_entries
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def is_compressed(statement: Statement) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.formats import holds, range_of
-from sw.workloads.loops.expressions.expression_nest import nest_of
-from sw.workloads.loops.expressions.expression_parts import (
+from gnarl.hw.lib.formats import holds, range_of
+from gnarl.sw.workloads.loops.expressions.expression_nest import nest_of
+from gnarl.sw.workloads.loops.expressions.expression_parts import (
     coordinates_of,
     entries_of,
     parts_of,
@@ -17,16 +17,16 @@ from sw.workloads.loops.expressions.expression_parts import (
     size_of,
     values_of,
 )
-from sw.workloads.loops.expressions.result_levels import ResultLevels, is_compressed
-from sw.workloads.loops.ir import nest as ir
-from sw.workloads.loops.workload import LoopWorkload
-from sw.workloads.refusals import refuse_first
-from sw.workloads.tensor.expression import Statement
-from sw.workloads.tensor.operands import bind_operands
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.storage import CompressedLevel, store
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.workload import read_expression
+from gnarl.sw.workloads.loops.expressions.result_levels import ResultLevels, is_compressed
+from gnarl.sw.workloads.loops.ir import nest as ir
+from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.refusals import refuse_first
+from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.operands import bind_operands
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.storage import CompressedLevel, store
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.workload import read_expression
 
 
 def expression_nest(text: str) -> ir.Nest:
@@ -36,7 +36,7 @@ def expression_nest(text: str) -> ir.Nest:
 
 def expression_workload(text: str, inputs: Mapping[str, Any]) -> LoopWorkload:
     """The workload of an expression with operands by name, each what
-    ``sw.workloads.tensor.operands.operand`` takes.
+    ``gnarl.sw.workloads.tensor.operands.operand`` takes.
 
     Raises ``WorkloadError`` that names the column, or the operand, and ``CapacityError`` for a
     result with too many entries.

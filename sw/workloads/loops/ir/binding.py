@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.nest import Array, Binary, Constant, Expression, Nest, Scalar, Variable
-from sw.workloads.loops.ir.printer import print_expression
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import (
+    Array,
+    Binary,
+    Constant,
+    Expression,
+    Nest,
+    Scalar,
+    Variable,
+)
+from gnarl.sw.workloads.loops.ir.printer import print_expression
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import (
     INTEGER_ONLY,
     LOGICAL,
     SHIFTS,
@@ -15,8 +15,8 @@ from sw.workloads.loops.ir.nest import (
     Select,
     Unary,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
 
 
 def require_expression_types(expression: Expression) -> None:

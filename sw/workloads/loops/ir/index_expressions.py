@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sw.workloads.loops.ir.nest import Binary, BinaryOperator, Constant, Expression, Variable
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import INT32
+from gnarl.sw.workloads.loops.ir.nest import Binary, BinaryOperator, Constant, Expression, Variable
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import INT32
 
 
 def integer(value: int, place: Location) -> Constant:

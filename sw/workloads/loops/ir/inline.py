@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Assign,
     Binary,
@@ -20,10 +20,10 @@ from sw.workloads.loops.ir.nest import (
     Statement,
     Variable,
 )
-from sw.workloads.loops.ir.parts import nodes, with_parts
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.printer import print_expression
-from sw.workloads.loops.ir.scalar_type import INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.parts import nodes, with_parts
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.printer import print_expression
+from gnarl.sw.workloads.loops.ir.scalar_type import INT32, ScalarType
 
 Argument: TypeAlias = Expression | Array
 

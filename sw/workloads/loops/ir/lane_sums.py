@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sw.workloads.loops.ir.binding import dimension
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.binding import dimension
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     Binary,
     BinaryOperator,
@@ -21,9 +21,9 @@ from sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.ir.parts import with_parts
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.loops.ir.parts import with_parts
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
 
 
 def sum_by_lanes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 
-from sw.workloads.loops.ir.scalar_type import BY_NAME
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME
 
 FUNCTIONS = ("abs", "inf", "intersect", "max", "min", "range", "sqrt", "union")
 """Names that mean something in the notation, besides the types'."""

@@ -9,7 +9,7 @@
                | type(a)
 
 A nest means what its statements do one after the other, expressions evaluated left to right: no
-multiplication is fused with an addition, and no sum reordered. ``sw.golden.loops`` runs them.
+multiplication is fused with an addition, and no sum reordered. ``gnarl.sw.golden.loops`` runs them.
 
 - Every expression has a type, and operands are of the type that an operator wants: conversions
   stand in the tree as ``Cast``, so that C's rules can stand there as Python's do.
@@ -37,8 +37,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
 
 
 class UnaryOperator(StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
 
 def nodes(part: Any) -> Iterator[Any]:

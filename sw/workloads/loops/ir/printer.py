@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     SHIFTS,
     Array,
     Assign,
@@ -28,7 +28,7 @@ from sw.workloads.loops.ir.nest import (
     Unary,
     Variable,
 )
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 
 _INDENT = "    "
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
@@ -25,7 +25,7 @@ from sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.parts import nodes
 
 Body = tuple[Statement, ...]
 

@@ -7,10 +7,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.expression_types import require_expression_types
-from sw.workloads.loops.ir.names import name_problem
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.expression_types import require_expression_types
+from gnarl.sw.workloads.loops.ir.names import name_problem
+from gnarl.sw.workloads.loops.ir.nest import (
     AUGMENTING,
     Array,
     Assign,
@@ -33,8 +33,8 @@ from sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
 
 
 def verify(nest: Nest) -> None:

@@ -4,7 +4,7 @@ Source: Ember, table I, column 2; Zaheer et al., "Big Bird: Transformers for Lon
 (2020), whose blocks of keys are drawn at random for each block of queries.
 """
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 queries, picked, keys, block, dim = sizes("queries", "picked", "keys", "block", "dim")
 

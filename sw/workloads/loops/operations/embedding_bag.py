@@ -5,7 +5,7 @@ the bags before it. Bags without look-ups give zeros. Results begin as zeros.
 Source: Ember, table I, column 1; PyTorch's ``nn.EmbeddingBag``.
 """
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 bags, lookups, rows, dim = sizes("bags", "lookups", "rows", "dim")
 

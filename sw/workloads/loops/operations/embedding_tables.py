@@ -6,7 +6,7 @@ look-ups give zeros. Results begin as zeros.
 Source: the layout of FBGEMM's table batched embeddings.
 """
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 features, bags, lookups, rows, dim = sizes("features", "bags", "lookups", "rows", "dim")
 

@@ -4,7 +4,7 @@ The result begins as zeros. Source: Ember, table I, column 4; Rahman, Sujon and 
 Unified SDDMM-SpMM Kernel for Graph Embedding and Graph Neural Networks" (2021).
 """
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 vertices, neighbours, edges, dim = sizes("vertices", "neighbours", "edges", "dim")
 

@@ -4,7 +4,7 @@ Source: Ember, table I, column 5; Bordes et al., "Translating Embeddings for Mod
 Multi-relational Data" (2013), with either norm.
 """
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes, sqrt
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes, sqrt
 
 samples, entities, relations, dim = sizes("samples", "entities", "relations", "dim")
 

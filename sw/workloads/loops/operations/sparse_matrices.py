@@ -4,7 +4,7 @@ Dense results begin as zeros. Compressed ones have rows as their operands: row i
 ``offsets[i]`` to ``offsets[i + 1]``; what lies behind the last stays as it was.
 """
 
-from sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
+from gnarl.sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
 
 rows, columns, right_rows, lefts, rights = sizes("rows", "columns", "right_rows", "lefts", "rights")
 

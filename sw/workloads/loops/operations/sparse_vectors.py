@@ -4,7 +4,7 @@ Dense results begin as zeros and have a size that must be given, or an array. Co
 ``count[0]`` entries, ascending; what lies behind them stays as it was.
 """
 
-from sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
+from gnarl.sw.workloads.loops.notation import float32, int32, intersect, nest, sizes, union
 
 lefts, rights, length = sizes("lefts", "rights", "length")
 

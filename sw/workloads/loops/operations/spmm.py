@@ -3,7 +3,7 @@
 Results begin as zeros. Source: Ember, table I, column 3.
 """
 
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 rows, columns, entries, dim = sizes("rows", "columns", "entries", "dim")
 

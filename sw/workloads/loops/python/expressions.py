@@ -13,8 +13,8 @@ from functools import reduce
 
 import numpy as np
 
-from hw.lib.errors import short
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import short
+from gnarl.sw.workloads.loops.ir.nest import (
     COMPARISONS,
     SHIFTS,
     Array,
@@ -29,8 +29,15 @@ from sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType, common
-from sw.workloads.loops.python.text import PythonText
+from gnarl.sw.workloads.loops.ir.scalar_type import (
+    BOOL,
+    BY_NAME,
+    FLOAT32,
+    INT32,
+    ScalarType,
+    common,
+)
+from gnarl.sw.workloads.loops.python.text import PythonText
 
 OPERATORS: dict[type[ast.AST], BinaryOperator] = {
     ast.Add: BinaryOperator.ADD,

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError, damaged_as
-from sw.workloads.loops.ir.inline import Inliner
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError, damaged_as
+from gnarl.sw.workloads.loops.ir.inline import Inliner
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Binary,
     Constant,
@@ -26,12 +26,12 @@ from sw.workloads.loops.ir.nest import (
     Size,
     Variable,
 )
-from sw.workloads.loops.ir.scalar_type import ELEMENT_TYPES, INT32
-from sw.workloads.loops.ir.verify import verify
-from sw.workloads.loops.python.expressions import OPERATORS, ExpressionReader
-from sw.workloads.loops.python.statements import StatementReader
-from sw.workloads.loops.python.text import PythonText
-from sw.workloads.text_file import read_text
+from gnarl.sw.workloads.loops.ir.scalar_type import ELEMENT_TYPES, INT32
+from gnarl.sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.loops.python.expressions import OPERATORS, ExpressionReader
+from gnarl.sw.workloads.loops.python.statements import StatementReader
+from gnarl.sw.workloads.loops.python.text import PythonText
+from gnarl.sw.workloads.text_file import read_text
 
 _TYPES = {type.name: type for type in ELEMENT_TYPES}
 _PARAMETER = f"an array, as float32[rows, dim], or a scalar, of {', '.join(_TYPES)}"

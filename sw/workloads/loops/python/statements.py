@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 
-from sw.workloads.loops.ir.inline import Argument, Inliner, size_arguments
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner, size_arguments
+from gnarl.sw.workloads.loops.ir.nest import (
     SHIFTS,
     Array,
     Assign,
@@ -24,9 +24,9 @@ from sw.workloads.loops.ir.nest import (
     Statement,
     Store,
 )
-from sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, INT32, ScalarType
-from sw.workloads.loops.python.expressions import OPERATORS, ExpressionReader
-from sw.workloads.loops.python.text import PythonText
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, INT32, ScalarType
+from gnarl.sw.workloads.loops.python.expressions import OPERATORS, ExpressionReader
+from gnarl.sw.workloads.loops.python.text import PythonText
 
 _STATEMENTS = "for loops, assignments, calls, if and pass"
 _ONE_TARGET = "must assign to one local or one array element"

@@ -7,11 +7,11 @@ import math
 import warnings
 from typing import NoReturn
 
-from hw.lib.errors import FEWER_DIGITS, WorkloadError, damaged_as, has_too_many_digits, short
-from hw.lib.text_lines import text_lines
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.refusals import FINITE
-from sw.workloads.text_file import NOT_BELOW, is_not_zero
+from gnarl.hw.lib.errors import FEWER_DIGITS, WorkloadError, damaged_as, has_too_many_digits, short
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.refusals import FINITE
+from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero
 
 
 class PythonText:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import WorkloadError, one_line, quoted, short
-from sw.program.command_files import note_input
-from sw.workloads.loops.pytorch.saved_fields import reading, whole
-from sw.workloads.text_file import parse_json
+from gnarl.hw.lib.errors import WorkloadError, one_line, quoted, short
+from gnarl.sw.program.command_files import note_input
+from gnarl.sw.workloads.loops.pytorch.saved_fields import reading, whole
+from gnarl.sw.workloads.text_file import parse_json
 
 _WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"
 _INPUTS = "data/sample_inputs/model.pt"

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.lib.errors import GnarlError, WorkloadError, one_line
-from hw.lib.text_lines import text_lines
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.pytorch.archive import read_archive
-from sw.workloads.loops.pytorch.results import result_names
-from sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
+from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.pytorch.archive import read_archive
+from gnarl.sw.workloads.loops.pytorch.results import result_names
+from gnarl.sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
 
 SUFFIX = ".pt2"
 """The suffix of what ``torch.export.save`` writes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sw.workloads.loops.ir.nest import Expression, For, Statement, Variable
+from gnarl.sw.workloads.loops.ir.nest import Expression, For, Statement, Variable
 
 
 class Loop:

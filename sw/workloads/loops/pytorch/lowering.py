@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.verify import verify
-from sw.workloads.loops.pytorch.export import Exported, export, load, place_of
-from sw.workloads.loops.pytorch.operators import OPERATORS
-from sw.workloads.loops.pytorch.parameters import Parameters
-from sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.loops.pytorch.export import Exported, export, load, place_of
+from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
+from gnarl.sw.workloads.loops.pytorch.parameters import Parameters
+from gnarl.sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 def module_workload(module: Any, inputs: Any) -> LoopWorkload:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import Expression, Unary, UnaryOperator
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
-from sw.workloads.loops.pytorch import shapes
-from sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
-from sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
-from sw.workloads.loops.pytorch.values import (
+from gnarl.sw.workloads.loops.ir.nest import Expression, Unary, UnaryOperator
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.pytorch import shapes
+from gnarl.sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
+from gnarl.sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
+from gnarl.sw.workloads.loops.pytorch.values import (
     Change,
     Indices,
     Pooled,

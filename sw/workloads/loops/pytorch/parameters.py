@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.data import check_bag_offsets
-from sw.workloads.loops.ir.names import name_problem
-from sw.workloads.loops.ir.nest import Array, Expression, Load, Statement, Variable
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
-from sw.workloads.loops.pytorch.export import Exported
-from sw.workloads.loops.pytorch.loop import Loop
-from sw.workloads.loops.pytorch.storing import stored
-from sw.workloads.loops.pytorch.values import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.data import check_bag_offsets
+from gnarl.sw.workloads.loops.ir.names import name_problem
+from gnarl.sw.workloads.loops.ir.nest import Array, Expression, Load, Statement, Variable
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
+from gnarl.sw.workloads.loops.pytorch.export import Exported
+from gnarl.sw.workloads.loops.pytorch.loop import Loop
+from gnarl.sw.workloads.loops.pytorch.storing import stored
+from gnarl.sw.workloads.loops.pytorch.values import (
     Destination,
     Indices,
     Stepwise,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     BinaryOperator,
@@ -17,11 +17,11 @@ from sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
-from sw.workloads.loops.pytorch.loop import Loop, nested
-from sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
-from sw.workloads.loops.pytorch.values import (
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.loops.pytorch.loop import Loop, nested
+from gnarl.sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
+from gnarl.sw.workloads.loops.pytorch.values import (
     Destination,
     Indices,
     Pooled,

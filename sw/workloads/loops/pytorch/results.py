@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hw.lib.errors import WorkloadError, short
+from gnarl.hw.lib.errors import WorkloadError, short
 
 
 def result_names(structure: Any) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hw.lib.errors import WorkloadError, short
-from sw.workloads.loops.pytorch.archive import DTYPES
+from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.sw.workloads.loops.pytorch.archive import DTYPES
 
 _LAYOUTS = {1: "sparse_coo", 2: "sparse_csr", 3: "sparse_csc", 7: "strided"}
 _MEMORY_FORMATS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hw.lib.errors import WorkloadError, quoted
+from gnarl.hw.lib.errors import WorkloadError, quoted
 
 _RIGHT = "must be as torch.export.save writes it"
 

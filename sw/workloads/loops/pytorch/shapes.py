@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from sw.workloads.loops.ir.nest import Expression
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import ScalarType
-from sw.workloads.loops.pytorch.parameters import Parameters, promoted
-from sw.workloads.loops.pytorch.values import (
+from gnarl.sw.workloads.loops.ir.nest import Expression
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.loops.pytorch.parameters import Parameters, promoted
+from gnarl.sw.workloads.loops.pytorch.values import (
     Indices,
     Parts,
     Value,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sw.workloads.loops.ir.nest import Load, Statement, Store
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.pytorch.loop import Loop, nested
-from sw.workloads.loops.pytorch.values import (
+from gnarl.sw.workloads.loops.ir.nest import Load, Statement, Store
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.pytorch.loop import Loop, nested
+from gnarl.sw.workloads.loops.pytorch.values import (
     Destination,
     Indices,
     Parts,

@@ -9,8 +9,8 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.nest import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import (
     Binary,
     BinaryOperator,
     Cast,
@@ -18,8 +18,8 @@ from sw.workloads.loops.ir.nest import (
     Expression,
     Statement,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 
 Indices: TypeAlias = Sequence[Expression]
 

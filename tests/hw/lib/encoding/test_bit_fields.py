@@ -8,7 +8,7 @@ from amaranth.lib import data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.encoding.bit_fields import bit_fields, packed, unpacked
+from gnarl.hw.lib.encoding.bit_fields import bit_fields, packed, unpacked
 
 INNER = data.StructLayout({"x": unsigned(2), "y": signed(3)})
 LAYOUT = data.StructLayout(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_assembly import assemble, encode
-from hw.lib.encoding.execute_forms import DSTS, FORMS, OPERANDS, FormPart
-from hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
-from hw.lib.encoding.execute_listing import listing
+from gnarl.hw.lib.encoding.execute_assembly import assemble, encode
+from gnarl.hw.lib.encoding.execute_forms import DSTS, FORMS, OPERANDS, FormPart
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
+from gnarl.hw.lib.encoding.execute_listing import listing
 from tests.support.errors import refused
 
 

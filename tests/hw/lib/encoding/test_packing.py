@@ -9,7 +9,7 @@ from amaranth.lib import data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.encoding.packing import pack, unpack
+from gnarl.hw.lib.encoding.packing import pack, unpack
 
 WORD = data.StructLayout(
     {

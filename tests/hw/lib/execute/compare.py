@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hw.lib.encoding.execute_isa import Fault, Instruction
+from gnarl.hw.lib.encoding.execute_isa import Fault, Instruction
 from tests.support.execute import interpreter as execute_interpreter
 from tests.support.execute.machine import Machine, Result
 

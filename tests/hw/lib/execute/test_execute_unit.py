@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
-from hw.lib.execute.sequencer import KNOWN_JUMPS
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
+from gnarl.hw.lib.execute.sequencer import KNOWN_JUMPS
 from tests.hw.lib.execute.compare import check
 from tests.support.execute.machine import Machine, Pace
 from tests.support.execute.programs import (

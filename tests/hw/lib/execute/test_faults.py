@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import Fault, Instruction, Opcode, Operand, Source
+from gnarl.hw.lib.encoding.execute_isa import Fault, Instruction, Opcode, Operand, Source
 from tests.hw.lib.execute.compare import fault_of
 from tests.support.execute.machine import Pace
 from tests.support.execute.programs import DEQUEUE, HALT, IMMEDIATE, WORD, register, set_scalar

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
 from tests.hw.lib.execute.compare import check
 from tests.support.execute.machine import Pace
 from tests.support.execute.programs import (

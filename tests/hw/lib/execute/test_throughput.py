@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
-from hw.lib.encoding.execute_times import BITS_PER_CYCLE, INTEGER_CYCLES
-from hw.lib.execute.sequencer import KNOWN_JUMPS
-from hw.lib.integer.digits import OTHER_CYCLES, cycles_for
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.lib.encoding.execute_times import BITS_PER_CYCLE, INTEGER_CYCLES
+from gnarl.hw.lib.execute.sequencer import KNOWN_JUMPS
+from gnarl.hw.lib.integer.digits import OTHER_CYCLES, cycles_for
 from tests.hw.lib.execute.compare import check
 from tests.support.execute.machine import Machine, Pace
 from tests.support.execute.programs import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.execute.execute_unit import ExecuteUnit
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.execute.execute_unit import ExecuteUnit
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.machines.yowasp import sound, yosys
 
 TOP = "execute_unit"

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from hw.lib.float.from_int import FloatFromInteger
-from hw.lib.formats import FLOAT_FORMATS
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.float.from_int import FloatFromInteger
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.arithmetic.floats import DTYPES, fresh_rng, words
 from tests.support.arithmetic.units import SideBySide, Units, assert_same_words, convert
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from hw.lib.formats import FLOAT_FORMATS, FixedFormat, FloatFormat, parse_format
-from hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
-from sw.golden.functions import apply
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FixedFormat, FloatFormat, parse_format
+from gnarl.hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
+from gnarl.sw.golden.functions import apply
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.hw.dpu.simulate import simulate_combinational
 from tests.support.arithmetic.floats import fresh_rng
 from tests.support.arithmetic.functions import every_function

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.functions.function import Function
-from sw.golden.functions import apply
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.functions.function import Function
+from gnarl.sw.golden.functions import apply
 from tests.support.arithmetic.floats import fresh_rng
 from tests.support.arithmetic.functions import every_function, operands
 from tests.support.arithmetic.units import Units, assert_same_words

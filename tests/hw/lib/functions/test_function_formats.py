@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS, FloatFormat
-from hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
-from sw.golden.functions import apply
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FloatFormat
+from gnarl.hw.lib.functions.function import ERROR_BOUND_ULP, Function, FunctionUnit
+from gnarl.sw.golden.functions import apply
 from tests.support.arithmetic.functions import error_in_ulp, every_function
 from tests.support.arithmetic.units import Units, assert_same_words
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import erfcx
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.functions import numerics
-from hw.lib.functions.tables import Table
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.functions import numerics
+from gnarl.hw.lib.functions.tables import Table
 
 FORMAT = FLOAT_FORMATS["float32"]
 

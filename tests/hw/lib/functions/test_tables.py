@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.functions.tables import Table, fit
+from gnarl.hw.lib.functions.tables import Table, fit
 
 
 def value(table: Table, position: int, piece: int = 0) -> Fraction:

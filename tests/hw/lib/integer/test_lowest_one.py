@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.integer.lowest_one import lowest_one, position
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
 from tests.hw.dpu.simulate import simulate_combinational
 
 

@@ -13,13 +13,13 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.instanced import ResetInserter
-from hw.lib.lines.cache import Cache
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.machine.memory_map import Window
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.lru_cache import lru_hits
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.instanced import ResetInserter
+from gnarl.hw.lib.lines.cache import Cache
+from gnarl.hw.lib.lines.line_memory import LineMemory
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.lru_cache import lru_hits
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.hw.lib.lines.drive import Request, Traffic, drive, meaning
 
 LINES, WORDS, SETS, WAYS = 32, 2, 2, 2

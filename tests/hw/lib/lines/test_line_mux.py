@@ -8,11 +8,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.lines.line_mux import LineMux
-from hw.lib.machine.memory_map import Window
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.lines.line_memory import LineMemory
+from gnarl.hw.lib.lines.line_mux import LineMux
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.hw.lib.lines.drive import Request, Traffic, drive, meaning
 
 LINES, WORDS, LATENCY = 12, 2, 5

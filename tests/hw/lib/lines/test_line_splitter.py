@@ -14,13 +14,13 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.lines.cache import Cache
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.lines.line_splitter import PART_BITS, LineSplitter
-from hw.lib.machine.memory_map import Window
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.lines.cache import Cache
+from gnarl.hw.lib.lines.line_memory import LineMemory
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.lines.line_splitter import PART_BITS, LineSplitter
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 
 LINES, LANES, TAG_BITS, LATENCY = 4, 4, 2, 5
 ADDRESS_BITS = (LINES * LINE_WORDS - 1).bit_length()

@@ -12,11 +12,11 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.lines.line_memory import LineMemory
-from hw.lib.lines.write_buffer import WriteBuffer
-from hw.lib.machine.memory_map import Window
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.lines.line_memory import LineMemory
+from gnarl.hw.lib.lines.write_buffer import WriteBuffer
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.hw.lib.lines.drive import Request, Traffic, drive, meaning
 
 LINES, WORDS, ENTRIES, LATENCY = 8, 2, 3, 5

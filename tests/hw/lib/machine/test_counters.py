@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.lib.machine.counters import Counters
+from gnarl.hw.lib.machine.counters import Counters
 
 
 def test_each_counts_on_its_own_while_watched():

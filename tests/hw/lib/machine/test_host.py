@@ -6,8 +6,8 @@ import enum
 
 import numpy as np
 
-from hw.lib.machine.host import HostPort
-from hw.lib.machine.memory_map import MAGIC, NO_LIMIT, VERSION, MemoryMap, Register, Window
+from gnarl.hw.lib.machine.host import HostPort
+from gnarl.hw.lib.machine.memory_map import MAGIC, NO_LIMIT, VERSION, MemoryMap, Register, Window
 from tests.support.machines.amaranth_port import AmaranthPort
 
 DIGEST = 0x89ABCDEF

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import ConfigError
-from hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
 
 
 class Cause(enum.IntEnum):

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hw.lib.machine.memory_map import NO_LIMIT
-from hw.lib.machine.run_control import RunControl
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
+from gnarl.hw.lib.machine.run_control import RunControl
 
 INPUTS = ("start", "stop", "clear", "error", "fault", "finished", "works")
 OUTPUTS = ("begin", "busy", "done", "cycles")

@@ -4,8 +4,8 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.lib.machine.memory_map import Window
-from hw.lib.machine.settings import Settings
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.machine.settings import Settings
 
 
 def simulate(component: Any, bench: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.lib.machine.watchdog import Watchdog
+from gnarl.hw.lib.machine.watchdog import Watchdog
 
 GOES, STANDS, IDLE = (1, 1), (1, 0), (0, 0)
 

@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from hw.lib.memory.cleared_ram import ClearedRam
+from gnarl.hw.lib.memory.cleared_ram import ClearedRam
 
 
 @pytest.mark.parametrize("rows, width, reads", [(1, 1, 1), (8, 5, 2), (32, 33, 3)])

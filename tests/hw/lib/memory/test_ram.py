@@ -10,9 +10,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from hw.lib.memory.ram import Ram, TwoPortRam
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.memory.ram import Ram, TwoPortRam
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.machines.vectors import VectorSimulator
 
 PORTS = ("address", "read_enable", "write_enable", "write_data")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from hw.lib.machine.memory_map import Window
-from hw.lib.memory.shared import SharedMemory
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.memory.shared import SharedMemory
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.verilate import lint
 
 
 def simulate(window: Window, bench: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.memory.size import MemorySize
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from hw.lib.stream.fork import Fork
-from hw.sam.token import token_layout
+from gnarl.hw.lib.stream.fork import Fork
+from gnarl.hw.sam.token import token_layout
 from tests.support.sam.tokens import pack, unpack
 
 

@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.stream.head_fifo import HeadFifo
+from gnarl.hw.lib.stream.head_fifo import HeadFifo
 
 
 @settings(max_examples=20)

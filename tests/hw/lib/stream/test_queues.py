@@ -6,8 +6,8 @@ import pytest
 from amaranth.hdl import signed
 from amaranth.sim import Simulator
 
-from hw.lib.stream.bypass_queue import BypassQueue
-from hw.lib.stream.queue import Queue
+from gnarl.hw.lib.stream.bypass_queue import BypassQueue
+from gnarl.hw.lib.stream.queue import Queue
 from tests.hw.lib.stream.simulate import run
 
 ITEMS = [(7 * place) % 31 - 15 for place in range(60)]

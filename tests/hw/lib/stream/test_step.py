@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from hw.lib.stream.step import Step
+from gnarl.hw.lib.stream.step import Step
 
 
 class Split(wiring.Component):

@@ -3,15 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, ConfigError, ProgramError
-from hw.sam.block_types import BLOCK_TYPES, MAX_LANES
-from hw.sam.config import SamConfig
-from hw.sam.fabric.encoding import UNIT_TYPES, decode, encode, fields, pool
-from hw.sam.graph import Graph
-from hw.sam.memory_map import memory_map, settings_rows
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import CapacityError, ConfigError, ProgramError
+from gnarl.hw.sam.block_types import BLOCK_TYPES, MAX_LANES
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.fabric.encoding import UNIT_TYPES, decode, encode, fields, pool
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.memory_map import memory_map, settings_rows
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, graph, small
 
 SMALL = {"root": 1, "fiberlookup": 2, "intersect": 1, "arrayvals": 2, "alu": 1} | {

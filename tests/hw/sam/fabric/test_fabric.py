@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hw.sam.fabric.encoding import Encoded, encode
-from hw.sam.graph import Graph
-from hw.sam.memory_map import ErrorCause, settings_rows, units_of
-from sw.runtime.machine.host import AcceleratorError, HostDriver
+from gnarl.hw.sam.fabric.encoding import Encoded, encode
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.memory_map import ErrorCause, settings_rows, units_of
+from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver
 from tests.hw.sam.graphs import (
     DENSE,
     DOUBLE,

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.sam.token import token_stream
+from gnarl.hw.sam.token import token_stream
 
 _INPUT_ROOM = 2
 _OUTPUT_ROOM = 4

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
 
-from hw.sam.token import Kind
+from gnarl.hw.sam.token import Kind
 
 MUTATIONS = {
     "loses": "is_wrong",

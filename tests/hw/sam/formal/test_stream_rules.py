@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.formats import parse_format
-from hw.sam.blocks.joins.intersect import Intersect
-from hw.sam.blocks.joins.union import Union
-from hw.sam.blocks.streams.crd_drop import CrdDrop
-from hw.sam.blocks.streams.repeat import Repeat
-from hw.sam.blocks.values.reduce import Reduce
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.sam.blocks.joins.intersect import Intersect
+from gnarl.hw.sam.blocks.joins.union import Union
+from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
+from gnarl.hw.sam.blocks.streams.repeat import Repeat
+from gnarl.hw.sam.blocks.values.reduce import Reduce
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.hw.sam.formal.walks import WIDTH, CrdDropWalk, JoinWalk, ReduceWalk, RepeatWalk

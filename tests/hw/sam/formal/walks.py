@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, enum
 
-from hw.sam.token import Kind
+from gnarl.hw.sam.token import Kind
 from tests.hw.sam.formal.harness import give
 
 WIDTH = 4

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hw.sam.memory.local_memory import LocalArrays
+from gnarl.hw.sam.memory.local_memory import LocalArrays
 from tests.hw.sam.arrays import (
     ARRAYS,
     COORDINATES,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hw.sam.memory.placement import allocations
-from hw.sam.memory.shared_memory import SharedArrays
+from gnarl.hw.sam.memory.placement import allocations
+from gnarl.hw.sam.memory.shared_memory import SharedArrays
 from tests.hw.sam.arrays import (
     ARRAYS,
     COORDINATES,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.array.compute_array import START_BITS, TABLE_BITS, ComputeArray
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.array.compute_array import START_BITS, TABLE_BITS, ComputeArray
+from gnarl.sw.runtime.machine.verilate import lint
 
 WORDLINES, BITLINES = 8, 16
 ONES = (1 << BITLINES) - 1

@@ -11,11 +11,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.array.shifting_array import ShiftingArray
-from hw.sram_compute.bank.issue_stage import IssueStage
-from hw.sram_compute.bank.mover import Mover
-from sw.runtime.machine.verilate import SHIM_FOLDER, lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.array.shifting_array import ShiftingArray
+from gnarl.hw.sram_compute.bank.issue_stage import IssueStage
+from gnarl.hw.sram_compute.bank.mover import Mover
+from gnarl.sw.runtime.machine.verilate import SHIM_FOLDER, lint
 
 WORDLINES, BITLINES = 16, 8
 ONES = (1 << BITLINES) - 1

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from amaranth.sim import Simulator
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.bank.bank import WORD_BITS, Bank
-from hw.sram_compute.bank.bank_command import CommandKind
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import add, move
-from hw.sram_compute.microcode.program import Microinstruction, assemble
-from hw.sram_compute.microcode.rows import A, D, n
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.pattern import LEVELS
-from sw.runtime.machine.verilate import lint
-from sw.runtime.sram_compute.model.bank import Bank as Model
-from sw.runtime.sram_compute.model.bank import Command, Compute, Move, Pattern
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.bank.bank import WORD_BITS, Bank
+from gnarl.hw.sram_compute.bank.bank_command import CommandKind
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import add, move
+from gnarl.hw.sram_compute.microcode.program import Microinstruction, assemble
+from gnarl.hw.sram_compute.microcode.rows import A, D, n
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.pattern import LEVELS
+from gnarl.sw.runtime.machine.verilate import lint
+from gnarl.sw.runtime.sram_compute.model.bank import Bank as Model
+from gnarl.sw.runtime.sram_compute.model.bank import Command, Compute, Move, Pattern
 
 WORDLINES, BITLINES, ARRAYS, TILES, FIRST = 32, 64, 2, 8, 4
 GROUPS = BITLINES // WORD_BITS

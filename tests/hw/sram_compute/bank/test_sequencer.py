@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.bank.sequencer import Sequencer
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import add, move
-from hw.sram_compute.microcode.program import (
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.bank.sequencer import Sequencer
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import add, move
+from gnarl.hw.sram_compute.microcode.program import (
     Loop,
     Microinstruction,
     Skip,
@@ -20,11 +20,11 @@ from hw.sram_compute.microcode.program import (
     Sweep,
     assemble,
 )
-from hw.sram_compute.microcode.rows import Row, i, linear, n
-from hw.sram_compute.microcode.sequence import cycles
-from hw.sram_compute.microinstruction import Base
-from sw.runtime.machine.verilate import lint
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.sram_compute.microcode.rows import Row, i, linear, n
+from gnarl.hw.sram_compute.microcode.sequence import cycles
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.sw.runtime.machine.verilate import lint
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 from tests.support.sram_compute.compute_arrays import ARRAYS, BITLINES, ArraysSimulator
 
 WORDLINES = 128

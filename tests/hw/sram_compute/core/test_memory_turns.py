@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.sram_compute.core.memory_turns import MemoryTurns
+from gnarl.hw.sram_compute.core.memory_turns import MemoryTurns
 
 REQUESTS = 60
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.program import Loop, assemble, parameters_fit
-from hw.sram_compute.microcode.rows import A, B, D, Linear, i, n
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.program import Loop, assemble, parameters_fit
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, Linear, i, n
 
 
 def test_rows_and_counts_are_sums() -> None:

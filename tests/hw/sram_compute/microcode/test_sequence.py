@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.program import assemble
-from hw.sram_compute.microcode.rows import A, D, S, i, n
-from hw.sram_compute.microcode.sequence import cycles, extent, sequence
-from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.program import assemble
+from gnarl.hw.sram_compute.microcode.rows import A, D, S, i, n
+from gnarl.hw.sram_compute.microcode.sequence import cycles, extent, sequence
+from gnarl.hw.sram_compute.microinstruction import SKIP_CYCLES, Base
 
 
 def test_the_extent_of_a_program() -> None:

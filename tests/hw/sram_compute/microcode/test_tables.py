@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.sram_compute.microcode.tables import reads, start_table, table
+from gnarl.hw.sram_compute.microcode.tables import reads, start_table, table
 
 
 def test_tables_by_hand() -> None:

@@ -10,9 +10,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from hw.lib.verilog import to_verilog
-from hw.sram_compute.network.bit_packer import PackPlan, packed, unpacked
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sram_compute.network.bit_packer import PackPlan, packed, unpacked
+from gnarl.sw.runtime.machine.verilate import lint
 
 BITS = 64
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from hw.sram_compute.streams.word_network import OPERAND_CYCLES, WordNetwork, word_cycles
+from gnarl.hw.sram_compute.streams.word_network import OPERAND_CYCLES, WordNetwork, word_cycles
 
 BANKS, ARRAYS, WORDLINES, BITLINES = 4, 1, 64, 64
 WORDS = WORDLINES * BITLINES // 32

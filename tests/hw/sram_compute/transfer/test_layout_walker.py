@@ -7,10 +7,10 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import command
-from hw.sram_compute.transfer.layout_walker import ENTRY, LayoutWalker
-from sw.runtime.sram_compute.model.transfer import line_mapping
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import command
+from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY, LayoutWalker
+from gnarl.sw.runtime.sram_compute.model.transfer import line_mapping
 
 LINES, TILES, BITLINES = 512, 16, 64
 

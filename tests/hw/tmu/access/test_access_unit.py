@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import (
+from gnarl.hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import (
     IMMEDIATE,
     AccessProgram,
     EventStep,
@@ -20,8 +20,8 @@ from hw.tmu.access_program import (
     own,
     parent,
 )
-from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import BoundsError, StreamError
+from gnarl.sw.runtime.tmu.model import access
+from gnarl.sw.runtime.tmu.model.access import BoundsError, StreamError
 from tests.support.tmu.access_machine import CONFIG, Memory, Result, run
 from tests.support.tmu.access_merges import LAST, STEP, merge
 from tests.support.tmu.access_programs import (

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
-from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import StreamError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own, parent
+from gnarl.sw.runtime.tmu.model import access
+from gnarl.sw.runtime.tmu.model.access import StreamError
 from tests.support.tmu.access_machine import CONFIG, Memory, Result, run
 from tests.support.tmu.access_merges import LAST, MERGES, STEP, Image, merge, random_nest
 from tests.support.tmu.access_programs import INDUCTION, load

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.tmu.access.access_unit import WAITS
-from hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own
-from hw.tmu.config import TmuConfig
-from sw.runtime.tmu.model import access
+from gnarl.hw.tmu.access.access_unit import WAITS
+from gnarl.hw.tmu.access_isa import AluOperation, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.runtime.tmu.model import access
 from tests.support.tmu.access_machine import CONFIG, Memory, Result, run
 from tests.support.tmu.access_programs import INDUCTION, Bags, embedding_bag, load
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.verilog import to_verilog
-from hw.tmu.access.access_unit import AccessUnit
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.tmu.access.access_unit import AccessUnit
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.machines.yowasp import sound, yosys
 
 TOP = "access_unit"

@@ -8,8 +8,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.tmu.access.marshaller import Marshaller
-from hw.tmu.access_isa import EVENT, LAYER, Event, EventKind, Mode
+from gnarl.hw.tmu.access.marshaller import Marshaller
+from gnarl.hw.tmu.access_isa import EVENT, LAYER, Event, EventKind, Mode
 
 LANES = 2
 MOST = 2

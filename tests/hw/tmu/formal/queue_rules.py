@@ -10,9 +10,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from hw.tmu.queues import data_queue, token_queue
-from hw.tmu.queues.data_queue import DataQueue
-from hw.tmu.queues.token_queue import TokenQueue
+from gnarl.hw.tmu.queues import data_queue, token_queue
+from gnarl.hw.tmu.queues.data_queue import DataQueue
+from gnarl.hw.tmu.queues.token_queue import TokenQueue
 
 LANES = 2
 ROWS = 2

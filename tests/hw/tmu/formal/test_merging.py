@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.tmu.access.merge.merger import Merger
+from gnarl.hw.tmu.access.merge.merger import Merger
 from tests.support.machines.proofs import has_solver, prove
 from tests.support.machines.yowasp import prepare
 

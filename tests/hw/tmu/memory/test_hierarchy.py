@@ -13,13 +13,13 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.machine.memory_map import Window
-from hw.lib.verilog import to_verilog
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory.hierarchy import Hierarchy
-from hw.tmu.memory_map import MEMORY_EVENTS
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory.hierarchy import Hierarchy
+from gnarl.hw.tmu.memory_map import MEMORY_EVENTS
+from gnarl.sw.runtime.machine.verilate import lint
 
 CONFIG = TmuConfig(
     lanes=4,

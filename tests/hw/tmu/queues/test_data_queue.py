@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hw.tmu.queues.data_queue import DataQueue
+from gnarl.hw.tmu.queues.data_queue import DataQueue
 
 LANES = 4
 

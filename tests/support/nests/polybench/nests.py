@@ -6,8 +6,8 @@ down, which ``range`` of nests does not: adi, deriche, ludcmp, nussinov.
 
 from __future__ import annotations
 
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
 
 _KERNELS = """
 correlation | n m | data[n,m] mean[m] stddev[m] corr[m,m]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.machine.tools import run_tool
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Expression
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.machine.tools import run_tool
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Expression
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.polybench.nests import c_name, kernel
 
 _SIZES = (7, 9, 11, 13, 5)

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType
 from tests.support.arithmetic.special_floats import SPECIAL
 
 PADDING = 4

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.python_nests import run_as_python
 from tests.support.nests.random_texts.arrays import random_values
 from tests.support.nests.random_texts.statements import NAME, RandomText

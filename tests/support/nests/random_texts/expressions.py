@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 from tests.support.nests.random_texts.arrays import PADDING, PLACES, Declared, shape
 
 _FLOATS = ("0.0", "1.0", "-1.5", "0.1", "2.0", "-0.0", "3.0e38", "1.0e-45", "inf")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.nests.random_texts.arrays import ALL_TYPES, LONGEST, PLACES, Declared, declare
 from tests.support.nests.random_texts.expressions import Counter, Expressions, Scope
 

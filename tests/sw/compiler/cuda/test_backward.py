@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from sw.compiler.cuda.backward import SEGMENT, BackwardProgram, TableClass
-from sw.compiler.cuda.backward_kernels import (
+from gnarl.sw.compiler.cuda.backward import SEGMENT, BackwardProgram, TableClass
+from gnarl.sw.compiler.cuda.backward_kernels import (
     PARAMETERS,
     SUM_LOOKUPS,
     backward_source,
 )
-from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.parameters import slow_but
 
 
@@ -128,7 +128,7 @@ WIDE = (
 )
 def test_kernels_compile_and_spill_nothing(arch: str, optimizer: Optimizer | None) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
-    from sw.compiler.cuda.nvrtc import compile_kernel
+    from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
 
     index_type, features = ("int32", WIDE[1:]) if arch == "sm_75" else ("int64", WIDE)
     trained = tuple(feature.rowwise is None for feature in features)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.block_estimates import Estimates, block_times, estimate
-from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import feature_candidates
-from sw.workloads.embedding.model import Feature, PoolingFactors
-from sw.workloads.embedding.statistics import from_factors
+from gnarl.sw.compiler.cuda.block_estimates import Estimates, block_times, estimate
+from gnarl.sw.compiler.cuda.device_rates import RATES
+from gnarl.sw.compiler.cuda.feature_groups import feature_candidates
+from gnarl.sw.workloads.embedding.model import Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.statistics import from_factors
 
 H100 = RATES["sm_90"]
 NOTHING = np.zeros(1)

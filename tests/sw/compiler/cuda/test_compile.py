@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from bench.cuda_parts.uniform import uniform_schedules
-from hw.lib.errors import ProgramError, WorkloadError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.compile import PASSES, compile
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.sections import decode
-from sw.compiler.passes import PassError, StoppedError, Trace
-from sw.program.archive import read_archive, write_archive
-from sw.program.program import Program
-from sw.runtime.run.programs import load_program
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.compile import PASSES, compile
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.sections import decode
+from gnarl.sw.compiler.passes import PassError, StoppedError, Trace
+from gnarl.sw.program.archive import read_archive, write_archive
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 MODEL = EmbeddingModel(
     "three",
@@ -88,7 +88,7 @@ def test_it_stops_after_each_pass(name: str) -> None:
 def test_schedules_that_cannot_be_are_the_passes_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = choose_schedules(MODEL, CONFIG)
     monkeypatch.setattr(
-        "sw.compiler.cuda.compile.choose_for_sizes",
+        "gnarl.sw.compiler.cuda.compile.choose_for_sizes",
         lambda *_: replace(chosen, blocks_per_sm=99),
     )
     with pytest.raises(PassError) as caught:

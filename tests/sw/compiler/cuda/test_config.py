@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import ConfigError
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig, require_cuda
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig, require_cuda
 
 NAMES = "sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121"
 

@@ -12,32 +12,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.cuda_parts.uniform import choose_uniform, uniform_schedules
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.block_estimates import cold_share, estimate, longest_bag
-from sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_for_sizes, choose_schedules, rank_group
-from sw.compiler.cuda.device_rates import RATES
-from sw.compiler.cuda.feature_groups import (
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.block_estimates import cold_share, estimate, longest_bag
+from gnarl.sw.compiler.cuda.code_sharing import MAXIMUM_CODES, share_codes
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_for_sizes, choose_schedules, rank_group
+from gnarl.sw.compiler.cuda.device_rates import RATES
+from gnarl.sw.compiler.cuda.feature_groups import (
     BlockSize,
     FeatureGroup,
     feature_candidates,
     group_features,
 )
-from sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
-from sw.compiler.cuda.program import build_program
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import template, templates
-from sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
-from sw.workloads.embedding.model import (
+from gnarl.sw.compiler.cuda.occupancy import maximum_blocks, shared_limit
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template, templates
+from gnarl.sw.compiler.cuda.templates.template import BlockCount, Parameter, Template, Work
+from gnarl.sw.workloads.embedding.model import (
     POOLINGS,
     TABLE_TYPES,
     EmbeddingModel,
     Feature,
     PoolingFactors,
 )
-from sw.workloads.embedding.recflex import load_model
-from sw.workloads.embedding.statistics import FeatureStatistics, from_factors
+from gnarl.sw.workloads.embedding.recflex import load_model
+from gnarl.sw.workloads.embedding.statistics import FeatureStatistics, from_factors
 from tests.support.errors import refused
 from tests.support.workloads import workload_file
 
@@ -257,7 +257,7 @@ class Magic(Template):
 
 def test_a_template_from_elsewhere_is_chosen_where_it_claims_to_do_least(monkeypatch):
     known = {**templates(), "magic": Magic()}
-    registry = import_module("sw.compiler.cuda.templates.template")
+    registry = import_module("gnarl.sw.compiler.cuda.templates.template")
     monkeypatch.setattr(registry, "_TEMPLATES", known)
     found = choose_schedules(model(Feature("a", 10, 4), Feature("b", 10, 8)), CONFIG)
     assert found.schedule(0).template == "magic"
@@ -269,7 +269,9 @@ def test_a_template_from_elsewhere_is_chosen_where_it_claims_to_do_least(monkeyp
 
 def test_a_feature_that_no_template_takes_is_named_with_each_template_s_reason(monkeypatch):
     one_hot = template("one_hot")
-    monkeypatch.setattr("sw.compiler.cuda.feature_groups.templates", lambda: {"one_hot": one_hot})
+    monkeypatch.setattr(
+        "gnarl.sw.compiler.cuda.feature_groups.templates", lambda: {"one_hot": one_hot}
+    )
     with refused(
         "feature wide: no template takes dim 4095 of float32 with 128 threads a block "
         "(one_hot: vector = 1: dim 4095 needs more than 128 threads)"
@@ -280,7 +282,9 @@ def test_a_feature_that_no_template_takes_is_named_with_each_template_s_reason(m
 def test_schedules_that_need_more_shared_memory_than_the_occupancy_leaves(monkeypatch):
     monkeypatch.setattr(type(template("one_hot")), "shared_bytes", lambda *_: 40_000)
     one_hot = template("one_hot")
-    monkeypatch.setattr("sw.compiler.cuda.feature_groups.templates", lambda: {"one_hot": one_hot})
+    monkeypatch.setattr(
+        "gnarl.sw.compiler.cuda.feature_groups.templates", lambda: {"one_hot": one_hot}
+    )
     config = CudaConfig(arch="sm_75", blocks_per_sm=4)
     with refused(
         "feature f: its schedules need at least 40,016 bytes of shared memory a block: "

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import CapacityError
-from sw.compiler.cuda.fusion import MAXIMUM_CODES, FusedKernel, fuse
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.compiler.cuda.templates.one_hot import OneHot
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.cuda.fusion import MAXIMUM_CODES, FusedKernel, fuse
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.compiler.cuda.templates.one_hot import OneHot
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
+from gnarl.sw.workloads.embedding.model import (
     TABLE_TYPES,
     EmbeddingModel,
     Feature,

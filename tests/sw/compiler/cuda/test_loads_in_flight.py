@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from sw.compiler.cuda.templates import templates
-from sw.workloads.embedding.model import TABLE_TYPES
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from tests.support.cuda.embedding_kernels import Case, covering_cases, program_of
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")

@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from sw.compiler.cuda import nvrtc
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, fuse
-from sw.compiler.cuda.nvrtc import (
+from gnarl.sw.compiler.cuda import nvrtc
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, fuse
+from gnarl.sw.compiler.cuda.nvrtc import (
     CompiledKernel,
     NvrtcError,
     compile_kernel,
     nvrtc_version,
     supported_architectures,
 )
-from sw.compiler.cuda.occupancy import register_limit
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda.occupancy import register_limit
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
@@ -35,7 +35,7 @@ SCHEDULE = Schedule.of("one_hot", vector=4, samples_per_thread=4)
 SMALL = 'extern "C" __global__ void small(int* target) { *target = NUMBER; }'
 
 IN_ANOTHER_PROCESS = f"""
-from sw.compiler.cuda.nvrtc import compile_kernel
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
 kernel = compile_kernel({SMALL!r}, "sm_80", defines={{"NUMBER": "7"}}, kernel="small")
 print(kernel.cubin.hex(), kernel.cached)
 """
@@ -193,7 +193,7 @@ def test_processes_that_compile_at_once_share_one_entry(cache: Path) -> None:
 def test_threads_may_be_the_first_to_import_nvrtc() -> None:
     script = f"""
 from concurrent.futures import ThreadPoolExecutor
-from sw.compiler.cuda.nvrtc import compile_kernel
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
 def one(_):
     return compile_kernel({SMALL!r}, "sm_80", defines={{"NUMBER": "7"}}, kernel="small")
 print(len(list(ThreadPoolExecutor(8).map(one, range(8)))))

@@ -15,7 +15,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 SCRIPT = """
 import site, sys
 site.PREFIXES.clear()  # where cuda.pathfinder looks
-from sw.compiler.cuda.nvrtc import NvrtcError, compile_kernel
+from gnarl.sw.compiler.cuda.nvrtc import NvrtcError, compile_kernel
 try:
     found = compile_kernel('extern "C" __global__ void f() {}', "sm_90", kernel="f")
 except NvrtcError as error:

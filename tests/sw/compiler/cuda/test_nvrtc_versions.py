@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sw.compiler.cuda.nvrtc import nvrtc_version
+from gnarl.sw.compiler.cuda.nvrtc import nvrtc_version
 from tests.support.workloads import workload_file
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
@@ -26,17 +26,17 @@ EXAMPLE = ROOT / "examples" / "embedding_model.py"
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from sw.compiler.cuda.backward import BackwardProgram
-from sw.compiler.cuda.backward_kernels import SUM_LOOKUPS, backward_source
-from sw.compiler.cuda.nvrtc import compile_kernel, nvrtc_version
-from sw.compiler.cuda.nvrtc_library import load_nvrtc_of
-from sw.compiler.cuda.optimizers import RowWiseAdagrad
-from sw.compiler.cuda.sections import decode
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.runtime import Device
-from sw.runtime.cuda.gpu.embedding import compile_program
-from sw.workloads.embedding.recflex import load_model
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
+from gnarl.sw.compiler.cuda.backward import BackwardProgram
+from gnarl.sw.compiler.cuda.backward_kernels import SUM_LOOKUPS, backward_source
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel, nvrtc_version
+from gnarl.sw.compiler.cuda.nvrtc_library import load_nvrtc_of
+from gnarl.sw.compiler.cuda.optimizers import RowWiseAdagrad
+from gnarl.sw.compiler.cuda.sections import decode
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl import Device
+from gnarl.sw.runtime.cuda.gpu.embedding import compile_program
+from gnarl.sw.workloads.embedding.recflex import load_model
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 
 folder, variants, *paths = sys.argv[1:]
 if folder:

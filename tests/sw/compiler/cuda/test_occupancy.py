@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.config import BLOCK_THREADS
-from sw.compiler.cuda.occupancy import (
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.config import BLOCK_THREADS
+from gnarl.sw.compiler.cuda.occupancy import (
     blocks_per_sm,
     maximum_blocks,
     occupancies,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates import templates
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.errors import refused
 
 CONFIG = CudaConfig(arch="sm_80", block_threads=128)

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.encode import instructions
-from sw.compiler.dpu.memory import MemoryLayout, memory_layout
-from sw.compiler.dpu.schedule import Policy, Schedule, schedule
-from sw.runtime.target.configuration import NamedConfiguration
-from sw.runtime.target.registry import TARGETS
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.encode import instructions
+from gnarl.sw.compiler.dpu.memory import MemoryLayout, memory_layout
+from gnarl.sw.compiler.dpu.schedule import Policy, Schedule, schedule
+from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.registry import TARGETS
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.dpu.dags import input_values
 
 SMALL = DpuConfig(depth=2, banks=8, registers=8, data_rows=512)

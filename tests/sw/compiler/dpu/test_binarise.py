@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.check import check_binary
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.check import check_binary
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.passes import built
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hw.dpu.config import DpuConfig
-from sw.compiler.dpu.bounds import lower_bounds
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.compiler.dpu.bounds import lower_bounds
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.passes import built, configs, run_passes
 

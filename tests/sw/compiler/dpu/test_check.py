@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.check import BrokenRuleError, check_binary, check_instructions
-from sw.compiler.dpu.memory import MemoryLayout
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, Opcode, PeOp
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.check import BrokenRuleError, check_binary, check_instructions
+from gnarl.sw.compiler.dpu.memory import MemoryLayout
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import SMALL, Passes, binary_dag, built, configs, run_passes
 

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
-from hw.dpu.isa import instruction_word_bits
-from hw.lib.errors import CapacityError
-from sw.compiler.dpu.compile import (
+from gnarl.hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
+from gnarl.hw.dpu.isa import instruction_word_bits
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.dpu.compile import (
     compile,  # noqa: A004
     compile_simplified,
 )
-from sw.compiler.dpu.sections import labels
-from sw.compiler.passes import Trace
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.compiler.dpu.sections import labels
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.dpu.dags import SHAPES, dags, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import FORMATS, SMALL, built, configs, named, workload
 

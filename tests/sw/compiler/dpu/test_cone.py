@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.cone import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.cone import (
     AWAY,
     EMPTY,
     LEAF,
@@ -21,8 +21,16 @@ from sw.compiler.dpu.cone import (
     neighbours,
     position,
 )
-from sw.compiler.dpu.state import NONE, Graph, Locations, Values, graph, new_scratch, new_values
-from sw.workloads.dag.dag import Dag
+from gnarl.sw.compiler.dpu.state import (
+    NONE,
+    Graph,
+    Locations,
+    Values,
+    graph,
+    new_scratch,
+    new_values,
+)
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag
 

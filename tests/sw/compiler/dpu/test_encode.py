@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hw.dpu.assembly import assemble, disassemble
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import Opcode, instruction, opcodes
-from sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_STORE
-from sw.workloads.dag.dag import Dag
+from gnarl.hw.dpu.assembly import assemble, disassemble
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import Opcode, instruction, opcodes
+from gnarl.sw.compiler.dpu.state import MEMORY_IDLE, MEMORY_STORE
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.dags import dags, shape
 from tests.sw.compiler.dpu.passes import SMALL, configs, run_passes
 

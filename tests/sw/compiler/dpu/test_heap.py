@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.dpu.heap import pop, push
+from gnarl.sw.compiler.dpu.heap import pop, push
 
 keys = st.lists(st.floats(-1e6, 1e6) | st.integers(0, 3).map(float), min_size=1, max_size=200)
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import CapacityError
-from sw.compiler.dpu.binarise import BinaryDag
-from sw.compiler.dpu.memory import MemoryLayout, memory_layout
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.dpu.binarise import BinaryDag
+from gnarl.sw.compiler.dpu.memory import MemoryLayout, memory_layout
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import (
     MEMORY_LOAD,
     MEMORY_RELOAD,
     MEMORY_STORE,
@@ -22,7 +22,7 @@ from sw.compiler.dpu.state import (
     new_cycles,
     new_values,
 )
-from sw.workloads.dag.dag import Dag
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import SMALL, binary_dag, configs, run_passes
 

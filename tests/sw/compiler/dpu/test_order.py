@@ -4,11 +4,11 @@ import networkx as nx
 import numpy as np
 from hypothesis import given, settings
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.order import depth_first, height, users
-from sw.workloads.dag.dag import Dag
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.order import depth_first, height, users
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag, configs
 

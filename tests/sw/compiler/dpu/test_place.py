@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, WRITE_COPY, PeOp
-from hw.dpu.topology import pe_list, writers
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.check import check_instructions
-from sw.compiler.dpu.cone import EMPTY, LEAF, OPERATION, expand
-from sw.compiler.dpu.encode import instructions
-from sw.compiler.dpu.memory import memory_layout
-from sw.compiler.dpu.place import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, PeOp
+from gnarl.hw.dpu.topology import pe_list, writers
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.check import check_instructions
+from gnarl.sw.compiler.dpu.cone import EMPTY, LEAF, OPERATION, expand
+from gnarl.sw.compiler.dpu.encode import instructions
+from gnarl.sw.compiler.dpu.memory import memory_layout
+from gnarl.sw.compiler.dpu.place import (
     NO_LANES,
     NO_LOAD,
     NO_REGISTER,
@@ -28,8 +28,8 @@ from sw.compiler.dpu.place import (
     move,
     place,
 )
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import (
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import (
     MEMORY_LOAD,
     MEMORY_STORE,
     NONE,
@@ -42,7 +42,7 @@ from sw.compiler.dpu.state import (
     new_locations,
     new_state,
 )
-from sw.workloads.dag.dag import Dag
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.dags import dags
 from tests.sw.compiler.dpu.passes import binary_dag, configs
 

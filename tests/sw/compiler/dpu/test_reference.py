@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.dpu_parts.table import REFERENCE_CYCLES
-from sw.runtime.run.device import Device
-from sw.workloads.dag.load import load
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.dag.load import load
 from tests.support.workloads import workload_file
 
 LARGEST = "dag/tretail.psdd"

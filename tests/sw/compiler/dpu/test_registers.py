@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.dpu.registers import register_addresses
-from sw.compiler.dpu.schedule import Schedule
-from sw.compiler.dpu.state import NONE, Locations, graph, new_cycles, new_values
+from gnarl.sw.compiler.dpu.registers import register_addresses
+from gnarl.sw.compiler.dpu.schedule import Schedule
+from gnarl.sw.compiler.dpu.state import NONE, Locations, graph, new_cycles, new_values
 from tests.sw.compiler.dpu.passes import binary_dag
 
 BANKS = 8

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from sw.runtime.run.device import Device
-from sw.workloads.dag.dag import Dag
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.dag.dag import Dag
 from tests.support.dpu.dags import SHAPES, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import named, workload
 

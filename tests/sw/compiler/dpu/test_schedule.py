@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import WRITE_COPY
-from hw.lib.errors import CapacityError
-from sw.compiler.dpu import schedule as module
-from sw.compiler.dpu.binarise import BinaryDag, binarise
-from sw.compiler.dpu.check import check_instructions
-from sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
-from sw.compiler.dpu.simplify import simplify
-from sw.compiler.dpu.state import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import WRITE_COPY
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.dpu import schedule as module
+from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
+from gnarl.sw.compiler.dpu.check import check_instructions
+from gnarl.sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
+from gnarl.sw.compiler.dpu.simplify import simplify
+from gnarl.sw.compiler.dpu.state import (
     MEMORY_IDLE,
     MEMORY_LOAD,
     MEMORY_RELOAD,
     MEMORY_STORE,
     NONE,
 )
-from sw.compiler.dpu.walk import STUCK
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.compiler.dpu.walk import STUCK
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import SHAPES, dags, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import SMALL, Passes, built, configs, run_passes
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.dpu.simplify import needed_nodes, simplify, use_counts
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.compiler.dpu.simplify import needed_nodes, simplify, use_counts
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import SHAPES, dags, shape
 from tests.sw.compiler.dpu.test_binarise import PRIME, meaning_of_dag
 

@@ -7,7 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block
 
-from sw.compiler.nests.execute.affine import affine_of
+from gnarl.sw.compiler.nests.execute.affine import affine_of
 
 
 def number(value: int) -> arith.ConstantOp:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.copies import compute_in_place, copy, fill_gaps, remove_copies
-from sw.compiler.nests.execute.machine import Block, Register, Step, Taken
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.copies import compute_in_place, copy, fill_gaps, remove_copies
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step, Taken
 
 KEPT, MADE, OTHER, FURTHER = (Register("s", number) for number in range(4))
 VECTOR, OTHER_VECTOR = Register("v", 4), Register("v", 5)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from xdsl.dialects import scf
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.coupled.jam import jam
-from sw.compiler.nests.scf import to_scf
-from sw.compiler.nests.variables import to_variables
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.coupled.jam import jam
+from gnarl.sw.compiler.nests.scf import to_scf
+from gnarl.sw.compiler.nests.variables import to_variables
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.errors import noted
 from tests.support.nests.dependent_runs import check_tmu
 

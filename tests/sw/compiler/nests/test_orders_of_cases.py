@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.keep_constants import keep_constants
-from sw.compiler.nests.execute.late_takes import late_takes
-from sw.compiler.nests.execute.latency import cycles
-from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange
-from sw.compiler.nests.execute.order import best_order
-from sw.compiler.nests.execute.sink_takes import sink_takes
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.copies import copy
+from gnarl.sw.compiler.nests.execute.keep_constants import keep_constants
+from gnarl.sw.compiler.nests.execute.late_takes import late_takes
+from gnarl.sw.compiler.nests.execute.latency import cycles
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange
+from gnarl.sw.compiler.nests.execute.order import best_order
+from gnarl.sw.compiler.nests.execute.sink_takes import sink_takes
 
 WORD = Taken("s")
 WINDOW = 64

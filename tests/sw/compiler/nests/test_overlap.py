@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_isa import FLOAT_STAGES, Opcode
-from hw.lib.execute.decoded import Path
-from hw.lib.execute.result_bus import written_after
-from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.latency import cycles
-from sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange
-from sw.compiler.nests.execute.overlap import MOST_STEPS, overlap_iterations
-from sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles
-from sw.compiler.nests.execute.webs import split_webs
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES, Opcode
+from gnarl.hw.lib.execute.decoded import Path
+from gnarl.hw.lib.execute.result_bus import written_after
+from gnarl.sw.compiler.nests.execute.copies import copy
+from gnarl.sw.compiler.nests.execute.latency import cycles
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step, Taken, WordRange
+from gnarl.sw.compiler.nests.execute.overlap import MOST_STEPS, overlap_iterations
+from gnarl.sw.compiler.nests.execute.result_bus import LEVELS, bus_cycles
+from gnarl.sw.compiler.nests.execute.webs import split_webs
 
 WINDOW = 64
 COUNT = Register("s", 0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.scf import to_scf
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.scf import to_scf
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.dependent_runs import check_tmu
 
 INT32 = np.iinfo(np.int32)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.encoding.execute_isa import Opcode
-from sw.compiler.nests.execute.copies import copy
-from sw.compiler.nests.execute.machine import Register, Step, Taken, Value, WordRange
-from sw.compiler.nests.execute.schedule import schedule
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.sw.compiler.nests.execute.copies import copy
+from gnarl.sw.compiler.nests.execute.machine import Register, Step, Taken, Value, WordRange
+from gnarl.sw.compiler.nests.execute.schedule import schedule
 
 WINDOW = 8
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hw.sam.block_types import BITVECTOR_BITS
-from hw.sam.graph import Graph
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.verify import verify
-from sw.runtime.sam.model.streams import ModelRun, run_graph
-from sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
-from sw.workloads.tensor.shapes import check_shapes
-from sw.workloads.tensor.storage import (
+from gnarl.hw.sam.block_types import BITVECTOR_BITS
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
+from gnarl.sw.workloads.tensor.shapes import check_shapes
+from gnarl.sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     DenseLevel,
@@ -22,7 +22,7 @@ from sw.workloads.tensor.storage import (
     restore,
     store,
 )
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 FORMAT = "float32"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sw.compiler.sam.check import check_order
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.compiler.sam.check import check_order
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 
 MATMUL = "X(i,j)=B(i,k)*C(k,j)"

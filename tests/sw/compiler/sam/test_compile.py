@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from hw.lib.errors import CapacityError, ConfigError
-from hw.sam.config import SamConfig
-from sw.compiler.passes import StoppedError, Trace
-from sw.compiler.sam.compile import PASSES, compile, resolve
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.suite import SUITE
-from sw.compiler.sam.workload import SamWorkload
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import CapacityError, ConfigError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.sw.compiler.passes import StoppedError, Trace
+from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.workloads.tensor.parser import parse
 
 POOL = {
     "root": 1,

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from hw.sam.graph import Graph
-from sw.compiler.sam.dot_read import read_dot
-from sw.compiler.sam.dot_write import write_dot
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.storage import TensorFormat
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.dot_read import read_dot
+from gnarl.sw.compiler.sam.dot_write import write_dot
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 from tests.support.errors import refused
 from tests.sw.compiler.sam import dialect as files
 from tests.sw.compiler.sam.dialect import dialect

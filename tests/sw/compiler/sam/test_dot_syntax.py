@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sw.compiler.sam.dot_syntax import DotEdge, DotNode, parse_dot
+from gnarl.sw.compiler.sam.dot_syntax import DotEdge, DotNode, parse_dot
 from tests.support.errors import refused
 
 

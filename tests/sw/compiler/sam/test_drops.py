@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.drops import remove_other_drops
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.verify import verify
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.drops import remove_other_drops
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.support.sam.graphs import by_operands, drops, unchained
 

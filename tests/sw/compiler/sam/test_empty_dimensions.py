@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.golden.tensor import evaluate, reference
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.golden.tensor import evaluate, reference
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.sw.compiler.sam.machine import meaning, on_model
 from tests.sw.compiler.sam.test_dot import TEXTS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hw.sam.graph import Graph
-from sw.compiler.sam.drops import writers_of
-from sw.compiler.sam.empty_fibers import recorded
-from sw.compiler.sam.lower import lower
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.drops import writers_of
+from gnarl.sw.compiler.sam.empty_fibers import recorded
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.sam.graphs import drops, undropped, without
 
 PRODUCT = "X(i,j,k)=B(i,j,k)*C(i,j,k)"

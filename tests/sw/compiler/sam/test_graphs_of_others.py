@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from bench.sam_parts.suite import dense
-from sw.compiler.sam.dot_read import read_dot
-from sw.compiler.sam.dot_write import write_dot
-from sw.compiler.sam.suite import SUITE
-from sw.compiler.sam.workload import SamWorkload
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.compiler.sam.dot_read import read_dot
+from gnarl.sw.compiler.sam.dot_write import write_dot
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.sam.graphs import undropped, variants
 from tests.sw.compiler.sam.dialect import dialect
 from tests.sw.compiler.sam.machine import meaning

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sw.compiler.sam.iteration import (
+from gnarl.sw.compiler.sam.iteration import (
     All,
     Formula,
     Intersection,
@@ -15,7 +15,7 @@ from sw.compiler.sam.iteration import (
     never_empty,
     visited,
 )
-from sw.workloads.tensor.expression import Call
+from gnarl.sw.workloads.tensor.expression import Call
 
 b = Operand(1, "b", ("i",), ("compressed",))
 c = Operand(2, "c", ("i",), ("compressed",))

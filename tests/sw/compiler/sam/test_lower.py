@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from hw.sam.graph import Graph
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.suite import SUITE
-from sw.compiler.sam.verify import verify
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.sw.compiler.sam.machine import check
 

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.parallelize import parallelize
-from sw.compiler.sam.suite import SUITE
-from sw.compiler.sam.verify import verify
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.parallelize import parallelize
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.sw.compiler.sam.test_lower import DENSITIES, check_random
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from hw.sam.graph import Graph
-from sw.compiler.sam.builder import GraphBuilder, Stream
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.passes import (
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.passes import (
     attach_coordinates,
     mark_empty_fibers,
     mark_skips,
     merge_equal,
     remove_unused,
 )
-from sw.compiler.sam.suite import SUITE
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.workloads.tensor.parser import parse
 
 
 def lookup(builder: GraphBuilder, name: str, ref: Stream, tensor: str, index: str, level: int = 0):

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from hw.sam.config import SamConfig
-from sw.compiler.sam.compile import compile
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.workload import SamWorkload
-from sw.golden.tensor import evaluate
-from sw.golden.words import from_words
-from sw.runtime.sam.image import bind, operands, result, result_rows
-from sw.runtime.sam.model.interpreter import interpret, machine_run
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.sw.compiler.sam.compile import compile
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.golden.tensor import evaluate
+from gnarl.sw.golden.words import from_words
+from gnarl.sw.runtime.sam.image import bind, operands, result, result_rows
+from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.sam.expressions import Case, cases, make
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from bench.sam_parts.suite import dense
-from hw.lib.errors import WorkloadError
-from sw.runtime.run.device import Device
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.errors import refused
 from tests.support.sam.repeated import Repeated, make
 

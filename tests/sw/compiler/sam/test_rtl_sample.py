@@ -11,11 +11,11 @@ import pytest
 from bench.lib.bits import same_bits
 from bench.sam_parts.cases import SIZES, cases
 from bench.sam_parts.suite import dense
-from hw.lib.errors import WorkloadError
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.sam.expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")

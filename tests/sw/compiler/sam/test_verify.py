@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from hw.lib.errors import ConfigError
-from hw.sam.graph import Block, Edge, Graph
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.streams import trace
-from sw.compiler.sam.suite import SUITE
-from sw.compiler.sam.verify import verify
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.streams import trace
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import graph as drawn
 from tests.support.errors import refused
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.command_program import compile, read
-from sw.runtime.target.configuration import load_configuration
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sram_compute.command_program import compile, read
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.errors import refused
 
 TEXT = "input a int32 64 line=64\noutput b int32 64,1 line=96  # of a\nfill d=8\nend\n"

@@ -14,18 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import ProgramError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
-from sw.compiler.sram_compute.lowering import Specialiser
-from sw.compiler.sram_compute.placement import planned
-from sw.compiler.sram_compute.sections import fat_file, fat_program
-from sw.program.program import Program
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sram_compute.compile import compile
+from gnarl.sw.compiler.sram_compute.fat_program import FatProgram, fat_program_of
+from gnarl.sw.compiler.sram_compute.lowering import Specialiser
+from gnarl.sw.compiler.sram_compute.placement import planned
+from gnarl.sw.compiler.sram_compute.sections import fat_file, fat_program
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.tensor_graphs import RandomRegions, nest_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sw.compiler.sram_compute.placement import placed, planned
+from gnarl.sw.compiler.sram_compute.placement import placed, planned
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 IN_MEMORY = "for i in range(n):\n t = a[i] * 2\n b[i] = t\n"

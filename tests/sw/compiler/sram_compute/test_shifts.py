@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.sram_compute.decompose import decompose
-from sw.compiler.sram_compute.shifts import Shifts, shifts
-from sw.compiler.sram_compute.tiles import Tiling, valid_tiles
+from gnarl.sw.compiler.sram_compute.decompose import decompose
+from gnarl.sw.compiler.sram_compute.shifts import Shifts, shifts
+from gnarl.sw.compiler.sram_compute.tiles import Tiling, valid_tiles
 from tests.support.sram_compute.spread_tiles import gather, spread
 
 

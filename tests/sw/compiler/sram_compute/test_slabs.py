@@ -11,16 +11,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.lower.lower import OutsideError
-from sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import plan, refusals
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_file
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.lower.lower import OutsideError
+from gnarl.sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
+from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, refusals
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_file
 from tests.support.sram_compute.lowered_memory import execute_slabs
 from tests.support.sram_compute.tensor_graphs import nest_of
 

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.lower.lower import CodeGenerator
-from sw.compiler.sram_compute.tdfg.plan import plan
-from sw.compiler.sram_compute.tile_choice import BEST, search_tiles, tile_choice
-from sw.compiler.sram_compute.tiles import Tiling, best_tile, valid_tiles
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.c.source import read_source
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.python.source import read_file
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sram_compute.compile import compile
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
+from gnarl.sw.compiler.sram_compute.tile_choice import BEST, search_tiles, tile_choice
+from gnarl.sw.compiler.sram_compute.tiles import Tiling, best_tile, valid_tiles
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.c.source import read_source
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.python.source import read_file
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.lowered_nests import lowered
 
 pytest.importorskip("egglog")

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.access_isa import StreamKind
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import LEVELS, compile
-from sw.compiler.tmu.record import read_dump
-from sw.compiler.tmu.sections import access_of
-from sw.workloads.loops.operations.embedding_bag import (
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.access_isa import StreamKind
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import LEVELS, compile
+from gnarl.sw.compiler.tmu.record import read_dump
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_sum,
     embedding_bag_weighted,
     embedding_bag_weighted_mean,
 )
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.programs import bags, check
 
 CONFIG = TmuConfig(lanes=4)

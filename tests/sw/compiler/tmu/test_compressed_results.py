@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.program.program import Program
-from sw.runtime.tmu.image import Operands, image, outputs, result_rows
-from sw.runtime.tmu.model import machine
-from sw.workloads.loops.expressions.tensor_expression import expression_workload
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.tmu.image import Operands, image, outputs, result_rows
+from gnarl.sw.runtime.tmu.model import machine
+from gnarl.sw.workloads.loops.expressions.tensor_expression import expression_workload
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.tmu.manners import MANNERS
 
 CONFIG = TmuConfig(lanes=2, stream_words=64)

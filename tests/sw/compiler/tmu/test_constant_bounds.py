@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.values import FOLDED
-from sw.compiler.tmu.passes.decouple import STREAM_OPERATIONS
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.values import FOLDED
+from gnarl.sw.compiler.tmu.passes.decouple import STREAM_OPERATIONS
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.dependent_runs import run_tmu
 from tests.support.tmu.manners import MANNERS
 

@@ -7,18 +7,18 @@ from random import Random
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.program.program import Program
-from sw.runtime.tmu.image import Operands, image, outputs, result_rows
-from sw.runtime.tmu.model import machine
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.sources import OPERATIONS, named_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.tmu.image import Operands, image, outputs, result_rows
+from gnarl.sw.runtime.tmu.model import machine
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.sources import OPERATIONS, named_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.dense_nests import RandomDenseNest
 from tests.support.nests.dense_nests import random_values as dense_values
 from tests.support.nests.loop_interpreter import interpret

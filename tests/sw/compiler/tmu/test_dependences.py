@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.compile import LEVELS
 from tests.support.nests.dependent_nests import BODIES, dependent_nest, dependent_values
 from tests.support.tmu.programs import check
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects import scf
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects.slc import MemStrOp
-from sw.compiler.nests.hoist import hoist
-from sw.compiler.nests.scf import to_scf
-from sw.compiler.tmu.passes.decouple import decouple
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects.slc import MemStrOp
+from gnarl.sw.compiler.nests.hoist import hoist
+from gnarl.sw.compiler.nests.scf import to_scf
+from gnarl.sw.compiler.tmu.passes.decouple import decouple
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.nests.dependent_runs import check_tmu
 from tests.support.nests.left_out_nests import BODIES, MERGES, left_out
 from tests.support.tmu.manners import MANNERS

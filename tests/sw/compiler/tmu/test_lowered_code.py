@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.coupled.pipeline import couple
-from sw.compiler.tmu.text import from_text
-from sw.execute.values import execute
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.coupled.pipeline import couple
+from gnarl.sw.compiler.tmu.text import from_text
+from gnarl.sw.execute.values import execute
 
 CONFIG = TmuConfig(lanes=4)
 WORDS = 16

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.compiler.tmu.meaning import Meaning, meaning_of
-from sw.compiler.tmu.sections import meaning
-from sw.workloads.embedding.model import EmbeddingModel, Feature
-from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.expressions.tensor_expression import expression_workload
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.compiler.tmu.meaning import Meaning, meaning_of
+from gnarl.sw.compiler.tmu.sections import meaning
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.loops.embedding_model import ModelWorkload
+from gnarl.sw.workloads.loops.expressions.tensor_expression import expression_workload
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 CONFIG = TmuConfig(lanes=4)
 SUMS = """

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.coupled.merge_loops import merge_loops
-from sw.compiler.tmu.optimise import optimise
-from sw.compiler.tmu.text import from_text
-from sw.workloads.loops.operations import sparse_matrices, sparse_vectors
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.coupled.merge_loops import merge_loops
+from gnarl.sw.compiler.tmu.optimise import optimise
+from gnarl.sw.compiler.tmu.text import from_text
+from gnarl.sw.workloads.loops.operations import sparse_matrices, sparse_vectors
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.manners import MANNERS
 from tests.support.tmu.programs import Run, check
 from tests.support.tmu.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors

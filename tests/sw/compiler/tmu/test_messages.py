@@ -7,10 +7,10 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_isa import Opcode
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.functions import arrays_of, function_of
-from sw.compiler.tmu.execute.code import execute_code
+from gnarl.hw.lib.encoding.execute_isa import Opcode
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.functions import arrays_of, function_of
+from gnarl.sw.compiler.tmu.execute.code import execute_code
 from tests.support.tmu.messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations import (
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.compile import LEVELS
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations import (
     block_gather,
     embedding_bag,
     fused_mm,
@@ -65,7 +65,7 @@ def test_a_maximum_takes_an_instruction_a_vector():
 
 
 def test_a_value_that_is_used_again_after_its_variable_has_changed():
-    from sw.workloads.loops.python.source import read_source
+    from gnarl.sw.workloads.loops.python.source import read_source
 
     nest = read_source(
         "n = sizes('n')\n\n\n@nest\n"

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.config import TmuConfig
 from tests.support.nests.dependent_runs import run_tmu
 from tests.support.nests.polybench.nests import TEXTS
 from tests.support.nests.polybench.run import compiled, results, workload

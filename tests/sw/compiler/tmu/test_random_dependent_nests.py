@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from hw.lib.errors import CapacityError
-from hw.tmu.config import TmuConfig
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.errors import noted
 from tests.support.nests.dependent_runs import check_tmu
 from tests.support.nests.random_dependent_nests import RandomDependentNest, random_values

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.config import TmuConfig
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
 from tests.support.errors import noted
 from tests.support.nests.dependent_runs import check_tmu
 from tests.support.nests.random_texts.drawn import draw

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.compiler.tmu.optimise import optimise
-from sw.compiler.tmu.record import dumped, read_dump
-from sw.compiler.tmu.steps import PASSES_OF
-from sw.program.program import Program
-from sw.workloads.embedding.model import EmbeddingModel, Feature
-from sw.workloads.loops.embedding_model import ModelWorkload
-from sw.workloads.loops.expressions.tensor_expression import expression_workload
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.compiler.tmu.optimise import optimise
+from gnarl.sw.compiler.tmu.record import dumped, read_dump
+from gnarl.sw.compiler.tmu.steps import PASSES_OF
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.loops.embedding_model import ModelWorkload
+from gnarl.sw.workloads.loops.expressions.tensor_expression import expression_workload
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_lengths,
     embedding_bag_mean,
     embedding_bag_sum,
 )
-from sw.workloads.loops.sources import named_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.loops.sources import named_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.programs import bags
 
 CONFIG = TmuConfig(lanes=4)

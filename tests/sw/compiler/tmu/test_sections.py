@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.errors import ProgramError
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.program.program import Program
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.programs import bags
 
 CONFIG = TmuConfig(lanes=4)

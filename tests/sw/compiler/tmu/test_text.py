@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.tmu.text import from_text
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.tmu.text import from_text
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.compile import LEVELS
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.compile import LEVELS
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.programs import check
 
 CONFIG = TmuConfig(lanes=4)

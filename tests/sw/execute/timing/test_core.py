@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.encoding.execute_isa import FLOAT_STAGES
-from sw.execute.fields import fields_of_words
-from sw.execute.timing.core import CoreTime
-from sw.execute.timing.lines import empty_lines
-from sw.execute.values import execute
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.sw.execute.fields import fields_of_words
+from gnarl.sw.execute.timing.core import CoreTime
+from gnarl.sw.execute.timing.lines import empty_lines
+from gnarl.sw.execute.values import execute
 
 LANES = 4
 LATENCY, LINE_CYCLES = 30, 5
@@ -66,7 +66,7 @@ GAPS = {
 
 @pytest.mark.parametrize("first, second", GAPS)
 def test_an_instruction_waits_for_what_it_needs(first: str, second: str):
-    """As ``hw.lib.execute.execute_unit`` has it."""
+    """As ``gnarl.hw.lib.execute.execute_unit`` has it."""
     assert end(f"{first}\n{second}") - end(first) == GAPS[first, second]
 
 

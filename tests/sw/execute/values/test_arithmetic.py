@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble
-from hw.lib.formats import FLOAT_FORMATS
-from hw.lib.operation import Operation
-from sw.execute.values import execute
-from sw.golden.arithmetic import arithmetic
-from sw.golden.division import divide, square_root
+from gnarl.hw.lib.encoding.execute_assembly import assemble
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.lib.operation import Operation
+from gnarl.sw.execute.values import execute
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.division import divide, square_root
 from tests.support.arithmetic.floats import fresh_rng
 from tests.support.arithmetic.numbers import corners, crossed, random_pairs
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble, encode
-from hw.lib.encoding.execute_isa import Fault, Instruction, Opcode, Operand, Source
-from sw.execute.trace import ENDS_BODY, FAULTS, FLAGS, MOST_LANES
-from sw.execute.values import execute
-from sw.execute.values.execute import DeadlockError, FaultError
-from sw.execute.values.output import Output, Room
+from gnarl.hw.lib.encoding.execute_assembly import assemble, encode
+from gnarl.hw.lib.encoding.execute_isa import Fault, Instruction, Opcode, Operand, Source
+from gnarl.sw.execute.trace import ENDS_BODY, FAULTS, FLAGS, MOST_LANES
+from gnarl.sw.execute.values import execute
+from gnarl.sw.execute.values.execute import DeadlockError, FaultError
+from gnarl.sw.execute.values.output import Output, Room
 from tests.support.execute.runs import LANES, ran
 
 

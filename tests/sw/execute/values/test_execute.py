@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_assembly import assemble, encode
-from hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
-from sw.execute.values import execute
-from sw.execute.values.execute import PREFETCH, READ, WRITE
-from sw.execute.values.output import Output
+from gnarl.hw.lib.encoding.execute_assembly import assemble, encode
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
+from gnarl.sw.execute.values import execute
+from gnarl.sw.execute.values.execute import PREFETCH, READ, WRITE
+from gnarl.sw.execute.values.output import Output
 from tests.support.execute.runs import LANES, left_in, ran, times_executed
 
 # Operands.

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.runtime.area.activity import read_activity
-from sw.runtime.area.liberty import load_cells
-from sw.runtime.area.macros import load_macros
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.area.activity import read_activity
+from gnarl.sw.runtime.area.liberty import load_cells
+from gnarl.sw.runtime.area.macros import load_macros
 from tests.fuzz.cases import DAMAGES
 from tests.support.machines.cell_library import library_text
 from tests.sw.runtime.area.test_activity import SAIF

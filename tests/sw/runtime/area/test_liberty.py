@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.runtime.area.cell_function import truth_table
-from sw.runtime.area.liberty import load_cells
-from sw.runtime.area.liberty_text import LibraryError, read_liberty
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.area.cell_function import truth_table
+from gnarl.sw.runtime.area.liberty import load_cells
+from gnarl.sw.runtime.area.liberty_text import LibraryError, read_liberty
 from tests.support.machines.cell_library import AREAS, library_text, write_library
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hw.lib.memory.size import MemorySize
-from sw.runtime.area.liberty_text import LibraryError
-from sw.runtime.area.macros import Fit, Macro, fit, load_macros
+from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.sw.runtime.area.liberty_text import LibraryError
+from gnarl.sw.runtime.area.macros import Fit, Macro, fit, load_macros
 
 ONE = {"name": "ram", "rows": 64, "width": 8, "area": 100}
 

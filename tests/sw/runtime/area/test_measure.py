@@ -9,16 +9,16 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.instanced import Instanced
-from hw.lib.memory.ram import Ram
-from hw.lib.verilog import to_verilog
-from sw.runtime.area.liberty import CellLibrary, load_cells
-from sw.runtime.area.liberty_text import LibraryError
-from sw.runtime.area.macros import Macro
-from sw.runtime.area.measure import Measured, measure_verilog
-from sw.runtime.area.netlist import parse_netlist
-from sw.runtime.area.synthesis import TRANSISTORS, SynthesisError, cost_of, synthesise
-from sw.runtime.area.timing import OpenSta, TimingError
+from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.lib.memory.ram import Ram
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.area.liberty import CellLibrary, load_cells
+from gnarl.sw.runtime.area.liberty_text import LibraryError
+from gnarl.sw.runtime.area.macros import Macro
+from gnarl.sw.runtime.area.measure import Measured, measure_verilog
+from gnarl.sw.runtime.area.netlist import parse_netlist
+from gnarl.sw.runtime.area.synthesis import TRANSISTORS, SynthesisError, cost_of, synthesise
+from gnarl.sw.runtime.area.timing import OpenSta, TimingError
 from tests.support.machines.cell_library import (
     AREAS,
     CLOCK_TO_Q_NS,
@@ -159,7 +159,7 @@ def test_netlists_are_kept(
 ) -> None:
     """Only the tool's version is asked for again."""
     calls: list[tuple[str, ...]] = []
-    from sw.runtime.area import synthesis
+    from gnarl.sw.runtime.area import synthesis
 
     run = synthesis._run
 
@@ -184,7 +184,7 @@ def test_cells_that_are_not_mapped(library: CellLibrary) -> None:
 
 
 def test_yosys_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sw.runtime.area.synthesis.YOSYS", "no-such-yosys")
+    monkeypatch.setattr("gnarl.sw.runtime.area.synthesis.YOSYS", "no-such-yosys")
     with pytest.raises(SynthesisError) as error:
         synthesise(VERILOG, "design", None)
     assert str(error.value) == (

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import ConfigError, WorkloadError
-from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
-from sw.compiler.cuda.schedule import MAPPINGS
-from sw.program.tensor_spec import Dense, Ragged
-from sw.runtime import Device
-from sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels
-from sw.runtime.machine.result import Result
-from sw.runtime.run.programs import load_program
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import (
+from gnarl import Device
+from gnarl.hw.lib.errors import ConfigError, WorkloadError
+from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
+from gnarl.sw.compiler.cuda.schedule import MAPPINGS
+from gnarl.sw.program.tensor_spec import Dense, Ragged
+from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.program import build_program
-from sw.compiler.cuda.schedule import MAPPINGS, Schedule, ScheduleSet
-from sw.runtime.cuda.grid import map_batch
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.compiler.cuda.schedule import MAPPINGS, Schedule, ScheduleSet
+from gnarl.sw.runtime.cuda.grid import map_batch
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 MODEL = EmbeddingModel(
     "pair",

@@ -11,26 +11,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
-from sw.compiler.cuda.demands import Bounds, workspace_places
-from sw.compiler.cuda.fusion import MAP_KERNEL, MAP_PARAMETERS, map_blocks, map_shared_bytes
-from sw.compiler.cuda.layouts import BLOCK_COUNT, DEMAND, SHARE, TASK
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.templates.template import INCLUDE, BlockCount
-from sw.runtime.cuda import task_arrays, task_loops, task_map
-from sw.runtime.cuda.arguments import queue_state, shares_of
-from sw.runtime.cuda.emulation.embedding import kernel_arguments
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.task_arrays import PLACES
-from sw.runtime.cuda.task_map import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.cuda.demands import Bounds, workspace_places
+from gnarl.sw.compiler.cuda.fusion import MAP_KERNEL, MAP_PARAMETERS, map_blocks, map_shared_bytes
+from gnarl.sw.compiler.cuda.layouts import BLOCK_COUNT, DEMAND, SHARE, TASK
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE, BlockCount
+from gnarl.sw.runtime.cuda import task_arrays, task_loops, task_map
+from gnarl.sw.runtime.cuda.arguments import queue_state, shares_of
+from gnarl.sw.runtime.cuda.emulation.embedding import kernel_arguments
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from gnarl.sw.runtime.cuda.task_arrays import PLACES
+from gnarl.sw.runtime.cuda.task_map import (
     TaskMap,
     arrange,
     count_blocks,
     map_tasks,
     static_blocks,
 )
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 
 @pytest.fixture(autouse=True, scope="module", params=[task_loops, task_arrays])

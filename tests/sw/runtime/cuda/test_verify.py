@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.program.tensor_spec import Array
-from sw.runtime.cuda.verify import golden, reference, verify
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import (
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.cuda.verify import golden, reference, verify
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,

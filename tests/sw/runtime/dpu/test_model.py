@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import COUNTERS, WRITE_COPY, ErrorCause, Opcode, PeOp
-from hw.lib.losses import LOSSES
-from sw.golden.words import to_words
-from sw.runtime.dpu.model.interpreter import run
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import COUNTERS, WRITE_COPY, ErrorCause, Opcode, PeOp
+from gnarl.hw.lib.losses import LOSSES
+from gnarl.sw.golden.words import to_words
+from gnarl.sw.runtime.dpu.model.interpreter import run
 from tests.support.dpu.model_runs import CONFIG, fails, row, simulate
 from tests.support.dpu.programs import HALT, NOP, Instruction, add, copy, load, program, store
 

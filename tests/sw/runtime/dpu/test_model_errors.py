@@ -7,10 +7,16 @@ import re
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import FIRST_WRITER, ErrorCause, Opcode, instruction_bytes, instruction_word_bits
-from hw.lib.errors import CapacityError
-from sw.runtime.dpu.model.interpreter import ModelError, run
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import (
+    FIRST_WRITER,
+    ErrorCause,
+    Opcode,
+    instruction_bytes,
+    instruction_word_bits,
+)
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from tests.support.dpu.model_runs import CONFIG, ODD, fails, simulate
 from tests.support.dpu.programs import NOP, Instruction, load, program, store
 

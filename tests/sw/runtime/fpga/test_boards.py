@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.dpu.isa import Opcode
-from hw.lib.machine.memory_map import Register
-from sw.runtime.machine.board.serial_port import SerialPort
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.workloads.dag.generate import random_dag
+from gnarl.hw.dpu.isa import Opcode
+from gnarl.hw.lib.machine.memory_map import Register
+from gnarl.sw.runtime.machine.board.serial_port import SerialPort
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.workloads.dag.generate import random_dag
 from tests.support.commands import gnarl, refusal
 from tests.support.dpu.dag_files import product
 from tests.support.machines.fake_board import FakeBoard, FakeMachine, at_serial_port, fake_board

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hw.fpga.boards import find_board
-from hw.lib.errors import ConfigError
-from sw.runtime.fpga import build as build_module
-from sw.runtime.fpga import place as place_module
-from sw.runtime.fpga.build import build
-from sw.runtime.fpga.build_report import BuildReport
-from sw.runtime.fpga.synthesis import MemoryResource, Synthesis
-from sw.runtime.fpga.tool_run import FpgaError
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.sw.runtime.fpga import build as build_module
+from gnarl.sw.runtime.fpga import place as place_module
+from gnarl.sw.runtime.fpga.build import build
+from gnarl.sw.runtime.fpga.build_report import BuildReport
+from gnarl.sw.runtime.fpga.synthesis import MemoryResource, Synthesis
+from gnarl.sw.runtime.fpga.tool_run import FpgaError
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.machines.yowasp import needs, needs_ecp5
 from tests.support.targets.adder_target import AdderConfig, AdderTarget
 from tests.support.targets.memory_target import ROWS, configuration

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from hw.fpga.family import Resources
-from sw.runtime.fpga.build_report import JSON_FIELDS, BuildReport
-from sw.runtime.fpga.netlist import DesignMemory
-from sw.runtime.fpga.place import CriticalPath
-from sw.runtime.fpga.synthesis import MappedMemory, MemoryResource
+from gnarl.hw.fpga.family import Resources
+from gnarl.sw.runtime.fpga.build_report import JSON_FIELDS, BuildReport
+from gnarl.sw.runtime.fpga.netlist import DesignMemory
+from gnarl.sw.runtime.fpga.place import CriticalPath
+from gnarl.sw.runtime.fpga.synthesis import MappedMemory, MemoryResource
 
 MEMORIES = [
     MappedMemory(DesignMemory(f"machine.data.word_{word}.words", 1024, 32, True), place, cells)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hw.fpga.boards import find_board
-from hw.fpga.family import Resources
-from sw.runtime.fpga.capacity import check_capacity
-from sw.runtime.fpga.tool_run import FpgaError
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.target.registry import loaded
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.fpga.family import Resources
+from gnarl.sw.runtime.fpga.capacity import check_capacity
+from gnarl.sw.runtime.fpga.tool_run import FpgaError
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.registry import loaded
 from tests.support.targets.memory_target import configuration
 
 pytest.importorskip("amaranth_boards")

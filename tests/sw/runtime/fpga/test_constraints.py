@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.fpga.boards import find_board
-from sw.runtime.fpga.constraints import pin_constraints
+from gnarl.hw.fpga.boards import find_board
+from gnarl.sw.runtime.fpga.constraints import pin_constraints
 
 pytest.importorskip("amaranth_boards")
 

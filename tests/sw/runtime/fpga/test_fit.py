@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from hw.fpga.boards import find_board, usable_boards
-from hw.fpga.family import Family, Resources
-from sw.runtime.fpga import fit
-from sw.runtime.fpga.fit import COLUMNS, Fit, fits
-from sw.runtime.report.stages import quiet
+from gnarl.hw.fpga.boards import find_board, usable_boards
+from gnarl.hw.fpga.family import Family, Resources
+from gnarl.sw.runtime.fpga import fit
+from gnarl.sw.runtime.fpga.fit import COLUMNS, Fit, fits
+from gnarl.sw.runtime.report.stages import quiet
 from tests.support.machines.yowasp import needs_yosys
 from tests.support.targets.memory_target import configuration
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sw.runtime.fpga.netlist import DesignMemory, Netlist, read_memories, read_registers
+from gnarl.sw.runtime.fpga.netlist import DesignMemory, Netlist, read_memories, read_registers
 
 MEMORIES = r"""
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.fpga.family import Family
-from sw.program.tensor_spec import Array
-from sw.runtime.fpga.synthesis import NETLIST, synthesise
-from sw.runtime.fpga.tool_run import run
-from sw.runtime.machine.host_machine import HostJob, HostMachine
-from sw.runtime.machine.machine import Finished
-from sw.runtime.machine.simulator import Simulator
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.target.verilog import module_name, verilog
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.hw.fpga.family import Family
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.fpga.synthesis import NETLIST, synthesise
+from gnarl.sw.runtime.fpga.tool_run import run
+from gnarl.sw.runtime.machine.host_machine import HostJob, HostMachine
+from gnarl.sw.runtime.machine.machine import Finished
+from gnarl.sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.verilog import module_name, verilog
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.dpu.dags import input_values, seeded_dag
 from tests.support.machines.front_door import FrontDoor
 from tests.support.machines.yowasp import needs_yosys

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from hw.fpga.boards import find_board
-from hw.fpga.clock import plan_clock
-from hw.fpga.family import Resources
-from sw.runtime.fpga.netlist import DesignMemory, Netlist
-from sw.runtime.fpga.place import (
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.fpga.clock import plan_clock
+from gnarl.hw.fpga.family import Resources
+from gnarl.sw.runtime.fpga.netlist import DesignMemory, Netlist
+from gnarl.sw.runtime.fpga.place import (
     CriticalPath,
     critical_path,
     flow,
     look_up_tables,
     slowest_clock,
 )
-from sw.runtime.fpga.synthesis import MappedMemory, MemoryResource, Synthesis
+from gnarl.sw.runtime.fpga.synthesis import MappedMemory, MemoryResource, Synthesis
 from tests.sw.runtime.fpga.test_netlist import NETLIST
 
 

@@ -10,12 +10,12 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fpga.family import Family, Resources
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.verilog import to_verilog
-from sw.runtime.fpga.build import check_memories
-from sw.runtime.fpga.netlist import DesignMemory
-from sw.runtime.fpga.synthesis import (
+from gnarl.hw.fpga.family import Family, Resources
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.fpga.build import check_memories
+from gnarl.sw.runtime.fpga.netlist import DesignMemory
+from gnarl.sw.runtime.fpga.synthesis import (
     RECIPES,
     MappedMemory,
     MemoryResource,
@@ -23,7 +23,7 @@ from sw.runtime.fpga.synthesis import (
     count,
     synthesise,
 )
-from sw.runtime.fpga.tool_run import FpgaError
+from gnarl.sw.runtime.fpga.tool_run import FpgaError
 from tests.support.machines.yowasp import needs_yosys
 
 

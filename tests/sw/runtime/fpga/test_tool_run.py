@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sw.runtime.fpga.synthesis import tool_version
-from sw.runtime.fpga.tool_run import FpgaError, run
+from gnarl.sw.runtime.fpga.synthesis import tool_version
+from gnarl.sw.runtime.fpga.tool_run import FpgaError, run
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.fpga.boards import find_board
-from hw.fpga.clock import plan_clock
-from sw.runtime.fpga.vendor_project import write_project
+from gnarl.hw.fpga.boards import find_board
+from gnarl.hw.fpga.clock import plan_clock
+from gnarl.sw.runtime.fpga.vendor_project import write_project
 
 pytest.importorskip("amaranth_boards")
 

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.dpu.memory_map import memory_map as dpu_memory_map
-from hw.lib.machine.memory_map import MemoryMap, RamMap, Window
-from hw.lib.verilog import to_verilog
-from hw.sam.graph import Graph
-from hw.sam.memory_map import memory_map as sam_memory_map
-from hw.sam.top import build as build_sam
-from sw.runtime.machine import ram_access
-from sw.runtime.machine.host import BackDoor, HostDriver, HostError
-from sw.runtime.machine.ram_access import RamContents
-from sw.runtime.machine.simulator import SimulationError, Simulator
-from sw.runtime.machine.verilate import SHIM_FOLDER, run_verilator
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.target.verilog import verilog
+from gnarl.hw.dpu.memory_map import memory_map as dpu_memory_map
+from gnarl.hw.lib.machine.memory_map import MemoryMap, RamMap, Window
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.memory_map import memory_map as sam_memory_map
+from gnarl.hw.sam.top import build as build_sam
+from gnarl.sw.runtime.machine import ram_access
+from gnarl.sw.runtime.machine.host import BackDoor, HostDriver, HostError
+from gnarl.sw.runtime.machine.ram_access import RamContents
+from gnarl.sw.runtime.machine.simulator import SimulationError, Simulator
+from gnarl.sw.runtime.machine.verilate import SHIM_FOLDER, run_verilator
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.verilog import verilog
 from tests.hw.sam.graphs import graph, small
 from tests.support.machines.front_door import FrontDoor
 from tests.support.parameters import slow_but

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble as assemble_core
-from hw.lib.encoding.execute_isa import Opcode as Arithmetic
-from hw.lib.errors import ProgramError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import assemble, command
-from hw.tmu.access_isa import Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit
-from hw.tmu.config import TmuConfig
-from sw.compiler.sram_compute.sections import program_of
-from sw.program.program import Program
-from sw.program.tensor_spec import TensorSpec
-from sw.runtime.run.device import Device
-from sw.runtime.tmu.model import access
-from sw.workloads.dag.generate import random_dag
+from gnarl.hw.lib.encoding.execute_assembly import assemble as assemble_core
+from gnarl.hw.lib.encoding.execute_isa import Opcode as Arithmetic
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import assemble, command
+from gnarl.hw.tmu.access_isa import Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.sram_compute.sections import program_of
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import TensorSpec
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.tmu.model import access
+from gnarl.sw.workloads.dag.generate import random_dag
 from tests.support.commands import gnarl, refusal
 
 NEST = """

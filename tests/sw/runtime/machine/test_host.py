@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from hw.lib.machine.memory_map import MAGIC, NO_LIMIT, VERSION, Register
-from sw.runtime.machine.host import (
+from gnarl.hw.lib.machine.memory_map import MAGIC, NO_LIMIT, VERSION, Register
+from gnarl.sw.runtime.machine.host import (
     AcceleratorError,
     HostDriver,
     HostError,

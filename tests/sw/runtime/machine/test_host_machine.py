@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import GnarlError, ProgramError
-from sw.compiler.passes import Trace
-from sw.program.program import Launch
-from sw.program.rows import MachineRun, Rows, Wanted
-from sw.runtime.machine import host_machine
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.machine.host_machine import HostJob, HostMachine
-from sw.runtime.machine.simulator import Simulator
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.target.verilog import module_name, verilog
-from sw.workloads.dag.generate import random_dag
+from gnarl.hw.lib.errors import GnarlError, ProgramError
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.program.program import Launch
+from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.runtime.machine import host_machine
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.machine.host_machine import HostJob, HostMachine
+from gnarl.sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.verilog import module_name, verilog
+from gnarl.sw.workloads.dag.generate import random_dag
 from tests.support.dpu.dags import input_values
 from tests.support.machines.host_ports import CountingPort, put_port
 from tests.support.targets import adder

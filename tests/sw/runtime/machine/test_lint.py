@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from sw.runtime.machine.verilate import WAIVERS, lint
+from gnarl.sw.runtime.machine.verilate import WAIVERS, lint
 
 
 class Counter(wiring.Component):

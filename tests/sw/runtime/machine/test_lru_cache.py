@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.runtime.machine.lru_cache import lru_hits
+from gnarl.sw.runtime.machine.lru_cache import lru_hits
 
 
 def test_no_reads():

@@ -9,9 +9,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from hw.lib.verilog import to_verilog
-from sw.runtime.machine.host import AcceleratorError, HostDriver, HostTimeoutError, Port, Status
-from sw.runtime.machine.simulator import SimulationError, Simulator
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.sw.runtime.machine.host import (
+    AcceleratorError,
+    HostDriver,
+    HostTimeoutError,
+    Port,
+    Status,
+)
+from gnarl.sw.runtime.machine.simulator import SimulationError, Simulator
 from tests.support.machines.amaranth_port import AmaranthPort
 from tests.support.machines.front_door import FrontDoor
 from tests.support.targets.adder import (

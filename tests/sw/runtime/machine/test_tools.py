@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.runtime.machine.tools import first_complaint, program, run_tool
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.machine.tools import first_complaint, program, run_tool
 from tests.support.commands import default_interrupts
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sw.program.cache import cache_folder
-from sw.runtime.machine.verilate import BuildError, build
+from gnarl.sw.program.cache import cache_folder
+from gnarl.sw.runtime.machine.verilate import BuildError, build
 
 VERILOG = """module half(input [7:0] a, output [7:0] o);
 assign o = a >> 1;
@@ -33,7 +33,7 @@ extern "C" int half(int a) {
 
 IN_ANOTHER_PROCESS = f"""
 import ctypes
-from sw.runtime.machine.verilate import build
+from gnarl.sw.runtime.machine.verilate import build
 path = build({VERILOG!r}, "half", {SHIM!r})
 print(path, ctypes.CDLL(str(path)).half(42))
 """

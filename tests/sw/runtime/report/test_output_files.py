@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hw.lib.errors import WorkloadError
-from sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec, labels_of
-from sw.runtime.report.output_files import save_outputs
-from sw.workloads.tensor.fibertree_files import load_fibertree
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec, labels_of
+from gnarl.sw.runtime.report.output_files import save_outputs
+from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.commands import gnarl, refusal
 from tests.support.dpu.dag_files import node_link
 

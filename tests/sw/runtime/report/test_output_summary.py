@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec, labels_of
-from sw.runtime.report.output_summary import outputs_text, outputs_to_json, summarise
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec, labels_of
+from gnarl.sw.runtime.report.output_summary import outputs_text, outputs_to_json, summarise
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def scalars(count: int) -> tuple[TensorSpec, np.ndarray]:

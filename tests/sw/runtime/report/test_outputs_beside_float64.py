@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.verify import verify
-from sw.runtime.report.tally import Counted
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, FeatureInputs
+from gnarl.sw.runtime.cuda.verify import verify
+from gnarl.sw.runtime.report.tally import Counted
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, FeatureInputs
 from tests.support.commands import gnarl
 
-QUOTIENT = """from sw.workloads.loops.notation import float32, nest, sizes
+QUOTIENT = """from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 (n,) = sizes("n")
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from sw.runtime.machine.machine import Finished
-from sw.runtime.report.output_summary import OutputSummary
-from sw.runtime.report.report import JSON_FIELDS, Chart, Figures, Report, bar
-from sw.runtime.report.tally import Counted
-from sw.runtime.report.vanished import Vanished
-from sw.runtime.report.verify import Verification
+from gnarl.sw.runtime.machine.machine import Finished
+from gnarl.sw.runtime.report.output_summary import OutputSummary
+from gnarl.sw.runtime.report.report import JSON_FIELDS, Chart, Figures, Report, bar
+from gnarl.sw.runtime.report.tally import Counted
+from gnarl.sw.runtime.report.vanished import Vanished
+from gnarl.sw.runtime.report.verify import Verification
 
 REPORT = Report(
     config="dpu_d3_b64",

@@ -10,15 +10,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.golden.loops import GoldenLoops
-from sw.runtime.report.output_summary import outputs_text, summarise
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.c.source import read_source
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.report.output_summary import outputs_text, summarise
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.c.source import read_source
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.arithmetic.special_floats import (
     SIGNS,
     SPECIAL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.runtime.report.tally import Counted, Tally, max_relative_error
+from gnarl.sw.runtime.report.tally import Counted, Tally, max_relative_error
 
 INF, NAN = np.inf, np.nan
 

@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from sw.runtime.dpu.figures import activity
-from sw.runtime.report.timeline import Activity, draw_timeline, span_edges, span_means
-from sw.runtime.run.device import Device
-from sw.workloads.dag.generate import random_dag
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.runtime.dpu.figures import activity
+from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, span_edges, span_means
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.dag.generate import random_dag
 
 ACTIVITY = Activity(
     "PEs", 4, np.array([0, 4, 2, 0]), {"exec": np.array([0, 1, 1, 0], bool), "nop": np.zeros(4)}

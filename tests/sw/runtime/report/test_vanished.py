@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
-from sw.golden.words import from_words, to_words
-from sw.program.tensor_spec import Labelled, Sparse, TensorSpec, labels_of
-from sw.runtime.report.vanished import Given, Vanished, elements, vanished
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.formats import FLOAT_FORMATS, float_dtype, parse_format
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.program.tensor_spec import Labelled, Sparse, TensorSpec, labels_of
+from gnarl.sw.runtime.report.vanished import Given, Vanished, elements, vanished
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 FIXED = ("fixed16.8", "fixed4.0", "fixed32.31")
 

@@ -6,10 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from sw.program.tensor_spec import Array, Labelled, Sparse, Storage, TensorSpec, labels_of
-from sw.runtime.report.tally import Counted
-from sw.runtime.report.verify import Verification, compare, compare_closely
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.program.tensor_spec import Array, Labelled, Sparse, Storage, TensorSpec, labels_of
+from gnarl.sw.runtime.report.tally import Counted
+from gnarl.sw.runtime.report.verify import Verification, compare, compare_closely
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 SPARSE = Sparse(("compressed", "compressed"), (0, 1))
 HUGE = 2**62

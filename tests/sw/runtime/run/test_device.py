@@ -12,15 +12,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.dpu.isa import PeOp
-from hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.target.registry import TARGETS
-from sw.workloads.dag.generate import random_dag
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.dpu.isa import PeOp
+from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.registry import TARGETS
+from gnarl.sw.workloads.dag.generate import random_dag
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.dpu.dags import SHAPES, input_values, seeded_dag, shape
 from tests.support.machines.fake_board import fake_board
 from tests.support.machines.host_ports import FaultyPort, put_port

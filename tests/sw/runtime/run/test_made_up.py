@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.workloads.embedding.model import EmbeddingModel
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.recflex import load_model
 from tests.support.commands import gnarl
 
 BLUR = """void blur(int n, const float a[n], float b[n], float e[n]) {
@@ -19,7 +19,7 @@ BLUR = """void blur(int n, const float a[n], float b[n], float e[n]) {
 }
 """
 
-SAXPY = """from sw.workloads.loops.notation import float32, nest, sizes
+SAXPY = """from gnarl.sw.workloads.loops.notation import float32, nest, sizes
 
 (n,) = sizes("n")
 
@@ -39,7 +39,7 @@ GRAPH = {
 
 MATRIX = "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 1 3\n2 2 2\n"
 
-MODEL = """from sw.workloads.embedding.model import EmbeddingModel, Feature
+MODEL = """from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
 model = EmbeddingModel("one", [Feature("f", rows=4, dim=4, weighted=True)])
 """

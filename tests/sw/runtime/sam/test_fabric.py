@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError
-from sw.compiler.sam.suite import SUITE
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.results import dense
 
 

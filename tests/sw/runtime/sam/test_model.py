@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.errors import ConfigError, ProgramError
-from hw.sam.config import SamConfig
-from hw.sam.fabric.encoding import decode, encode
-from hw.sam.graph import Graph
-from hw.sam.memory_map import memory_map, settings_rows
-from sw.compiler.sam.lower import lower
-from sw.golden.words import from_words, to_words
-from sw.program.rows import MachineRun, Rows
-from sw.runtime.sam.model.interpreter import interpret, machine_run
-from sw.runtime.sam.model.streams import run_graph
-from sw.runtime.sam.model.timing import step_times, timing, token_times, turn_times
-from sw.runtime.sam.model.tokens import ModelError, Steps
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import ConfigError, ProgramError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.fabric.encoding import decode, encode
+from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.memory_map import memory_map, settings_rows
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.program.rows import MachineRun, Rows
+from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
+from gnarl.sw.runtime.sam.model.streams import run_graph
+from gnarl.sw.runtime.sam.model.timing import step_times, timing, token_times, turn_times
+from gnarl.sw.runtime.sam.model.tokens import ModelError, Steps
+from gnarl.sw.workloads.tensor.parser import parse
 
 # y(i) = b(i) * c(i), b compressed, c dense.
 GRAPH = Graph.from_dict(

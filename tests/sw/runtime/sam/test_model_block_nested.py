@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from hw.sam.token import EMPTY
-from sw.golden.words import from_words, to_words
+from gnarl.hw.sam.token import EMPTY
+from gnarl.sw.golden.words import from_words, to_words
 from tests.support.sam.model_block import run, texts
 from tests.support.sam.nested import mapped, stream, trees
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sw.runtime.sam.model.tokens import ModelError
+from gnarl.sw.runtime.sam.model.tokens import ModelError
 from tests.support.sam.model_block import run
 
 

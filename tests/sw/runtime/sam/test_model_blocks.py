@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.sam.block_types import BLOCK_TYPES
-from sw.golden.words import from_words, to_words
-from sw.runtime.sam.model.streams import BLOCKS
+from gnarl.hw.sam.block_types import BLOCK_TYPES
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.runtime.sam.model.streams import BLOCKS
 from tests.support.sam.model_block import numbers, run, texts, values
 
 

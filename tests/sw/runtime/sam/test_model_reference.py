@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.functions.function import Function
-from hw.lib.operation import Operation
-from hw.sam.block_types import BLOCK_TYPES
-from hw.sam.graph import Block
-from sw.runtime.sam.model.streams import BLOCKS
-from sw.runtime.sam.model.tokens import Limits, Site, Stream
+from gnarl.hw.lib.functions.function import Function
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.block_types import BLOCK_TYPES
+from gnarl.hw.sam.graph import Block
+from gnarl.sw.runtime.sam.model.streams import BLOCKS
+from gnarl.sw.runtime.sam.model.tokens import Limits, Site, Stream
 from tests.support.sam import cases, reference
 from tests.support.sam.tokens import format_stream
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.errors import ProgramError
-from hw.sam.graph import Block, Graph
-from sw.compiler.sam.lower import lower
-from sw.compiler.sam.passes import mark_empty_fibers
-from sw.program.rows import Rows
-from sw.runtime.sam.written import written_levels
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.storage import LEVEL_FORMATS, BitvectorLevel, CompressedLevel
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.sam.graph import Block, Graph
+from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.passes import mark_empty_fibers
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.runtime.sam.written import written_levels
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, BitvectorLevel, CompressedLevel
 from tests.support.sam.graphs import drops, without
 
 Lists = list[list[int]]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hw.lib.errors import ProgramError
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import Command, assemble, command
-from sw.runtime.sram_compute.command_checks import check_commands
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.sw.runtime.sram_compute.command_checks import check_commands
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 CONFIG = load_configuration("sram_b2").config
 MOST = (1 << 20) - 1

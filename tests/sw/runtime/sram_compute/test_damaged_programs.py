@@ -14,13 +14,13 @@ import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
 from cocotb_tests.sram_compute.programs import clearing
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.errors import CapacityError
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import UNIT_WORDS, Opcode
-from hw.sram_compute.program import Command, assemble, command, decode, numbers
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import UNIT_WORDS, Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command, decode, numbers
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.machine import ending, program
 from tests.support.sram_compute.programs import (
     FIRST_LINE,

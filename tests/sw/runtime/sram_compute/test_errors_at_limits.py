@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
-from hw.lib.encoding.execute_assembly import assemble as assembled
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.isa import UNIT_WORDS, WORD_BITS, Opcode
-from hw.sram_compute.program import Command, assemble, command
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.encoding.execute_assembly import assemble as assembled
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.isa import UNIT_WORDS, WORD_BITS, Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.execute.programs import DEQUEUE, register
 from tests.support.sram_compute.machine import MOST_CYCLES, ending, program
 from tests.support.sram_compute.programs import FIRST_LINE

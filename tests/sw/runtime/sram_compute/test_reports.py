@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.figures import figures
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.figures import figures
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 pytest.importorskip("egglog")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, ProgramError, WorkloadError
-from sw.runtime import Device
-from sw.runtime.sram_compute.figures import traffic
+from gnarl import Device
+from gnarl.hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from gnarl.sw.runtime.sram_compute.figures import traffic
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "vec_add.sram"
 

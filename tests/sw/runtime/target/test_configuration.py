@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.dpu.config import DpuConfig
-from hw.lib.errors import ConfigError
-from sw.runtime.target.configuration import (
+from gnarl.hw.dpu.config import DpuConfig
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.sw.runtime.target.configuration import (
     configuration_files,
     load_configuration,
 )

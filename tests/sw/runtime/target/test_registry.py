@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.configuration import TargetConfig
-from hw.lib.errors import CapacityError, ConfigError, ProgramError, WorkloadError
-from sw.program.program import Program
-from sw.program.schema import Schema
-from sw.runtime.run.device import Device
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import configuration_files, load_configuration
-from sw.runtime.target.contract import Target
-from sw.runtime.target.host_target import HostTarget
-from sw.runtime.target.registry import TARGETS, loaded, others
+from gnarl.hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.errors import CapacityError, ConfigError, ProgramError, WorkloadError
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.schema import Schema
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import configuration_files, load_configuration
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.registry import TARGETS, loaded, others
 from tests.support.commands import GNARL, gnarl, refusal
 from tests.support.targets import adder
 from tests.support.targets.adder_target import AdderTarget
@@ -95,13 +95,13 @@ def test_every_target_is_complete(name: str, outside: None, tmp_path: Path) -> N
 
 def test_targets_are_loaded_when_they_are_used() -> None:
     code = (
-        "import sys; from sw.runtime.target.registry import TARGETS; list(TARGETS); "
+        "import sys; from gnarl.sw.runtime.target.registry import TARGETS; list(TARGETS); "
         "print([name for name in sys.modules if name.endswith('.target')]); "
         "TARGETS['dpu']; print([name for name in sys.modules if name.endswith('.target')])"
     )
     assert python(code).splitlines() == [
-        "['sw.runtime.target']",
-        "['sw.runtime.target', 'sw.runtime.dpu.target']",
+        "['gnarl.sw.runtime.target']",
+        "['gnarl.sw.runtime.target', 'gnarl.sw.runtime.dpu.target']",
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.device import Device
 
 
 @pytest.fixture(scope="module")

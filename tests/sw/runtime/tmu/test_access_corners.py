@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
-from hw.tmu.access_isa import LAYER, STEPS, AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own
-from hw.tmu.config import TmuConfig
-from hw.tmu.memory_map import ErrorCause
-from sw.runtime.machine.host_machine import HostMachine
-from sw.runtime.report.stages import quiet
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.tmu.target import TARGET
+from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Instruction, Opcode
+from gnarl.hw.tmu.access_isa import LAYER, STEPS, AluOperation, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep, Layer, Stream, Unit, own
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.hw.tmu.memory_map import ErrorCause
+from gnarl.sw.runtime.machine.host_machine import HostMachine
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.tmu.target import TARGET
 from tests.support.execute.programs import HALT, WORD
 from tests.support.tmu.access_programs import INDUCTION
 from tests.support.tmu.outcomes import Ending, job_of, on_model, on_rtl, on_target

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.lib.lines.line_size import LINE_BYTES, WORD_BYTES
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.runtime.tmu.figures import bound
-from sw.runtime.tmu.image import Operands
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, WORD_BYTES
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.runtime.tmu.figures import bound
+from gnarl.sw.runtime.tmu.image import Operands
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 SOURCE = """\
 n, m = sizes("n", "m")

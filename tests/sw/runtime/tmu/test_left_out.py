@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.device import Device
 from tests.support.nests.dependent_runs import check_device
 from tests.support.nests.left_out_nests import left_out
 from tests.support.tmu.manners import MANNERS

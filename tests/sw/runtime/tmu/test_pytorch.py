@@ -12,10 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.tmu.compile import LEVELS
-from sw.program.program import Program
-from sw.runtime.run.device import Device
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.tmu.compile import LEVELS
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import bag, compressed_rows, module, whole

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from hw.lib.errors import CapacityError
-from sw.runtime.run.device import Device
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.dependent_runs import check_device
 from tests.support.nests.random_dependent_nests import RandomDependentNest, random_values
 from tests.support.tmu.manners import manner_of

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import GnarlError, ProgramError
-from hw.tmu.config import TmuConfig
-from sw.program.archive import write_archive
-from sw.program.manifest import encode
-from sw.runtime.machine.host_machine import HostJob, HostMachine
-from sw.runtime.report.stages import quiet
-from sw.runtime.run.programs import load_program
-from sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from sw.runtime.tmu.target import TARGET
+from gnarl.hw.lib.errors import GnarlError, ProgramError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.program.archive import write_archive
+from gnarl.sw.program.manifest import encode
+from gnarl.sw.runtime.machine.host_machine import HostJob, HostMachine
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.tmu.target import TARGET
 from tests.support.tmu.outcomes import (
     Ending,
     difference,

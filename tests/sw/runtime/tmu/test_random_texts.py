@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.runtime.run.device import Device
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.runtime.run.device import Device
 from tests.support.nests.dependent_runs import check_device
 from tests.support.nests.random_texts.drawn import draw
 from tests.support.tmu.manners import manner_of

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.record import read_dump
-from sw.golden.loops import GoldenLoops
-from sw.runtime.run.device import Device
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.record import read_dump
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.commands import gnarl
 from tests.support.tmu.manners import MANNERS
 
 SOURCE = """\
-from sw.workloads.loops.notation import float32, int32, nest, sizes
+from gnarl.sw.workloads.loops.notation import float32, int32, nest, sizes
 
 rows, lookups, bags, dim = sizes("rows", "lookups", "bags", "dim")
 

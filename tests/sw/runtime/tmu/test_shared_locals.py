@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.runtime.run.device import Device
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.errors import noted
 from tests.support.nests.dependent_runs import check_device
 from tests.support.nests.shared_locals import SharedLocals, random_values

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.compile import compile
-from sw.compiler.tmu.record import DumpedWorkload
-from sw.golden import loops
-from sw.runtime.run.device import Device
-from sw.runtime.tmu.sources import source, workload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.compiler.tmu.record import DumpedWorkload
+from gnarl.sw.golden import loops
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.tmu.sources import source, workload
 from tests.support.errors import refused
 
 ROOT = Path(__file__).parents[4]

@@ -9,21 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
-from hw.lib.errors import ProgramError, WorkloadError
-from hw.tmu.access_isa import Event, EventKind, StreamKind
-from hw.tmu.access_program import AccessProgram, EventStep
-from hw.tmu.memory_map import ErrorCause
-from sw.compiler.tmu.sections import access_of
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.run.programs import load_program
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
-from sw.workloads.loops.operations.sparse_vectors import vector_product, vector_sum
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.sources import named_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode, Operand, Source
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.hw.tmu.access_isa import Event, EventKind, StreamKind
+from gnarl.hw.tmu.access_program import AccessProgram, EventStep
+from gnarl.hw.tmu.memory_map import ErrorCause
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from gnarl.sw.workloads.loops.operations.sparse_vectors import vector_product, vector_sum
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.sources import named_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.programs import bags
 from tests.support.tmu.sparse_fibers import LENGTH, PAIRS, vectors
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.workloads.dag.builder import DagBuilder, check
-from sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.builder import DagBuilder, check
+from gnarl.sw.workloads.dag.dag import Dag, Op
 from tests.support.dpu.dags import SHAPES, dags, evaluate, input_values, shape
 from tests.support.errors import refused
 

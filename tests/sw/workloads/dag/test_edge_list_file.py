@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.dag.edge_list_file import read_edge_list
+from gnarl.sw.workloads.dag.edge_list_file import read_edge_list
 from tests.support.dpu.dags import results
 from tests.support.errors import refused
 

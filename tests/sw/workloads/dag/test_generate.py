@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import scipy.io
 
-from sw.workloads.dag.builder import check
-from sw.workloads.dag.generate import (
+from gnarl.sw.workloads.dag.builder import check
+from gnarl.sw.workloads.dag.generate import (
     EXAMPLE_OPERATIONS,
     grid_factor,
     probabilistic_circuit,
     random_dag,
     write_examples,
 )
-from sw.workloads.dag.load import load
-from sw.workloads.dag.psdd import circuit
-from sw.workloads.dag.psdd_file import parse_psdd
-from sw.workloads.dag.triangular_system import read_matrix
+from gnarl.sw.workloads.dag.load import load
+from gnarl.sw.workloads.dag.psdd import circuit
+from gnarl.sw.workloads.dag.psdd_file import parse_psdd
+from gnarl.sw.workloads.dag.triangular_system import read_matrix
 from tests.support.dpu.dags import evaluate
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.dag.gml_file import read_gml
+from gnarl.sw.workloads.dag.gml_file import read_gml
 from tests.support.dpu.dags import results
 from tests.support.errors import refused
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sw.workloads.dag.builder import check
-from sw.workloads.dag.dag import Dag, Op
-from sw.workloads.dag.graph import from_networkx
+from gnarl.sw.workloads.dag.builder import check
+from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.graph import from_networkx
 from tests.support.dpu.dags import (
     dags,
     evaluate,

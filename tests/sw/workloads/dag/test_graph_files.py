@@ -11,12 +11,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sw.workloads.dag.edge_list_file import read_edge_list
-from sw.workloads.dag.gml_file import read_gml
-from sw.workloads.dag.graph import from_networkx
-from sw.workloads.dag.graphml_file import read_graphml
-from sw.workloads.dag.node_link_file import read_node_link
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.dag.edge_list_file import read_edge_list
+from gnarl.sw.workloads.dag.gml_file import read_gml
+from gnarl.sw.workloads.dag.graph import from_networkx
+from gnarl.sw.workloads.dag.graphml_file import read_graphml
+from gnarl.sw.workloads.dag.node_link_file import read_node_link
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.dpu.dags import results
 from tests.support.dpu.named_graphs import named_graph
 from tests.support.dpu.numbered_edges import NUMBERED, difference

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.dag.graphml_file import read_graphml
+from gnarl.sw.workloads.dag.graphml_file import read_graphml
 from tests.support.dpu.dags import results
 from tests.support.errors import refused
 

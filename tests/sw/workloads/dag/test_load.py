@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sw.workloads.dag.builder import DagBuilder
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.graph import from_networkx
-from sw.workloads.dag.load import READERS, load
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.dag.builder import DagBuilder
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.graph import from_networkx
+from gnarl.sw.workloads.dag.load import READERS, load
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.errors import refused
 
 GRAPHML = """\

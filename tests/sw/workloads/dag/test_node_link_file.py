@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.dag.node_link_file import read_node_link
-from sw.workloads.text_file import parse_json
+from gnarl.sw.workloads.dag.node_link_file import read_node_link
+from gnarl.sw.workloads.text_file import parse_json
 from tests.support.dpu.dags import results
 from tests.support.errors import refused
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.workloads.dag.builder import check
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.psdd import ProbabilisticCircuit, circuit, read_psdd
-from sw.workloads.dag.psdd_file import parse_psdd
+from gnarl.sw.workloads.dag.builder import check
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.psdd import ProbabilisticCircuit, circuit, read_psdd
+from gnarl.sw.workloads.dag.psdd_file import parse_psdd
 from tests.support.dpu.dags import evaluate
 from tests.support.errors import refused
 from tests.support.workloads import workload_file

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sw.workloads.dag.psdd_file import DECISION, LITERAL, TRUE, parse_psdd
+from gnarl.sw.workloads.dag.psdd_file import DECISION, LITERAL, TRUE, parse_psdd
 from tests.support.errors import refused
 
 HALF = math.log(0.5)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.workloads.dag.load import load
-from sw.workloads.dag.rebind import values_from_file
-from sw.workloads.dag.workload import DagWorkload
+from gnarl.sw.workloads.dag.load import load
+from gnarl.sw.workloads.dag.rebind import values_from_file
+from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.errors import refused
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sw.workloads.dag.triangular_matrix import parse_matrix
+from gnarl.sw.workloads.dag.triangular_matrix import parse_matrix
 from tests.support.errors import refused
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"

@@ -10,10 +10,10 @@ import scipy.io
 import scipy.sparse
 from scipy.sparse.linalg import spsolve_triangular
 
-from sw.workloads.dag.builder import check
-from sw.workloads.dag.dag import Op
-from sw.workloads.dag.triangular_matrix import parse_matrix
-from sw.workloads.dag.triangular_system import TriangularSystem, read_matrix, system
+from gnarl.sw.workloads.dag.builder import check
+from gnarl.sw.workloads.dag.dag import Op
+from gnarl.sw.workloads.dag.triangular_matrix import parse_matrix
+from gnarl.sw.workloads.dag.triangular_system import TriangularSystem, read_matrix, system
 from tests.support.dpu.dags import evaluate
 from tests.support.errors import refused
 from tests.support.workloads import workload_file

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.data import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.data import (
     bag_lengths,
     batch_sizes,
     check_batch,
@@ -21,7 +21,7 @@ from sw.workloads.embedding.data import (
     synthesise_batch,
     synthesise_tables,
 )
-from sw.workloads.embedding.model import (
+from gnarl.sw.workloads.embedding.model import (
     TABLE_TYPES,
     Batch,
     EmbeddingModel,
@@ -29,8 +29,8 @@ from sw.workloads.embedding.model import (
     FeatureInputs,
     PoolingFactors,
 )
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
-from sw.workloads.embedding.statistics import from_factors
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
+from gnarl.sw.workloads.embedding.statistics import from_factors
 from tests.support.errors import refused
 
 MODEL = EmbeddingModel(
@@ -229,7 +229,9 @@ def test_rows_are_drawn_by_their_weights() -> None:
 
 def test_rows_are_drawn_in_proportion_to_known_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     known = np.array([1.0, 0.5, 0.25, 0.0]) ** 3
-    monkeypatch.setattr("sw.workloads.embedding.data.popularities", lambda rows, key: known[rows])
+    monkeypatch.setattr(
+        "gnarl.sw.workloads.embedding.data.popularities", lambda rows, key: known[rows]
+    )
     (inputs,) = synthesise_batch(feature(rows=4, factors=PoolingFactors(100)), 1000).features
     counts = np.bincount(inputs.indices, minlength=4)
     shares = np.array([4, 2, 1, 0]) / 7

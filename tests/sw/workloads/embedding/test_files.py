@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.files import load_values, values_of
-from sw.workloads.embedding.model import EmbeddingModel, Feature
-from sw.workloads.embedding.rowwise import quantise
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.files import load_values, values_of
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.workloads.embedding.rowwise import quantise
 from tests.support.errors import refused
 
 MODEL = EmbeddingModel(

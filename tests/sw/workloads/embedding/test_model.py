@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.embedding.model import (
     EmbeddingModel,
     Feature,
     FeatureKind,

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel, Feature, PoolingFactors
-from sw.workloads.embedding.recflex import load_model
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES, EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.embedding.recflex import load_model
 from tests.support.errors import refused
 
 ROOT = Path(__file__).parents[4]
 WORKLOADS = Path(os.environ.get("GNARL_WORKLOADS", ROOT.parent / "shared" / "workloads"))
 
-PYTHON = "from sw.workloads.embedding.model import *\n"
+PYTHON = "from gnarl.sw.workloads.embedding.model import *\n"
 
 
 def folder(path: Path, tables: str = "9,4\n", data: str = "one-hot,1,1.0\n") -> Path:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseTable, quantise
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS, RowwiseTable, quantise
 from tests.support.errors import refused
 
 F32 = np.float32

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from scipy.stats import truncnorm
 
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.model import (
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,
     FeatureInputs,
     PoolingFactors,
 )
-from sw.workloads.embedding.statistics import (
+from gnarl.sw.workloads.embedding.statistics import (
     FeatureStatistics,
     from_batches,
     from_factors,
 )
-from sw.workloads.embedding.truncated_normal import TruncatedNormal
+from gnarl.sw.workloads.embedding.truncated_normal import TruncatedNormal
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.workloads.embedding.truncated_normal import TruncatedNormal
+from gnarl.sw.workloads.embedding.truncated_normal import TruncatedNormal
 
 
 @pytest.mark.parametrize("std", [1e-300, 1e-320, 5e-324])

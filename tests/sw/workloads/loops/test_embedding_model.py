@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.golden import loops
-from sw.golden.embedding import embedding_bags
-from sw.golden.loops import GoldenLoops
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.inputs import bind_model
-from sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, PoolingFactors
-from sw.workloads.loops.embedding_model import feature_groups
-from sw.workloads.loops.ir.binding import bind
+from gnarl.sw.golden import loops
+from gnarl.sw.golden.embedding import embedding_bags
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.inputs import bind_model
+from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.workloads.loops.embedding_model import feature_groups
+from gnarl.sw.workloads.loops.ir.binding import bind
 from tests.support.errors import refused
 
 RAGGED = PoolingFactors(mean=3, std=2, coverage=0.7)

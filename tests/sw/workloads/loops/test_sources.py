@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.operation_families import nearest
-from sw.workloads.loops.operation_inputs import RECOMMENDATION_MODELS
-from sw.workloads.loops.sources import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.operation_families import nearest
+from gnarl.sw.workloads.loops.operation_inputs import RECOMMENDATION_MODELS
+from gnarl.sw.workloads.loops.sources import (
     OPERATIONS,
     file_workload,
     is_named,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_file, read_source
-from sw.workloads.loops.synthesise import made_up, synthesised
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_file, read_source
+from gnarl.sw.workloads.loops.synthesise import made_up, synthesised
 from tests.support.errors import refused
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

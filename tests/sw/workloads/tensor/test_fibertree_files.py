@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.workloads.tensor.fibertree_files import load_fibertree, save_fibertree, tensors_in
-from sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat, store
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree, save_fibertree, tensors_in
+from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat, store
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 from tests.support.errors import refused
 from tests.support.workloads import workload_file
 

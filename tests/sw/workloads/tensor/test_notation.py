@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sw.workloads.tensor.expression import Access, Call, Constant
-from sw.workloads.tensor.notation import Sum, Written, text_of
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.notation import Sum, Written, text_of
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.sam.expressions import make
 
 A, B = Access("a", ("i",)), Access("b", ("i",))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.tensor.operands import load_operands
-from sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.operands import load_operands
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 HEADER = "%%MatrixMarket matrix"
 VECTOR, MATRIX = TensorFormat(("compressed",), (0,)), TensorFormat(("dense",) * 2, (0, 1))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.workloads.tensor.expression import Access, Call, Constant, Expression
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Expression
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 from tests.support.errors import refused
 
 
@@ -229,7 +229,7 @@ def test_errors_point_at_the_column(text: str, column: int, problem: str) -> Non
 
 @given(st.text(alphabet="xyBi jk(),=+-*/.0123:fs-ds", max_size=40))
 def test_any_text_is_parsed_or_refused_in_one_line(text: str) -> None:
-    from hw.lib.errors import WorkloadError
+    from gnarl.hw.lib.errors import WorkloadError
 
     try:
         parse("x(i)=" + text)

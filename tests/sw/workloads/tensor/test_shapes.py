@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.shapes import check_shapes
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.shapes import check_shapes
 from tests.support.errors import refused
 
 MATMUL = "X(i,j)=B(i,k)*C(k,j)"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hw.lib.errors import CapacityError
-from sw.workloads.tensor.storage import (
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.workloads.tensor.storage import (
     LEVEL_FORMATS,
     BitvectorLevel,
     CompressedLevel,
@@ -23,7 +23,7 @@ from sw.workloads.tensor.storage import (
     restore,
     store,
 )
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import refused
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.tensor.patterns import match
-from sw.golden.tensor import reference
-from sw.workloads.loops.expressions.tensor_expression import expression_nest
-from sw.workloads.tensor.expression import FUNCTIONS, accesses
-from sw.workloads.tensor.notation import text_of
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.tensor.patterns import match
+from gnarl.sw.golden.tensor import reference
+from gnarl.sw.workloads.loops.expressions.tensor_expression import expression_nest
+from gnarl.sw.workloads.tensor.expression import FUNCTIONS, accesses
+from gnarl.sw.workloads.tensor.notation import text_of
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import refused
 
 PRODUCT = (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hw.lib.errors import CapacityError
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import refused
 
 DENSE = hnp.arrays(

@@ -15,9 +15,9 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tensor_files import load_tensor, save_tensor
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor, save_tensor
 from tests.support.errors import refused
 from tests.support.tensors import random_tensors, same
 

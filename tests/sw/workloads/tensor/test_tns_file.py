@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from sw.workloads.tensor.tensor import Tensor
-from sw.workloads.tensor.tns_file import format_tns, parse_tns
+from gnarl.sw.workloads.tensor.tensor import Tensor
+from gnarl.sw.workloads.tensor.tns_file import format_tns, parse_tns
 from tests.support.errors import refused
 from tests.support.tensors import random_tensors, same
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.text_lines import text_lines
-from sw.compiler.tmu.by_hand.coupled.look_ups import Bags, LookUps, largest_group
-from sw.compiler.tmu.by_hand.graphs import ROWS_AHEAD
-from sw.compiler.tmu.by_hand.site import Site
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.compiler.tmu.by_hand.coupled.look_ups import Bags, LookUps, largest_group
+from gnarl.sw.compiler.tmu.by_hand.graphs import ROWS_AHEAD
+from gnarl.sw.compiler.tmu.by_hand.site import Site
 
 _ENTRIES = Bags(size="entries", indices="column", table="dense", weights="values").weighted
 

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.text_lines import text_lines
-from sw.compiler.tmu.by_hand.coupled.order import spread
-from sw.compiler.tmu.by_hand.site import Site, Vectors
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.compiler.tmu.by_hand.coupled.order import spread
+from gnarl.sw.compiler.tmu.by_hand.site import Site, Vectors
 
 _MOST, _PART = 32, 16
 """Vectors of a row that is one part; of each part but the last of other rows."""

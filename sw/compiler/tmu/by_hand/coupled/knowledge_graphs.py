@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hw.lib.lines.line_size import LINE_WORDS
-from sw.compiler.tmu.by_hand.coupled.order import spread
-from sw.compiler.tmu.by_hand.knowledge_graphs import SUMS, pairs
-from sw.compiler.tmu.by_hand.site import Site
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.sw.compiler.tmu.by_hand.coupled.order import spread
+from gnarl.sw.compiler.tmu.by_hand.knowledge_graphs import SUMS, pairs
+from gnarl.sw.compiler.tmu.by_hand.site import Site
 
 _STEP = 4
 """Vectors of a row, where it has a multiple of so many; else those of a pair."""

@@ -31,12 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.text_lines import text_lines
-from sw.compiler.tmu.by_hand.coupled.order import spread
-from sw.compiler.tmu.by_hand.site import Array, Site, Vectors, row_of
+from gnarl.hw.lib.encoding.execute_isa import VECTOR_REGISTERS
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.compiler.tmu.by_hand.coupled.order import spread
+from gnarl.sw.compiler.tmu.by_hand.site import Array, Site, Vectors, row_of
 
 _MOST = 26
 """Vectors of a row."""

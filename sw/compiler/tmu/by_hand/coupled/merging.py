@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from sw.compiler.tmu.by_hand.merging import SIDES
-from sw.compiler.tmu.by_hand.site import Site
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.sw.compiler.tmu.by_hand.merging import SIDES
+from gnarl.sw.compiler.tmu.by_hand.site import Site
 
 _END = 2**31 - 1
 

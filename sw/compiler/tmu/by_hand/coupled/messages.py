@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from hw.lib.encoding.execute_isa import VECTOR_REGISTERS
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.lib.text_lines import text_lines
-from sw.compiler.tmu.by_hand.messages import MOST, SUMS
-from sw.compiler.tmu.by_hand.site import Site, row_of
+from gnarl.hw.lib.encoding.execute_isa import VECTOR_REGISTERS
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.compiler.tmu.by_hand.messages import MOST, SUMS
+from gnarl.sw.compiler.tmu.by_hand.site import Site, row_of
 
 _AHEAD = 2
 """Edges."""

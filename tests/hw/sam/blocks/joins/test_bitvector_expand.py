@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.joins.bitvector_expand import BitvectorExpand
+from gnarl.hw.sam.blocks.joins.bitvector_expand import BitvectorExpand
 from tests.support.sam.nested import depths, mapped, stalls, stream, trees
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream

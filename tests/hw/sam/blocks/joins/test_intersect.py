@@ -8,8 +8,8 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.joins.intersect import Intersect
-from hw.sam.token import DONE, Kind
+from gnarl.hw.sam.blocks.joins.intersect import Intersect
+from gnarl.hw.sam.token import DONE, Kind
 from tests.support.sam.nested import (
     LANES_THAT_DISAGREE,
     depths,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.joins.union import Union
-from hw.sam.token import EMPTY
+from gnarl.hw.sam.blocks.joins.union import Union
+from gnarl.hw.sam.token import EMPTY
 from tests.support.sam.nested import (
     LANES_THAT_DISAGREE,
     depths,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.lookups.bitvector_lookup import BitvectorLookup
-from hw.sam.token import EMPTY
+from gnarl.hw.sam.blocks.lookups.bitvector_lookup import BitvectorLookup
+from gnarl.hw.sam.token import EMPTY
 from tests.support.sam.nested import depths, mapped, stalls, stream, trees
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream

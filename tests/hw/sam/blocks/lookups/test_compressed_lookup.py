@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
-from hw.sam.blocks.ports import FIBER_BITS
-from hw.sam.token import EMPTY, Kind
+from gnarl.hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
+from gnarl.hw.sam.blocks.ports import FIBER_BITS
+from gnarl.hw.sam.token import EMPTY, Kind
 from tests.support.sam.nested import depths, fibers, mapped, stalls, stream, trees
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.lookups.galloping_search import WALKED_ROWS, GallopingSearch
+from gnarl.hw.sam.blocks.lookups.galloping_search import WALKED_ROWS, GallopingSearch
 
 
 def run(array, searches, latency=1, refuses=()):

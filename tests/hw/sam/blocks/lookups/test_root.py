@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.sam.blocks.lookups.root import Root
+from gnarl.hw.sam.blocks.lookups.root import Root
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.streams.crd_drop import CrdDrop
-from hw.sam.token import DONE, stop
+from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
+from gnarl.hw.sam.token import DONE, stop
 from tests.support.sam.nested import (
     LEVELS_THAT_DISAGREE,
     depths,

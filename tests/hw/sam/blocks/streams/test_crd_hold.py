@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.streams.crd_hold import CrdHold
+from gnarl.hw.sam.blocks.streams.crd_hold import CrdHold
 from tests.support.sam.nested import (
     LEVELS_THAT_DISAGREE,
     depths,

@@ -5,8 +5,8 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.streams.crd_to_point import CrdToPoint
-from hw.sam.token import DONE, Kind
+from gnarl.hw.sam.blocks.streams.crd_to_point import CrdToPoint
+from gnarl.hw.sam.token import DONE, Kind
 from tests.support.sam.nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream

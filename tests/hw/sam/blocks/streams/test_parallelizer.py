@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.streams.parallelizer import Parallelizer
-from hw.sam.token import DONE, EMPTY, Kind
+from gnarl.hw.sam.blocks.streams.parallelizer import Parallelizer
+from gnarl.hw.sam.token import DONE, EMPTY, Kind
 from tests.support.sam.nested import depths, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.streams.point_to_crd import PointToCrd
-from hw.sam.token import DONE
+from gnarl.hw.sam.blocks.streams.point_to_crd import PointToCrd
+from gnarl.hw.sam.token import DONE
 from tests.support.sam.nested import stalls, stream
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
-from hw.sam.token import DONE, stop
+from gnarl.hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
+from gnarl.hw.sam.token import DONE, stop
 from tests.support.sam.nested import depths, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream

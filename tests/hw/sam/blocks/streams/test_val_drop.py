@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import parse_format
-from hw.sam.blocks.streams.val_drop import ValDrop
-from hw.sam.token import EMPTY
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
+from gnarl.hw.sam.token import EMPTY
 from tests.support.sam.nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream

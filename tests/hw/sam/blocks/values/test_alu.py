@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import parse_format
-from hw.sam.block_types import ALU_OPERATIONS
-from hw.sam.blocks.values.alu import OPERATIONS, Alu
-from hw.sam.token import DONE, EMPTY, Kind
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.sam.block_types import ALU_OPERATIONS
+from gnarl.hw.sam.blocks.values.alu import OPERATIONS, Alu
+from gnarl.hw.sam.token import DONE, EMPTY, Kind
+from gnarl.sw.golden.arithmetic import arithmetic
 from tests.support.sam.nested import depths, mapped, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream, payload_of

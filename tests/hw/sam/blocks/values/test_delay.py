@@ -8,8 +8,8 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sam.blocks.values.delay import Delay
-from hw.sam.token import EMPTY, Kind, token_stream
+from gnarl.hw.sam.blocks.values.delay import Delay
+from gnarl.hw.sam.token import EMPTY, Kind, token_stream
 from tests.support.sam.nested import depths, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import parse_format
-from hw.lib.functions.function import Function
-from hw.sam.block_types import FUNCTIONS
-from hw.sam.blocks.values.function_block import FunctionBlock
-from hw.sam.token import EMPTY, Kind
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.lib.functions.function import Function
+from gnarl.hw.sam.block_types import FUNCTIONS
+from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
+from gnarl.hw.sam.token import EMPTY, Kind
 from tests.support.sam.nested import depths, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import parse_format
-from hw.sam.block_types import REDUCTIONS as OF_GRAPHS
-from hw.sam.blocks.values.interleaved_sums import WAITING_TOKENS
-from hw.sam.blocks.values.reduce import REDUCTIONS, Reduce
-from hw.sam.token import DONE, stop
-from sw.golden.arithmetic import arithmetic
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.sam.block_types import REDUCTIONS as OF_GRAPHS
+from gnarl.hw.sam.blocks.values.interleaved_sums import WAITING_TOKENS
+from gnarl.hw.sam.blocks.values.reduce import REDUCTIONS, Reduce
+from gnarl.hw.sam.token import DONE, stop
+from gnarl.sw.golden.arithmetic import arithmetic
 from tests.support.sam.nested import depths, fibers, mapped, stalls, stream, trees, words
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, parse_stream, payload_of

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hw.sam.blocks.values.sorted_set import LEAST_SIZE, SortedSet
+from gnarl.hw.sam.blocks.values.sorted_set import LEAST_SIZE, SortedSet
 
 
 async def fill(ctx: Any, numbers: SortedSet, inserted: list[int]) -> list[bool]:

@@ -11,12 +11,12 @@ from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import parse_format
-from hw.lib.memory.ram import TwoPortRam
-from hw.lib.verilog import to_verilog
-from hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
-from hw.sam.token import EMPTY, MAX_LEVEL, stop
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.lib.memory.ram import TwoPortRam
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
+from gnarl.hw.sam.token import EMPTY, MAX_LEVEL, stop
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.sam.nested import mapped
 from tests.support.sam.streams import run_block
 from tests.support.sam.sums import Sums, input_streams, output_streams

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.verilog import to_verilog
-from hw.sam.blocks.writers.bitvector_writer import BitvectorWriter
-from hw.sam.token import DONE, Kind, stop
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.blocks.writers.bitvector_writer import BitvectorWriter
+from gnarl.hw.sam.token import DONE, Kind, stop
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.sam.nested import depths, fibers, stalls, stream, trees
 from tests.support.sam.tokens import kind_of, parse_stream
 from tests.support.sam.writers import run_writer

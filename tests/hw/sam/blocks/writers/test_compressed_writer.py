@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.verilog import to_verilog
-from hw.sam.blocks.writers.compressed_writer import CompressedWriter
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.blocks.writers.compressed_writer import CompressedWriter
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.sam.nested import depths, fibers, stalls, stream, trees
 from tests.support.sam.tokens import parse_stream
 from tests.support.sam.writers import run_writer

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.verilog import to_verilog
-from hw.sam.blocks.writers.dense_writer import DenseWriter
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.blocks.writers.dense_writer import DenseWriter
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.sam.tokens import parse_stream
 from tests.support.sam.writers import run_writer
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import parse_format
-from hw.lib.verilog import to_verilog
-from hw.sam.blocks.writers.value_writer import ValueWriter
-from hw.sam.token import EMPTY, Kind
-from sw.runtime.machine.verilate import lint
+from gnarl.hw.lib.formats import parse_format
+from gnarl.hw.lib.verilog import to_verilog
+from gnarl.hw.sam.blocks.writers.value_writer import ValueWriter
+from gnarl.hw.sam.token import EMPTY, Kind
+from gnarl.sw.runtime.machine.verilate import lint
 from tests.support.sam.nested import depths, stalls, stream, trees, words
 from tests.support.sam.tokens import kind_of, parse_stream, payload_of
 from tests.support.sam.writers import run_writer

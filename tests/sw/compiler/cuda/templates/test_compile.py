@@ -7,16 +7,16 @@ from itertools import product
 
 import pytest
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.compiler.cuda.templates import template, templates
-from sw.workloads.embedding.model import TABLE_TYPES
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.compiler.cuda.templates import template, templates
+from gnarl.sw.workloads.embedding.model import TABLE_TYPES
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from tests.support.cuda.embedding_kernels import covering_cases, program_of
 from tests.support.parameters import slow_but
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
-from sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_100")
 TYPES: Mapping[str, Mapping[str, object]] = {

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import template, templates
-from sw.compiler.cuda.templates.template import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import template, templates
+from gnarl.sw.compiler.cuda.templates.template import (
     BlockCount,
     Parameter,
     Template,
     Work,
     register,
 )
-from sw.runtime.cuda.emulation.kernels import EmulationError
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulationError
+from gnarl.sw.workloads.embedding.model import Feature
 from tests.support.cuda.embedding_kernels import Bench, Case, case, check_cases, program_of
 
 MANUAL = Path(__file__).parents[5] / "docs" / "cuda.md"
@@ -111,7 +111,7 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThreadPerColumn:
     header = tmp_path / ThreadPerColumn.header
     header.parent.mkdir()
     header.write_text(HEADER)
-    module = import_module("sw.compiler.cuda.templates.template")
+    module = import_module("gnarl.sw.compiler.cuda.templates.template")
     monkeypatch.setattr(module, "_TEMPLATES", templates())
     registered = ThreadPerColumn(tmp_path)
     assert register(registered) is registered
@@ -140,7 +140,9 @@ def test_the_manuals_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/columns.cuh").write_text(header)
     (tmp_path / "mine.py").write_text(module)
-    monkeypatch.setattr(import_module("sw.compiler.cuda.templates.template"), "_TEMPLATES", {})
+    monkeypatch.setattr(
+        import_module("gnarl.sw.compiler.cuda.templates.template"), "_TEMPLATES", {}
+    )
     runpy.run_path(str(tmp_path / "mine.py"))
     for feature in (
         Feature("f", 20, 100, "mean", "bfloat16"),

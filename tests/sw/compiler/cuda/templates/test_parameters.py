@@ -7,9 +7,9 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.templates import templates
-from sw.compiler.cuda.templates.row_lanes import RowLanes
-from sw.workloads.embedding.model import Feature
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.compiler.cuda.templates.row_lanes import RowLanes
+from gnarl.sw.workloads.embedding.model import Feature
 
 PARAMETERS = {
     "block_samples": {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.templates import templates
-from sw.workloads.embedding.model import Batch, Feature
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.workloads.embedding.model import Batch, Feature
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise
 from tests.support.cuda.embedding_kernels import (
     PARTS,
     Bench,

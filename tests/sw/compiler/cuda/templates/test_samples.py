@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import Batch, Feature
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.workloads.embedding.model import Batch, Feature
 from tests.support.cuda.embedding_kernels import (
     DIMS,
     PARTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.templates import template
-from sw.workloads.embedding.model import Batch, Feature
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.workloads.embedding.model import Batch, Feature
 from tests.support.cuda.embedding_kernels import (
     DIMS,
     PARTS,

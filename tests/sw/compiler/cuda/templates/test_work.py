@@ -7,13 +7,13 @@ from dataclasses import astuple
 
 import pytest
 
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates import template
-from sw.compiler.cuda.templates.costs import mean_length
-from sw.compiler.cuda.templates.row_lanes import RowLanes
-from sw.compiler.cuda.templates.template import Work
-from sw.runtime.cuda.emulation.kernels import LaunchStatistics
-from sw.workloads.embedding.model import Batch, Feature
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.compiler.cuda.templates.costs import mean_length
+from gnarl.sw.compiler.cuda.templates.row_lanes import RowLanes
+from gnarl.sw.compiler.cuda.templates.template import Work
+from gnarl.sw.runtime.cuda.emulation.kernels import LaunchStatistics
+from gnarl.sw.workloads.embedding.model import Batch, Feature
 from tests.support.cuda.embedding_kernels import Bench, Case, case, covering_cases, program_of
 
 THREADS = 128

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import ProgramError
-from sw.compiler.cuda.compile import compile
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.sections import decode
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
-from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledProductProgram
-from sw.program.archive import read_archive, write_archive
-from sw.program.program import Program
-from sw.runtime.run.programs import load_program
-from sw.workloads.tensor.operands import operand
-from sw.workloads.tensor.workload import TensorWorkload, read_expression
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.compiler.cuda.compile import compile
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.sections import decode
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram
+from gnarl.sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledProductProgram
+from gnarl.sw.program.archive import read_archive, write_archive
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.workloads.tensor.operands import operand
+from gnarl.sw.workloads.tensor.workload import TensorWorkload, read_expression
 from tests.support.errors import refused
 
 CONFIG = CudaConfig()
@@ -221,7 +221,7 @@ def test_lanes_of_an_entry(inner: int, format: str, vector: int, lanes: int) -> 
 @pytest.mark.parametrize("inner", [7, 256])
 def test_sampled_products_compile_without_spills(arch: str, format: str, inner: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
-    from sw.compiler.cuda.nvrtc import compile_kernel
+    from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
 
     config = CudaConfig(arch=arch, format=format)
     compiled = decode(sampled(config, inner).launches[0])

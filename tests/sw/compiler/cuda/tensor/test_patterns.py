@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sw.compiler.cuda.tensor.patterns import PooledSum, SampledProduct, match
-from sw.workloads.tensor.parser import parse
+from gnarl.sw.compiler.cuda.tensor.patterns import PooledSum, SampledProduct, match
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 
 FORMS = "must be a sum of products B(i,k)*C(k,j) or B(i,k)*c(k), or one B(i,j)*C(i,k)*D(j,k)"

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.cuda.compile import compile
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.sections import decode
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledProductProgram
-from sw.workloads.tensor.operands import operand
-from sw.workloads.tensor.workload import read_expression
+from gnarl.sw.compiler.cuda.compile import compile
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.sections import decode
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.compiler.cuda.tensor.sampled_product import KERNEL, SampledProductProgram
+from gnarl.sw.workloads.tensor.operands import operand
+from gnarl.sw.workloads.tensor.workload import read_expression
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
 from bench.cuda_static_parts.row_loads import load_bursts  # noqa: E402
 from bench.cuda_static_parts.sass import disassemble, nvdisasm  # noqa: E402
-from sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
+from gnarl.sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
 
 pytestmark = pytest.mark.skipif(nvdisasm() is None, reason="needs nvidia-cuda-nvdisasm")
 

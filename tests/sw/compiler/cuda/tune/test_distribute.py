@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.tune import tune
-from sw.compiler.cuda.tune.distribute import Outcome, distribute
-from sw.compiler.cuda.tune.measurer import DeviceFailure, Job, LocalJob, job_key
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.tune import tune
+from gnarl.sw.compiler.cuda.tune.distribute import Outcome, distribute
+from gnarl.sw.compiler.cuda.tune.measurer import DeviceFailure, Job, LocalJob, job_key
 from tests.support.cuda.simulated_gpu import SimulatedGpus, batches, small_model
 
 MODEL = small_model()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda import schedule_file
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.occupancy import occupancies
-from sw.compiler.cuda.tune import tune
-from sw.compiler.cuda.tune.journal import journal_path
-from sw.compiler.cuda.tune.measurer import DeviceFailure, LocalJob
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.occupancy import occupancies
+from gnarl.sw.compiler.cuda.tune import tune
+from gnarl.sw.compiler.cuda.tune.journal import journal_path
+from gnarl.sw.compiler.cuda.tune.measurer import DeviceFailure, LocalJob
 from tests.support.cuda.simulated_gpu import SimulatedGpus, batches, small_model
 from tests.support.errors import refused
 
@@ -214,7 +214,7 @@ def test_times_of_another_gpu_or_of_other_templates_are_not_mixed(tmp_path, monk
         "start again, or tune to another"
     ):
         run(output, other)
-    monkeypatch.setattr("sw.compiler.cuda.tune.file_texts", lambda folder: ["changed"])
+    monkeypatch.setattr("gnarl.sw.compiler.cuda.tune.file_texts", lambda folder: ["changed"])
     with pytest.raises(Exception, match="line 1: headers = "):
         run(output, SimulatedGpus(MODEL))
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.compiler.cuda.tune.distribute import Outcome
-from sw.compiler.cuda.tune.journal import Journal, journal_path
+from gnarl.sw.compiler.cuda.tune.distribute import Outcome
+from gnarl.sw.compiler.cuda.tune.journal import Journal, journal_path
 from tests.support.errors import refused
 
 TUNING = {"model": "abc", "strategy": "two-stage"}

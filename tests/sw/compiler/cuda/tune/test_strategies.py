@@ -6,14 +6,14 @@ import itertools
 
 import pytest
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.occupancy import occupancies
-from sw.compiler.cuda.schedule import ScheduleSet
-from sw.compiler.cuda.templates import template
-from sw.compiler.cuda.tune import tune
-from sw.compiler.cuda.tune.interference import tuning_kernel
-from sw.compiler.cuda.tune.measurer import FusedJob, JobFailure, LocalJob
-from sw.runtime.cuda.task_map import map_tasks
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.occupancy import occupancies
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.compiler.cuda.tune import tune
+from gnarl.sw.compiler.cuda.tune.interference import tuning_kernel
+from gnarl.sw.compiler.cuda.tune.measurer import FusedJob, JobFailure, LocalJob
+from gnarl.sw.runtime.cuda.task_map import map_tasks
 from tests.support.cuda.simulated_gpu import SimulatedGpus, batches, small_model
 from tests.support.errors import refused
 

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.tune import tuning
-from sw.compiler.cuda.tune.measurer import LocalJob
-from sw.compiler.cuda.tune.tuning import Tuning
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.tune import tuning
+from gnarl.sw.compiler.cuda.tune.measurer import LocalJob
+from gnarl.sw.compiler.cuda.tune.tuning import Tuning
 from tests.support.cuda.simulated_gpu import SimulatedGpus, small_model
 
 ONE_HOT = Schedule.of("one_hot", vector=4, samples_per_thread=1)

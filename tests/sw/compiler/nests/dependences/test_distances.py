@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from sw.compiler.nests.dependences.distances import (
+from gnarl.sw.compiler.nests.dependences.distances import (
     NONE,
     UNKNOWN,
     Counter,
@@ -16,7 +16,7 @@ from sw.compiler.nests.dependences.distances import (
     Words,
     distances,
 )
-from sw.compiler.nests.dependences.linear import Linear, Range, span
+from gnarl.sw.compiler.nests.dependences.linear import Linear, Range, span
 
 RANGES = {
     "n": Range(Linear(1), Linear(1000), 0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.nests.dependences.linear import LEAST, MOST, Linear, Range, is_int32
+from gnarl.sw.compiler.nests.dependences.linear import LEAST, MOST, Linear, Range, is_int32
 
 RANGES = {"low": Range(Linear(LEAST), Linear(-1), 1), "high": Range(Linear(1), Linear(MOST), 1)}
 

@@ -7,14 +7,14 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from sw.compiler.nests.dependences.accesses import access_of, distances_in, may_meet
-from sw.compiler.nests.dependences.distances import NONE, UNKNOWN, Distances
-from sw.compiler.nests.dependences.orders import allows_vectors, may_permute
-from sw.compiler.nests.dialects import slc
-from sw.compiler.nests.functions import function_of
-from sw.compiler.nests.scf import to_scf
-from sw.compiler.tmu.passes.decouple import decouple
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.compiler.nests.dependences.accesses import access_of, distances_in, may_meet
+from gnarl.sw.compiler.nests.dependences.distances import NONE, UNKNOWN, Distances
+from gnarl.sw.compiler.nests.dependences.orders import allows_vectors, may_permute
+from gnarl.sw.compiler.nests.dialects import slc
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.nests.scf import to_scf
+from gnarl.sw.compiler.tmu.passes.decouple import decouple
+from gnarl.sw.workloads.loops.python.source import read_source
 
 HEAD = """\
 n, m = sizes('n', 'm')

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sw.compiler.sram_compute.cost.cheapest import Run, cheapest
+from gnarl.sw.compiler.sram_compute.cost.cheapest import Run, cheapest
 
 PLACES = ("memory", "core", "near")
 

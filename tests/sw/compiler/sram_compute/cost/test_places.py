@@ -13,28 +13,28 @@ from hypothesis import strategies as st
 
 from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import workload
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import WorkloadError
-from hw.sram_compute.isa import STRIP, Opcode, When
-from hw.sram_compute.program import Command, command, disassemble
-from hw.sram_compute.streams.copy_queue import QUEUED_COPIES
-from sw.compiler.passes import Trace
-from sw.compiler.sram_compute.compile import compile
-from sw.compiler.sram_compute.cost import places
-from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.compiler.sram_compute.cost.near import near_cycles
-from sw.compiler.sram_compute.lowering import Specialiser
-from sw.compiler.sram_compute.near.lower import near_code
-from sw.compiler.sram_compute.sections import fat_program, first_lines
-from sw.compiler.sram_compute.tdfg.plan import regions
-from sw.execute.scalars.core_memory import core_memory
-from sw.program.program import Program
-from sw.runtime.report.stages import quiet
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.c.source import read_source
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sram_compute.isa import STRIP, Opcode, When
+from gnarl.hw.sram_compute.program import Command, command, disassemble
+from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.sram_compute.compile import compile
+from gnarl.sw.compiler.sram_compute.cost import places
+from gnarl.sw.compiler.sram_compute.cost.core import part_cycles
+from gnarl.sw.compiler.sram_compute.cost.near import near_cycles
+from gnarl.sw.compiler.sram_compute.lowering import Specialiser
+from gnarl.sw.compiler.sram_compute.near.lower import near_code
+from gnarl.sw.compiler.sram_compute.sections import fat_program, first_lines
+from gnarl.sw.compiler.sram_compute.tdfg.plan import regions
+from gnarl.sw.execute.scalars.core_memory import core_memory
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.report.stages import quiet
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.c.source import read_source
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.conditional_nests import SOURCES, conditional
 from tests.support.sram_compute.lowered_nests import lowered
 from tests.support.sram_compute.near_commands import adds, near, reads, stream, system

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import DataObject, booleans, data, integers, sampled_from
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import disassemble
-from sw.compiler.sram_compute.lower.finish import orders_of
-from sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import plan
-from sw.compiler.sram_compute.tiles import Tiling
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import disassemble
+from gnarl.sw.compiler.sram_compute.lower.finish import orders_of
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
+from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import TileOrder
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
+from gnarl.sw.compiler.sram_compute.tiles import Tiling
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
 from tests.support.sram_compute.lowered_memory import execute
 from tests.support.sram_compute.tensor_graphs import nest_of
 

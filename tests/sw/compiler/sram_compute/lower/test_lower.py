@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import assemble, disassemble
-from sw.compiler.sram_compute.lower.lower import CodeGenerator, generate
-from sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
-from sw.compiler.sram_compute.tdfg.plan import plan, refusals
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.binding import Binding, bind
-from sw.workloads.loops.python.source import read_file
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import assemble, disassemble
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, generate
+from gnarl.sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, refusals
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.binding import Binding, bind
+from gnarl.sw.workloads.loops.python.source import read_file
 from tests.support.sram_compute.lowered_memory import SMALL, execute, require_golden
 from tests.support.sram_compute.tensor_graphs import RandomRegions, nest_of
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.sram_compute.lower.narrow import narrowed
-from sw.compiler.sram_compute.optimise.costs import graph_cost
-from sw.compiler.sram_compute.tdfg.graph import Compute, Graph, Reduce, only_used
-from sw.compiler.sram_compute.tdfg.plan import plan, regions
-from sw.workloads.loops.ir.scalar_type import ELEMENT_TYPES, ScalarType
+from gnarl.sw.compiler.sram_compute.lower.narrow import narrowed
+from gnarl.sw.compiler.sram_compute.optimise.costs import graph_cost
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Compute, Graph, Reduce, only_used
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, regions
+from gnarl.sw.workloads.loops.ir.scalar_type import ELEMENT_TYPES, ScalarType
 from tests.support.sram_compute.tensor_graphs import nest_of
 from tests.sw.compiler.sram_compute.lower.test_lower import require_golden
 

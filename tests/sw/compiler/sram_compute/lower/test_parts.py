@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import disassemble
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import disassemble
 from tests.support.sram_compute.lowered_memory import require_golden
 from tests.support.sram_compute.tensor_graphs import nest_of
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import disassemble
-from sw.compiler.sram_compute.lower.schedule import SCHEDULES
-from sw.compiler.sram_compute.tdfg.graph import operands
-from sw.compiler.sram_compute.tdfg.interpret import run_graph
-from sw.compiler.sram_compute.tdfg.plan import plan, regions
-from sw.workloads.loops.python.source import read_file
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import disassemble
+from gnarl.sw.compiler.sram_compute.lower.schedule import SCHEDULES
+from gnarl.sw.compiler.sram_compute.tdfg.graph import operands
+from gnarl.sw.compiler.sram_compute.tdfg.interpret import run_graph
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, regions
+from gnarl.sw.workloads.loops.python.source import read_file
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.lowered_nests import lowered
 
 EXAMPLES = Path(__file__).parents[5] / "examples"

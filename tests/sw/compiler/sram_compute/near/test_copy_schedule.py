@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis.strategies import DataObject, data, integers, sampled_from, tuples
 
 from bench.sram_compute_parts.workloads import workload
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import Command, command
-from sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
-from sw.compiler.sram_compute.near.lower import NearCode, near_code
-from sw.compiler.sram_compute.near.streams import BankArray
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.model.system import System
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
+from gnarl.sw.compiler.sram_compute.near.lower import NearCode, near_code
+from gnarl.sw.compiler.sram_compute.near.streams import BankArray
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.model.system import System
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 def code_of(made: LoopWorkload, name: str = "sram_b2") -> NearCode:
@@ -86,7 +86,7 @@ def test_random_nests_copy_each_line_once_at_most_and_compute_what_the_source_do
         path.write_text(text)
         made = LoopWorkload("f", file_workload(str(path), {}).nest, values)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sw.runtime.sram_compute.target.System", Used)
+            patch.setattr("gnarl.sw.runtime.sram_compute.target.System", Used)
             result = device.run(device.compile(made, place="near"), values)
         assert device.verify(result).bit_exact
     code = code_of(made)

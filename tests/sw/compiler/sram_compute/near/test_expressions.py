@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.run.device import Device
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 A = np.array([-7, 5, 0, -(2**31), 2**31 - 1, -1, 1, 3], np.int32)

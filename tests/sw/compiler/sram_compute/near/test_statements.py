@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.runtime.run.device import Device
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 

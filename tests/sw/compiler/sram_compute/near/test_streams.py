@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from hw.sram_compute.isa import Opcode
-from sw.compiler.sram_compute.near.lower import NearCode, near_code
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.ir.binding import bind
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.sw.compiler.sram_compute.near.lower import NearCode, near_code
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.ir.binding import bind
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 

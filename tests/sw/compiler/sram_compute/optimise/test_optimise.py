@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
-from sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.optimise.costs import graph_cost, node_cost
+from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise, optimise_plan
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -22,10 +22,10 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Reduce,
     arrays_of,
 )
-from sw.compiler.sram_compute.tdfg.plan import plan, regions
-from sw.workloads.loops.ir.nest import COMPARISONS
-from sw.workloads.loops.ir.scalar_type import INT32
-from sw.workloads.loops.python.source import read_file
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, regions
+from gnarl.sw.workloads.loops.ir.nest import COMPARISONS
+from gnarl.sw.workloads.loops.ir.scalar_type import INT32
+from gnarl.sw.workloads.loops.python.source import read_file
 from tests.support.sram_compute.tensor_graphs import nest_of, planned, require_golden
 
 pytest.importorskip("egglog")
@@ -59,7 +59,7 @@ def test_regions_that_are_alike_are_optimised_once(monkeypatch: pytest.MonkeyPat
         seen.append(graph)
         return optimise(graph, **options)
 
-    monkeypatch.setattr("sw.compiler.sram_compute.optimise.saturate.optimise", counted)
+    monkeypatch.setattr("gnarl.sw.compiler.sram_compute.optimise.saturate.optimise", counted)
     nest = read_file(EXAMPLES / "stencil1d.py")
     better = optimise_plan(plan(nest), reassociate=False)
     there, back = (region.graph for region in regions(better))

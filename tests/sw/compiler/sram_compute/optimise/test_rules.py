@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from sw.compiler.sram_compute.optimise.encode import Encoding
-from sw.compiler.sram_compute.optimise.extract import Chosen, choose, read_egraph
-from sw.compiler.sram_compute.optimise.rules import RULES, Rule
-from sw.compiler.sram_compute.optimise.saturate import Limits, Saturation
-from sw.compiler.sram_compute.tdfg.affine import Affine, at, interval, number
-from sw.compiler.sram_compute.tdfg.graph import (
+from gnarl.sw.compiler.sram_compute.optimise.encode import Encoding
+from gnarl.sw.compiler.sram_compute.optimise.extract import Chosen, choose, read_egraph
+from gnarl.sw.compiler.sram_compute.optimise.rules import RULES, Rule
+from gnarl.sw.compiler.sram_compute.optimise.saturate import Limits, Saturation
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, at, interval, number
+from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Broadcast,
     Compute,
     Const,
@@ -28,9 +28,9 @@ from sw.compiler.sram_compute.tdfg.graph import (
     Shrink,
     Tensor,
 )
-from sw.compiler.sram_compute.tdfg.interpret import Values, evaluate, is_empty
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.compiler.sram_compute.tdfg.interpret import Values, evaluate, is_empty
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 pytest.importorskip("egglog")
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sw.compiler.sram_compute.tdfg.affine import Affine
-from sw.compiler.sram_compute.tdfg.check import check_plan
-from sw.compiler.sram_compute.tdfg.graph import Indirect, Stream, Tensor
-from sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.scalar_type import BY_NAME
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine
+from gnarl.sw.compiler.sram_compute.tdfg.check import check_plan
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Indirect, Stream, Tensor
+from gnarl.sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step, plan
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.compiler.sram_compute.optimise.saturate import optimise_plan
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.plan import plan
-from sw.compiler.sram_compute.tdfg.run import run
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Binary, Nest
-from sw.workloads.loops.ir.parts import nodes
-from sw.workloads.loops.ir.scalar_type import FLOAT32
-from sw.workloads.loops.python.source import read_file
+from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise_plan
+from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
+from gnarl.sw.compiler.sram_compute.tdfg.run import run
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Binary, Nest
+from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.loops.python.source import read_file
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 EXAMPLES = Path(__file__).parents[5] / "examples"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sw.compiler.sram_compute.tdfg.affine import Affine, interval
-from sw.compiler.sram_compute.tdfg.graph import Const, Graph, Node, Reduce, Shrink, Tensor
-from sw.compiler.sram_compute.tdfg.interpret import Values, evaluate
-from sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, interval
+from gnarl.sw.compiler.sram_compute.tdfg.graph import Const, Graph, Node, Reduce, Shrink, Tensor
+from gnarl.sw.compiler.sram_compute.tdfg.interpret import Values, evaluate
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
 
 
 def number(value: int) -> Affine:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
-from sw.compiler.sram_compute.tdfg.line_sums import TileOrder
-from sw.compiler.sram_compute.tdfg.plan import plan
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
+from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.tdfg.line_sums import TileOrder
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 

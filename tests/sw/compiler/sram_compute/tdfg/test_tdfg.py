@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.sram_compute.tdfg.plan import plan, refusals, regions
-from sw.compiler.sram_compute.tdfg.run import run
-from sw.compiler.sram_compute.tdfg.text import dot, text
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.python.source import read_file
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, refusals, regions
+from gnarl.sw.compiler.sram_compute.tdfg.run import run
+from gnarl.sw.compiler.sram_compute.tdfg.text import dot, text
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.python.source import read_file
 from tests.support.sram_compute.tensor_graphs import planned, require_golden
 
 EXAMPLES = Path(__file__).parents[5] / "examples"

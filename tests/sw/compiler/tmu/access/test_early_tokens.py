@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.tmu.access_isa import Event, EventKind
-from hw.tmu.access_program import EventStep
-from hw.tmu.config import TmuConfig
-from sw.compiler.passes import Trace
-from sw.compiler.tmu.access.early_tokens import early_tokens
-from sw.compiler.tmu.compile import compile
-from sw.compiler.tmu.sections import access_of
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.access_isa import Event, EventKind
+from gnarl.hw.tmu.access_program import EventStep
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.tmu.access.early_tokens import early_tokens
+from gnarl.sw.compiler.tmu.compile import compile
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.programs import bags
 
 WORD, VECTOR = EventStep(EventKind.WORD), EventStep(EventKind.VECTOR)

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.passes.lower import lower_access
-from sw.compiler.tmu.text import from_text, to_text
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.passes.lower import lower_access
+from gnarl.sw.compiler.tmu.text import from_text, to_text
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.messages import Messages
 from tests.support.tmu.programs import check
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
-from sw.compiler.tmu.access.queues import slots_of_layers
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.tmu.access.queues import slots_of_layers
 
 LAYERS = st.lists(
     st.tuples(st.integers(0, 8), st.none() | st.integers(0, 300)), min_size=1, max_size=8

@@ -11,17 +11,17 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.commands.main import main
-from sw.compiler.tmu.by_hand.site import Vectors
-from sw.compiler.tmu.by_hand.written import PROGRAMS
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.sources import OPERATIONS
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.commands.main import main
+from gnarl.sw.compiler.tmu.by_hand.site import Vectors
+from gnarl.sw.compiler.tmu.by_hand.written import PROGRAMS
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.sources import OPERATIONS
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.operations import LENGTHS, operation_inputs
 
 LOOK_UPS = [name for name in OPERATIONS if name.startswith("embedding_bag")] + ["spmm"]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import OPERATIONS
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import OPERATIONS
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors
 
 VECTORS = [name for name in OPERATIONS if "vector" in name]

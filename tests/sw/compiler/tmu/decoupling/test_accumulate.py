@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.sections import access_of
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.programs import check
 
 HEAD = """batch, count, rows, dim = sizes('batch', 'count', 'rows', 'dim')

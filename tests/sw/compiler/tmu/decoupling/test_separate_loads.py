@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.programs import check
 
 HEAD = "n, m, k = sizes('n', 'm', 'k')\n\n\n@nest\n"

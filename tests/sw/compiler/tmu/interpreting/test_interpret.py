@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.pipeline import LEVELS
-from sw.compiler.tmu.steps import PASSES_OF, Manner, Step, first_step, steps
-from sw.golden import loops
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.expressions.tensor_expression import expression_workload
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operation_families import Graphs, Matrices, Vectors
-from sw.workloads.loops.operations.block_gather import block_gather
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.sources import OPERATIONS
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.pipeline import LEVELS
+from gnarl.sw.compiler.tmu.steps import PASSES_OF, Manner, Step, first_step, steps
+from gnarl.sw.golden import loops
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.expressions.tensor_expression import expression_workload
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operation_families import Graphs, Matrices, Vectors
+from gnarl.sw.workloads.loops.operations.block_gather import block_gather
+from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_mean
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.sources import OPERATIONS
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.tmu.operations import operation_inputs
 from tests.support.tmu.sparse_fibers import LENGTH, PAIRS, matrices, vectors
 

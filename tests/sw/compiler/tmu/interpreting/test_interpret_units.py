@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import InterpretationError
 
-from hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import IMMEDIATE, EventStep, Layer, Stream, Unit, own, parent
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.functions import function_of
-from sw.compiler.tmu.dialects.dlc import AccessOp, layer_op
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.optimise import optimise
-from sw.compiler.tmu.text import from_text
+from gnarl.hw.tmu.access_isa import UNBOUNDED, AluOperation, Event, EventKind, Mode, StreamKind
+from gnarl.hw.tmu.access_program import IMMEDIATE, EventStep, Layer, Stream, Unit, own, parent
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.functions import function_of
+from gnarl.sw.compiler.tmu.dialects.dlc import AccessOp, layer_op
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.optimise import optimise
+from gnarl.sw.compiler.tmu.text import from_text
 
 LANES = 4
 UNWRITTEN = -99

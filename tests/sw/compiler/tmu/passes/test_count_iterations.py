@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.encoding.execute_isa import Instruction, Opcode
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.sections import access_of
-from sw.golden import loops
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.golden import loops
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.programs import Run, bags, check
 
 CONFIG = TmuConfig(lanes=4)

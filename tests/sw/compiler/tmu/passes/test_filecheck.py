@@ -14,13 +14,13 @@ from filecheck.parser import Parser, pattern_for_opts
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.coupled.pipeline import SHARES, coupled_passes
-from sw.compiler.nests.execute.simplify import simplify
-from sw.compiler.tmu.execute.rotate import rotate_loops
-from sw.compiler.tmu.execute.split_choices import share_reads, split_choices
-from sw.compiler.tmu.pipeline import LEVELS, ModulePass, pipeline
-from sw.compiler.tmu.text import from_text, to_text
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.coupled.pipeline import SHARES, coupled_passes
+from gnarl.sw.compiler.nests.execute.simplify import simplify
+from gnarl.sw.compiler.tmu.execute.rotate import rotate_loops
+from gnarl.sw.compiler.tmu.execute.split_choices import share_reads, split_choices
+from gnarl.sw.compiler.tmu.pipeline import LEVELS, ModulePass, pipeline
+from gnarl.sw.compiler.tmu.text import from_text, to_text
 
 CONFIG = TmuConfig(lanes=4)
 FILES = sorted((Path(__file__).parent / "filecheck").glob("*.mlir"))

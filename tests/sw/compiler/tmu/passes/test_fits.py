@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.passes.fits import fits
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.passes.fits import fits
 from tests.support.tmu.messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.passes.forward_stores import forward_stores
-from sw.compiler.tmu.text import from_text, to_text
-from sw.workloads.loops.operations.embedding_bag import (
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.passes.forward_stores import forward_stores
+from gnarl.sw.compiler.tmu.text import from_text, to_text
+from gnarl.sw.workloads.loops.operations.embedding_bag import (
     embedding_bag_mean,
     embedding_bag_weighted_mean,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.passes.keep_rows import keep_rows
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.passes.keep_rows import keep_rows
 from tests.support.tmu.messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from hw.tmu.access_isa import Event
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.meaning import Meaning
-from sw.compiler.tmu.passes.keep_sums import keep_sums
-from sw.compiler.tmu.sections import access_of
-from sw.compiler.tmu.steps import Manner, first_step, steps
-from sw.compiler.tmu.text import from_text, to_text
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.embedding_bag import embedding_bag_mean, embedding_bag_sum
-from sw.workloads.loops.operations.spmm import spmm_coo
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.tmu.access_isa import Event
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.meaning import Meaning
+from gnarl.sw.compiler.tmu.passes.keep_sums import keep_sums
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.compiler.tmu.steps import Manner, first_step, steps
+from gnarl.sw.compiler.tmu.text import from_text, to_text
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_mean, embedding_bag_sum
+from gnarl.sw.workloads.loops.operations.spmm import spmm_coo
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.programs import Run, bags, check
 
 CONFIG = TmuConfig(lanes=4)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.passes.partial_sums import loops_of_partial_sums
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.passes.partial_sums import loops_of_partial_sums
 from tests.support.tmu.messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

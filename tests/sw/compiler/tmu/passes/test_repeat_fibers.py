@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hw.tmu.config import TmuConfig
-from sw.compiler.nests.dialects.slc import ForOp
-from sw.compiler.nests.values import constant_of
-from sw.compiler.tmu.passes.repeat_fibers import repeat_fibers
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.dialects.slc import ForOp
+from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.tmu.passes.repeat_fibers import repeat_fibers
 from tests.support.tmu.messages import Messages
 
 CONFIG = TmuConfig(lanes=4)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.tmu.access_isa import EventKind
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.sections import access_of
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.operations.block_gather import block_gather
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.tmu.access_isa import EventKind
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.sections import access_of
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.operations.block_gather import block_gather
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.tmu.programs import Run, check
 
 CONFIG = TmuConfig(lanes=4)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from hw.tmu.config import TmuConfig
-from sw.compiler.tmu.interpreting.interpret import interpret
-from sw.compiler.tmu.pipeline import pipeline
-from sw.compiler.tmu.text import from_text
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
+from gnarl.sw.compiler.tmu.pipeline import pipeline
+from gnarl.sw.compiler.tmu.text import from_text
 
 CONFIG = TmuConfig(lanes=4)
 LOOP = """\

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, LaunchStatistics
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, LaunchStatistics
 from tests.support.cuda.emulated_launch import run
 
 SOURCE = r"""

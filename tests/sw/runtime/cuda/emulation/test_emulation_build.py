@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
 from tests.support.cuda.emulated_launch import run
 
 
@@ -41,11 +41,13 @@ def test_sources_that_do_not_compile_are_refused() -> None:
 
 
 def test_a_missing_compiler_is_named() -> None:
-    script = "from sw.runtime.cuda.emulation.kernels import EmulatedKernels; EmulatedKernels('')"
+    script = (
+        "from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels; EmulatedKernels('')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], env={"PATH": ""}, capture_output=True, text=True
     )
     assert done.stderr.splitlines()[-1] == (
-        "sw.runtime.cuda.emulation.kernels.EmulationError: "
+        "gnarl.sw.runtime.cuda.emulation.kernels.EmulationError: "
         "c++ is not installed: the emulation of CUDA kernels needs it"
     )

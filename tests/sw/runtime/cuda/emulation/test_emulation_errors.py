@@ -7,7 +7,7 @@ import platform
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError, GlobalArray
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError, GlobalArray
 
 # Lines are named by the comments at their ends.
 SOURCE = r"""

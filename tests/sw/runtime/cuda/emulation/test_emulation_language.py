@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels
 from tests.support.cuda.emulated_launch import run
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError, GlobalArray
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError, GlobalArray
 
 BLOCK = 40  # the second warp has eight lanes
 BYTES = 16

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.schedule import Schedule
-from sw.golden.embedding import embedding_bags
-from sw.runtime.cuda.gpu import embedding as gpu
-from sw.runtime.cuda.gpu.driver import GpuError
-from sw.runtime.cuda.task_map import map_tasks
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.golden.embedding import embedding_bags
+from gnarl.sw.runtime.cuda.gpu import embedding as gpu
+from gnarl.sw.runtime.cuda.gpu.driver import GpuError
+from gnarl.sw.runtime.cuda.task_map import map_tasks
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from bench.cuda_parts.uniform import uniform_schedules
-from hw.lib.errors import WorkloadError
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.cost_model import choose_schedules
-from sw.compiler.cuda.program import EmbeddingProgram, build_program
-from sw.compiler.cuda.templates import templates
-from sw.golden.embedding import pool
-from sw.runtime.cuda.gpu.embedding import GpuEmbedding, upload
-from sw.runtime.cuda.gpu.gpus import gpus
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import (
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.templates import templates
+from gnarl.sw.golden.embedding import pool
+from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding, upload
+from gnarl.sw.runtime.cuda.gpu.gpus import gpus
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
     Batch,
     EmbeddingModel,
     Feature,

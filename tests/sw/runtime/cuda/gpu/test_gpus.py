@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sw.compiler.cuda.architectures import ARCHITECTURES
-from sw.runtime.cuda.gpu import driver, gpus
-from sw.runtime.cuda.gpu.gpus import GpuInfo, require_gpu, runs_on
+from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
+from gnarl.sw.runtime.cuda.gpu import driver, gpus
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo, require_gpu, runs_on
 from tests.support.cuda.fake_cuda import Call, fake_gpus
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.compiler.cuda.backward import BackwardProgram
-from sw.compiler.cuda.backward_kernels import BLOCK_THREADS, FIND_KEYS, backward_source
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.workloads.embedding.model import EmbeddingModel, Feature
+from gnarl.sw.compiler.cuda.backward import BackwardProgram
+from gnarl.sw.compiler.cuda.backward_kernels import BLOCK_THREADS, FIND_KEYS, backward_source
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.cuda import fake_cuda
 from tests.support.cuda.fake_cuda import fake_gpus
 
 
 def _keys() -> tuple[list[int], list[int]]:
     """Keys of two features' look-ups; and what the driver holds when the module is gone."""
-    from sw.compiler.cuda import nvrtc
-    from sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Stream, load, store
-    from sw.runtime.cuda.gpu.loaded_module import LoadedModule
+    from gnarl.sw.compiler.cuda import nvrtc
+    from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, Stream, load, store
+    from gnarl.sw.runtime.cuda.gpu.loaded_module import LoadedModule
 
     model = EmbeddingModel("m", (Feature("a", 10, 4), Feature("b", 5, 4)))
     source = backward_source(BackwardProgram(model, (0, 1), (True, True)))

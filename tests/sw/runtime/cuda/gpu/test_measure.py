@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from sw.compiler.cuda.tune.interference import select
-from sw.compiler.cuda.tune.measurer import (
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.tune.interference import select
+from gnarl.sw.compiler.cuda.tune.measurer import (
     DeviceFailure,
     FusedJob,
     JobFailure,
     LocalJob,
 )
-from sw.runtime.cuda.gpu import measure
-from sw.runtime.cuda.gpu.driver import GpuError
-from sw.runtime.cuda.gpu.measure import GpuMeasurer, find_measurer
-from sw.runtime.cuda.tuning import tune
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.embedding.data import synthesise_batch
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.runtime.cuda.gpu import measure
+from gnarl.sw.runtime.cuda.gpu.driver import GpuError
+from gnarl.sw.runtime.cuda.gpu.measure import GpuMeasurer, find_measurer
+from gnarl.sw.runtime.cuda.tuning import tune
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.embedding.data import synthesise_batch
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from tests.support.cuda.fake_cuda import Call, fake_gpus
 
 MODEL = EmbeddingModel(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError
 from tests.support.cuda.fake_cuda import Call, fake_gpus, launches, live
 
 TEXT = "X(i,j)=B(i,j)*C(i,k)*D(j,k) -f=X:ds -f=B:ds"
@@ -29,7 +29,7 @@ def operands(rows: int) -> dict[str, np.ndarray]:
 
 def _run(rows: list[int]) -> tuple[list[str], list[dict[str, int]]]:
     """Differences of runs with so many rows, and their counters."""
-    from sw.runtime import Device
+    from gnarl import Device
 
     with Device("cuda_sm90", "cuda") as device:
         program = device.compile((TEXT, operands(1)))
@@ -60,7 +60,7 @@ def test_batches_of_any_size(on_fake: Call) -> None:
 
 def _turns() -> list[bool]:
     """Expressions of both kinds, one after the other, on one device."""
-    from sw.runtime import Device
+    from gnarl import Device
 
     found = []
     pooled = {"B": operands(30)["B"], "C": operands(30)["D"]}
@@ -89,8 +89,8 @@ def test_all_is_freed(on_fake: Call) -> None:
 
 
 def _on_another_architecture() -> str:
-    from sw.runtime import Device
-    from sw.runtime.target.configuration import load_configuration
+    from gnarl import Device
+    from gnarl.sw.runtime.target.configuration import load_configuration
 
     with Device(load_configuration("cuda_sm90", ["arch=sm_75"]), "cuda") as device:
         try:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.compiler.cuda.fusion import KERNEL, PARAMETERS
-from sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
-from sw.compiler.cuda.schedule import Schedule
-from sw.compiler.cuda.templates.template import INCLUDE
-from sw.golden.embedding import pool
-from sw.runtime.cuda.arguments import LaunchArguments, shares_of, state_bytes
-from sw.runtime.cuda.emulation.embedding import kernel_arguments
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
-from sw.runtime.cuda.gpu.staging import lay_out, pack
-from sw.runtime.cuda.memory_layout import ALIGNMENT
-from sw.runtime.cuda.packed import PackedBatch
-from sw.runtime.cuda.task_map import map_tasks
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import TABLE_TYPES, Batch, Feature, FeatureInputs, PoolingFactors
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.compiler.cuda.fusion import KERNEL, PARAMETERS
+from gnarl.sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
+from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.golden.embedding import pool
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments, shares_of, state_bytes
+from gnarl.sw.runtime.cuda.emulation.embedding import kernel_arguments
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from gnarl.sw.runtime.cuda.gpu.staging import lay_out, pack
+from gnarl.sw.runtime.cuda.memory_layout import ALIGNMENT
+from gnarl.sw.runtime.cuda.packed import PackedBatch
+from gnarl.sw.runtime.cuda.task_map import map_tasks
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import (
+    TABLE_TYPES,
+    Batch,
+    Feature,
+    FeatureInputs,
+    PoolingFactors,
+)
 from tests.support.cuda.embedding_kernels import Case, program_of
 
 FEATURES = (

@@ -11,14 +11,14 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.golden.tensor import evaluate
-from sw.golden.words import typed
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.tensor.parser import parse
-from sw.workloads.tensor.tensor import Tensor
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.golden.tensor import evaluate
+from gnarl.sw.golden.words import typed
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 POOLED = "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:dd"
 VECTOR = "x(i)=B(i,k)*c(k) -f=x:d -f=B:ss -f=c:d"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad  # noqa: E402
-from sw.workloads.embedding.model import Feature  # noqa: E402
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad  # noqa: E402
+from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.backward_kernels import (  # noqa: E402
     Example,
     Trained,

@@ -17,8 +17,8 @@ pytest.importorskip("cuda.bindings")
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
-from sw.compiler.cuda.backward import BackwardProgram  # noqa: E402
-from sw.compiler.cuda.backward_kernels import (  # noqa: E402
+from gnarl.sw.compiler.cuda.backward import BackwardProgram  # noqa: E402
+from gnarl.sw.compiler.cuda.backward_kernels import (  # noqa: E402
     FIND_FIRST_MAXIMA,
     FIND_GRADIENTS,
     FIND_KEYS,
@@ -28,11 +28,11 @@ from sw.compiler.cuda.backward_kernels import (  # noqa: E402
     SUM_SLOTS,
     backward_source,
 )
-from sw.compiler.cuda.optimizers import Adagrad  # noqa: E402
-from sw.compiler.cuda.templates.template import INCLUDE  # noqa: E402
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
-from sw.runtime.cuda.torch import backward_launch, gradients  # noqa: E402
-from sw.runtime.cuda.torch.backward import (  # noqa: E402
+from gnarl.sw.compiler.cuda.optimizers import Adagrad  # noqa: E402
+from gnarl.sw.compiler.cuda.templates.template import INCLUDE  # noqa: E402
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
+from gnarl.sw.runtime.cuda.torch import backward_launch, gradients  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.backward import (  # noqa: E402
     Arguments,
     BackwardInputs,
     Launch,
@@ -40,9 +40,9 @@ from sw.runtime.cuda.torch.backward import (  # noqa: E402
     train_tables,
     weights_gradient,
 )
-from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
-from sw.runtime.cuda.torch.kept import kept_addresses  # noqa: E402
-from sw.workloads.embedding.model import EmbeddingModel, Feature  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.extra import to_array  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.kept import kept_addresses  # noqa: E402
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature  # noqa: E402
 from tests.support.cuda.backward_kernels import by_kernels, example  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
 

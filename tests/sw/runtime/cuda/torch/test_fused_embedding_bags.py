@@ -13,14 +13,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sw.compiler.cuda.templates import templates  # noqa: E402
-from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
-from sw.workloads.embedding.data import (  # noqa: E402
+from gnarl.sw.compiler.cuda.templates import templates  # noqa: E402
+from gnarl.sw.golden.embedding import embedding_bags  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.extra import to_array  # noqa: E402
+from gnarl.sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
     synthesise_tables,
 )
-from sw.workloads.embedding.model import (  # noqa: E402
+from gnarl.sw.workloads.embedding.model import (  # noqa: E402
     EmbeddingModel,
     Feature,
     PoolingFactors,
@@ -277,7 +277,7 @@ def test_copies_are_independent() -> None:
 
 
 def test_the_cost_model_chooses_where_no_schedules_are_given() -> None:
-    from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
+    from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
 
     bags = _bags()
     module = FusedEmbeddingBags.from_embedding_bags(bags, factors={"a": MANY})
@@ -287,7 +287,7 @@ def test_the_cost_model_chooses_where_no_schedules_are_given() -> None:
 
 
 def test_schedules_come_from_a_file(tmp_path) -> None:
-    from sw.compiler.cuda import schedule_file
+    from gnarl.sw.compiler.cuda import schedule_file
 
     module = fused_bags(_bags())
     schedule_file.save(tmp_path / "schedules.json", module.schedules)
@@ -306,10 +306,10 @@ def test_arrays_become_tensors_and_back_without_copies(dtype: type) -> None:
 def test_torch_is_needed_by_this_part_of_the_runtime_alone() -> None:
     script = (
         "import sys; sys.modules['torch'] = None\n"
-        "import sw.runtime.cuda, sw.runtime.cuda.emulation.embedding\n"
-        "import sw.runtime.cuda.torch.operator_program\n"
-        "from hw.lib.errors import GnarlError\n"
-        "try: import sw.runtime.cuda.torch.fused_embedding_bags\n"
+        "import gnarl.sw.runtime.cuda, gnarl.sw.runtime.cuda.emulation.embedding\n"
+        "import gnarl.sw.runtime.cuda.torch.operator_program\n"
+        "from gnarl.hw.lib.errors import GnarlError\n"
+        "try: import gnarl.sw.runtime.cuda.torch.fused_embedding_bags\n"
         "except GnarlError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -320,8 +320,8 @@ def test_neither_driver_nor_emulation_is_imported_before_it_is_needed() -> None:
     script = """
 import sys
 from pathlib import Path
-import sw.runtime.cuda.torch.fused_embedding_bags
-parts = ("sw.runtime.cuda.gpu", "sw.runtime.cuda.emulation")
+import gnarl.sw.runtime.cuda.torch.fused_embedding_bags
+parts = ("gnarl.sw.runtime.cuda.gpu", "gnarl.sw.runtime.cuda.emulation")
 print([name for name in sys.modules if name.startswith(parts)])
 """
     done = subprocess.run(

@@ -14,14 +14,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hw.lib.errors import ProgramError  # noqa: E402
-from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
-from sw.workloads.embedding.data import (  # noqa: E402
+from gnarl.hw.lib.errors import ProgramError  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
+from gnarl.sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
     synthesise_tables,
 )
-from sw.workloads.embedding.model import (  # noqa: E402
+from gnarl.sw.workloads.embedding.model import (  # noqa: E402
     EmbeddingModel,
     Feature,
     PoolingFactors,
@@ -137,7 +137,7 @@ def test_exported_modules_take_batches_of_any_size() -> None:
 
 _OTHER_PROCESS = """
 import sys, torch
-import sw.runtime.cuda.torch.operator
+import gnarl.sw.runtime.cuda.torch.operator
 program = torch.export.load(sys.argv[1]).module()
 arguments, expected = torch.load(sys.argv[2])
 found = program(*arguments)

@@ -11,10 +11,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hw.lib.errors import ConfigError  # noqa: E402
-from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
-from sw.workloads.embedding.model import (  # noqa: E402
+from gnarl.hw.lib.errors import ConfigError  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
+from gnarl.sw.workloads.embedding.model import (  # noqa: E402
     MAXIMUM_BATCH,
     Feature,
 )

@@ -14,7 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sw.workloads.embedding.model import Feature  # noqa: E402
+from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.torch_embedding import dyadic, fused  # noqa: E402
 
 embedding_bag = torch.nn.functional.embedding_bag

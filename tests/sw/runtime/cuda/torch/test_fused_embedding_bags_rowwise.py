@@ -9,16 +9,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
-from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables  # noqa: E402
-from sw.workloads.embedding.model import (  # noqa: E402
+from gnarl.sw.golden.embedding import embedding_bags  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.extra import to_array  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables  # noqa: E402
+from gnarl.sw.workloads.embedding.model import (  # noqa: E402
     EmbeddingModel,
     Feature,
     PoolingFactors,
 )
-from sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise  # noqa: E402
+from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS, quantise  # noqa: E402
 from tests.support.cuda.torch_embedding import from_array, fused, inputs_of  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
 

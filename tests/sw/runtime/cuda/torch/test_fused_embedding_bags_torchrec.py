@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sw.workloads.embedding.model import Feature  # noqa: E402
+from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.torch_embedding import (  # noqa: E402
     BagCollection,
     BagConfig,

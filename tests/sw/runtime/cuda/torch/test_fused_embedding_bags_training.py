@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hw.lib.errors import ProgramError  # noqa: E402
-from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad  # noqa: E402
-from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
-from sw.workloads.embedding.model import Feature  # noqa: E402
+from gnarl.hw.lib.errors import ProgramError  # noqa: E402
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
+from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.backward_kernels import Example, by_pytorch, example  # noqa: E402
 from tests.support.cuda.torch_embedding import JaggedInputs, fused  # noqa: E402
 from tests.support.errors import refused  # noqa: E402

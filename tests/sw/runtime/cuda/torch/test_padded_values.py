@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sw.compiler.cuda.optimizers import SGD  # noqa: E402
-from sw.runtime.cuda.torch.keyed_inputs import PackedInputs  # noqa: E402
-from sw.workloads.embedding.model import Feature  # noqa: E402
+from gnarl.sw.compiler.cuda.optimizers import SGD  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import PackedInputs  # noqa: E402
+from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.torch_embedding import fused  # noqa: E402
 
 

@@ -15,7 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.bindings")
 
-from sw.compiler.cuda.fusion import (  # noqa: E402
+from gnarl.sw.compiler.cuda.fusion import (  # noqa: E402
     KERNEL,
     MAP_KERNEL,
     MAP_PARAMETERS,
@@ -23,20 +23,20 @@ from sw.compiler.cuda.fusion import (  # noqa: E402
     map_blocks,
     map_shared_bytes,
 )
-from sw.compiler.cuda.templates import templates  # noqa: E402
-from sw.golden.embedding import embedding_bags  # noqa: E402
-from sw.runtime.cuda.arguments import LaunchArguments  # noqa: E402
-from sw.runtime.cuda.emulation.embedding import kernel_arguments  # noqa: E402
-from sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
-from sw.runtime.cuda.torch import kept  # noqa: E402
-from sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
-from sw.runtime.cuda.torch.extra import to_array  # noqa: E402
-from sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
-from sw.workloads.embedding.data import (  # noqa: E402
+from gnarl.sw.compiler.cuda.templates import templates  # noqa: E402
+from gnarl.sw.golden.embedding import embedding_bags  # noqa: E402
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments  # noqa: E402
+from gnarl.sw.runtime.cuda.emulation.embedding import kernel_arguments  # noqa: E402
+from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
+from gnarl.sw.runtime.cuda.torch import kept  # noqa: E402
+from gnarl.sw.runtime.cuda.torch import launch as torch_launch  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.extra import to_array  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
+from gnarl.sw.workloads.embedding.data import (  # noqa: E402
     synthesise_batch,
     synthesise_tables,
 )
-from sw.workloads.embedding.model import (  # noqa: E402
+from gnarl.sw.workloads.embedding.model import (  # noqa: E402
     EmbeddingModel,
     Feature,
     PoolingFactors,
@@ -59,8 +59,8 @@ MODEL = EmbeddingModel(
 
 
 class PretendedGpu:
-    """Streams and memory of PyTorch on a GPU, for ``sw.runtime.cuda.torch.launch``; and kernels, in
-    the emulation, that see what has been allocated there and the lookup's tensors."""
+    """Streams and memory of PyTorch on a GPU, for ``gnarl.sw.runtime.cuda.torch.launch``; and
+    kernels, in the emulation, that see what has been allocated there and the lookup's tensors."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capturing: bool = False) -> None:
         self.capturing = capturing

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from sw.compiler.cuda.config import CudaConfig
-from sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
-from sw.runtime.cuda.gpu.gpus import gpus
-from sw.workloads.embedding.data import synthesise_batch, synthesise_tables
-from sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.runtime.cuda.gpu.gpus import gpus
+from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 torch = pytest.importorskip("torch", reason="needs gnarl[torch]")
 
-from sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from tests.support.cuda.torch_embedding import from_array, inputs_of, schedules_of  # noqa: E402
 
 FOUND = gpus()

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.machine.memory_map import MAGIC, Register
-from sw.runtime.machine.board.frame_port import MOST_TRIES, FramePort, LinkError
-from sw.runtime.machine.board.frames import take_response
-from sw.runtime.machine.host import Words
+from gnarl.hw.lib.machine.memory_map import MAGIC, Register
+from gnarl.sw.runtime.machine.board.frame_port import MOST_TRIES, FramePort, LinkError
+from gnarl.sw.runtime.machine.board.frames import take_response
+from gnarl.sw.runtime.machine.host import Words
 from tests.support.machines.fake_board import FakeBoard, FakeLine, FakeMachine, check
 from tests.support.machines.faulty_line import FaultyLine
 

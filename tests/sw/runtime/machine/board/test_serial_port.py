@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.lib.machine.memory_map import MAGIC, Register
-from sw.runtime.machine.board.frame_port import LinkError
-from sw.runtime.machine.board.serial_port import SerialLine, SerialPort
+from gnarl.hw.lib.machine.memory_map import MAGIC, Register
+from gnarl.sw.runtime.machine.board.frame_port import LinkError
+from gnarl.sw.runtime.machine.board.serial_port import SerialLine, SerialPort
 from tests.support.machines.fake_board import FakeBoard, FakeMachine, at_serial_port
 
 WORDS = np.arange(1000, dtype=np.uint32) * 0x01234567
@@ -119,7 +119,7 @@ def test_a_port_that_vanishes() -> None:
 
 def test_no_such_port(monkeypatch: pytest.MonkeyPatch) -> None:
     ports: list[str] = []
-    monkeypatch.setattr("sw.runtime.machine.board.serial_port._ports", lambda: ports)
+    monkeypatch.setattr("gnarl.sw.runtime.machine.board.serial_port._ports", lambda: ports)
     with refused("/dev/ttyNONE: no such serial port: must be connected"):
         SerialPort("/dev/ttyNONE")
     ports += ["/dev/ttyACM0", "/dev/ttyUSB1"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.operations import Operation
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.operations import Operation
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 
 A, B, D, E, S = 0, 64, 128, 192, 224
 """Rows of the bases; below D, E and behind S there is nothing else."""

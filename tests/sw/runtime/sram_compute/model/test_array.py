@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.integer import add, move
-from hw.sram_compute.microcode.program import Microinstruction, assemble
-from hw.sram_compute.microcode.rows import A, B, D, S, i, n
-from hw.sram_compute.microcode.sequence import cycles
-from hw.sram_compute.microinstruction import SKIP_CYCLES, Base
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.integer import add, move
+from gnarl.hw.sram_compute.microcode.program import Microinstruction, assemble
+from gnarl.hw.sram_compute.microcode.rows import A, B, D, S, i, n
+from gnarl.hw.sram_compute.microcode.sequence import cycles
+from gnarl.hw.sram_compute.microinstruction import SKIP_CYCLES, Base
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 
 BASES = {Base.A: 0, Base.B: 32, Base.D: 64, Base.E: 96, Base.S: 128}
 

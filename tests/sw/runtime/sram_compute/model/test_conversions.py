@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.lib.formats import FLOAT_FORMATS
-from hw.sram_compute.operations import CONVERTED_WIDTHS, FLOAT_OPERATIONS
-from sw.golden.conversion import integers_of_words, words_of_integers
+from gnarl.hw.lib.formats import FLOAT_FORMATS
+from gnarl.hw.sram_compute.operations import CONVERTED_WIDTHS, FLOAT_OPERATIONS
+from gnarl.sw.golden.conversion import integers_of_words, words_of_integers
 from tests.support.arithmetic.floats import EIGHT_BITS, fresh_rng
 from tests.support.arithmetic.numbers import corners
 from tests.sw.runtime.sram_compute.model.operands import A, Operands, result

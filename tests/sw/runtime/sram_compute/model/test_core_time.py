@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_assembly import assemble as assembled
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, Opcode
-from hw.sram_compute.memory_map import memory_map
-from hw.sram_compute.program import assemble, command
-from sw.runtime.machine.host import HostDriver
-from sw.runtime.machine.simulator import Simulator
-from sw.runtime.sram_compute.model.check import StoppedError
-from sw.runtime.sram_compute.model.system import System
-from sw.runtime.target.configuration import load_configuration
-from sw.runtime.target.verilog import module_name, verilog
+from gnarl.hw.lib.encoding.execute_assembly import assemble as assembled
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import LINE_UNITS, UNIT_WORDS, Opcode
+from gnarl.hw.sram_compute.memory_map import memory_map
+from gnarl.hw.sram_compute.program import assemble, command
+from gnarl.sw.runtime.machine.host import HostDriver
+from gnarl.sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError
+from gnarl.sw.runtime.sram_compute.model.system import System
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.verilog import module_name, verilog
 from tests.support.execute.core_programs import CoreProgram, computing_program, moving_program
 
 SMALL = ("banks=1", "arrays=2", "formats=[]")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from cocotb_tests.sram_compute.programs import pattern
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import Command, command
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.tile_elements import run_on_elements
 
 NAMED = load_configuration("sram_b2")

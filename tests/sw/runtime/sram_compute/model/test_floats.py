@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.lib.formats import FLOAT_FORMATS, FloatFormat
-from hw.lib.operation import Operation
-from hw.sram_compute.microcode import float_add, float_divide, float_multiply
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.float_product import SCRATCH_ROWS
-from hw.sram_compute.microinstruction import SKIP_CYCLES
-from hw.sram_compute.operations import FLOAT_OPERATIONS
-from hw.sram_compute.operations import Operation as ArrayOperation
-from sw.golden.arithmetic import arithmetic
-from sw.golden.division import divide
-from sw.golden.words import float_words
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FloatFormat
+from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sram_compute.microcode import float_add, float_divide, float_multiply
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.float_product import SCRATCH_ROWS
+from gnarl.hw.sram_compute.microinstruction import SKIP_CYCLES
+from gnarl.hw.sram_compute.operations import FLOAT_OPERATIONS
+from gnarl.hw.sram_compute.operations import Operation as ArrayOperation
+from gnarl.sw.golden.arithmetic import arithmetic
+from gnarl.sw.golden.division import divide
+from gnarl.sw.golden.words import float_words
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 from tests.support.arithmetic.floats import EIGHT_BITS, fresh_rng
 from tests.support.arithmetic.numbers import corners, crossed, random_pairs
 from tests.sw.runtime.sram_compute.model.operands import BASES, WORDLINES, A, B, D, Operands, result

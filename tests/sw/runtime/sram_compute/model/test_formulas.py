@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sw.runtime.sram_compute.model.formulas import formula, start_formula
+from gnarl.sw.runtime.sram_compute.model.formulas import formula, start_formula
 
 
 def test_formulas_are_their_tables() -> None:

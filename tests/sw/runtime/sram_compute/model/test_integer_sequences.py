@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
 from tests.support.sram_compute.integer_sequences import Command, constant, shift_left, shift_right
 
 A, D, ROWS = 40, 100, 200

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.sram_compute.operations import INTEGER_OPERATIONS
-from sw.golden.division import (
+from gnarl.hw.sram_compute.operations import INTEGER_OPERATIONS
+from gnarl.sw.golden.division import (
     divide_integers,
     divide_signed_integers,
     floor_divide_integers,

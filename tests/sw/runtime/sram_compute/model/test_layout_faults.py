@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.sram_compute.memory_map import ErrorCause
-from sw.runtime.sram_compute.model.layout_faults import first_fault
-from sw.runtime.sram_compute.model.transfer import line_mapping
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.sw.runtime.sram_compute.model.layout_faults import first_fault
+from gnarl.sw.runtime.sram_compute.model.transfer import line_mapping
+from gnarl.sw.runtime.target.configuration import load_configuration
 
 CONFIG = load_configuration("sram_b2").config
 

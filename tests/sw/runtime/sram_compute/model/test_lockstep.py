@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from cocotb_tests.sram_compute.programs import pattern
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.microcode.builder import Builder
-from hw.sram_compute.microcode.program import Microinstruction, assemble
-from hw.sram_compute.microcode.rows import A, D, i, n
-from hw.sram_compute.microinstruction import Base
-from hw.sram_compute.program import command
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.model.array import ComputeArray
-from sw.runtime.sram_compute.model.lockstep import Spent, run_banks
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.microcode.builder import Builder
+from gnarl.hw.sram_compute.microcode.program import Microinstruction, assemble
+from gnarl.hw.sram_compute.microcode.rows import A, D, i, n
+from gnarl.hw.sram_compute.microinstruction import Base
+from gnarl.hw.sram_compute.program import command
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.model.array import ComputeArray
+from gnarl.sw.runtime.sram_compute.model.lockstep import Spent, run_banks
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.tile_elements import run_on_elements
 
 BASES = {Base.A: 0, Base.B: 0, Base.D: 8, Base.E: 0, Base.S: 0}

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.config import SramConfig
-from hw.sram_compute.isa import COUNT_BITS, STRIP, Opcode, When
-from hw.sram_compute.memory_map import ErrorCause
-from hw.sram_compute.program import Command, command
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.sram_compute.model import streams
-from sw.runtime.sram_compute.model.check import StoppedError
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.isa import COUNT_BITS, STRIP, Opcode, When
+from gnarl.hw.sram_compute.memory_map import ErrorCause
+from gnarl.hw.sram_compute.program import Command, command
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.sram_compute.model import streams
+from gnarl.sw.runtime.sram_compute.model.check import StoppedError
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.near_commands import near, reads, stream, system
 
 MOST = (1 << COUNT_BITS) - 1

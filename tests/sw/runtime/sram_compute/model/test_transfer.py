@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import Opcode
-from hw.sram_compute.program import Command, assemble, command
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.machine import MORE_LINES, End, ending, program
 from tests.support.sram_compute.programs import FIRST_LINE
 

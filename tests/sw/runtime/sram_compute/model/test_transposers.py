@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cocotb_tests.sram_compute.near_programs import clearing_engines, near
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.sram_compute.isa import STRIP, Opcode, Second
-from hw.sram_compute.program import assemble, command
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.sram_compute.isa import STRIP, Opcode, Second
+from gnarl.hw.sram_compute.program import assemble, command
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.machine import ending, program
 from tests.support.sram_compute.programs import FIRST_LINE
 

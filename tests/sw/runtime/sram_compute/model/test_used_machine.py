@@ -12,13 +12,13 @@ import pytest
 
 from cocotb_tests.sram_compute.near_programs import near
 from cocotb_tests.sram_compute.programs import clearing
-from hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
-from hw.lib.errors import CapacityError
-from hw.lib.lines.line_size import LINE_WORDS
-from hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Opcode, Second
-from hw.sram_compute.program import Command, assemble, command
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
+from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.isa import REGISTERS, STRIP, WORD_BITS, Opcode, Second
+from gnarl.hw.sram_compute.program import Command, assemble, command
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.machine import MORE_LINES, MOST_CYCLES, End, ending, program
 from tests.support.sram_compute.programs import (
     FIRST_LINE,

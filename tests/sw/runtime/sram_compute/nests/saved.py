@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.target import TARGET
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.target import TARGET
 
 
 def saved(text: str, folder: Path, name: str, **options: Any) -> Program:

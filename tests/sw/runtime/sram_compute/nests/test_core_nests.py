@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.encoding.execute_isa import Instruction
-from hw.lib.errors import CapacityError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.compiler.sram_compute.cost.core import part_cycles
-from sw.golden.loops import GoldenLoops
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.target import TARGET
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.encoding.execute_isa import Instruction
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.cost.core import part_cycles
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.target import TARGET
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.commands import gnarl
 
 pytest.importorskip("egglog")

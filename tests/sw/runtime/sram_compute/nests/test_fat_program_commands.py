@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.target import TARGET
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.target import TARGET
 from tests.support.commands import gnarl, refusal
 from tests.sw.runtime.sram_compute.nests.saved import saved
 

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.compiler.sram_compute.lower.lower import CodeGenerator
-from sw.compiler.sram_compute.meaning import SpecialisedProgram
-from sw.golden.loops import GoldenLoops
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.binding import bind
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator
+from gnarl.sw.compiler.sram_compute.meaning import SpecialisedProgram
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.binding import bind
 from tests.support.commands import gnarl
 from tests.sw.runtime.sram_compute.nests.saved import saved
 from tests.sw.runtime.sram_compute.nests.test_core_nests import SMALL

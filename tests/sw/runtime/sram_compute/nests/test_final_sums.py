@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.figures import figures
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.figures import figures
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.sw.runtime.sram_compute.nests.test_three_places import SMALL
 
 pytest.importorskip("egglog")

@@ -8,14 +8,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from hw.lib.errors import GnarlError
-from sw.compiler.sram_compute.tdfg.plan import plan, refusals
-from sw.compiler.sram_compute.tdfg.run import run
-from sw.golden.loops import GoldenLoops
-from sw.program.tensor_spec import Array
-from sw.runtime.run.device import Device
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, refusals
+from gnarl.sw.compiler.sram_compute.tdfg.run import run
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.errors import noted
 from tests.support.sram_compute.kept_elements import BODIES, RandomKept, nest_of, values
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.program.program import Program
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.target import TARGET
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.target import TARGET
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 pytest.importorskip("egglog")
 

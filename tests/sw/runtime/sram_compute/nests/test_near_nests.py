@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, ProgramError, WorkloadError
-from hw.sram_compute.config import SramConfig
-from sw.golden.loops import GoldenLoops
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.figures import figures
-from sw.runtime.sram_compute.model.system import System
-from sw.runtime.sram_compute.target import TARGET
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import CapacityError, ProgramError, WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.figures import figures
+from gnarl.sw.runtime.sram_compute.model.system import System
+from gnarl.sw.runtime.sram_compute.target import TARGET
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.lowered_nests import lowered
 from tests.support.sram_compute.near_nests import NESTS, floats
 
@@ -119,7 +119,7 @@ def test_banks_that_were_used_before_change_nothing(
             super().__init__(config)
             self.arrays.planes[:] = ~np.uint64(0)
 
-    monkeypatch.setattr("sw.runtime.sram_compute.target.System", Used)
+    monkeypatch.setattr("gnarl.sw.runtime.sram_compute.target.System", Used)
     source = f"void f(int n, float x[n], {text}"
     given = workload(source, {"x": floats(np.random.default_rng(7), 5)}, tmp_path)
     assert model.verify(run(model, given)).bit_exact

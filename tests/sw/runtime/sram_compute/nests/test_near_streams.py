@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis.strategies import DataObject, data, integers, sampled_from
 
-from sw.runtime.run.device import Device
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 def nest_of(text: str, folder: Path) -> Nest:

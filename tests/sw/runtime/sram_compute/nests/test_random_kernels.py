@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import GnarlError, WorkloadError
-from sw.golden.loops import GoldenLoops
-from sw.runtime.run.device import Device
-from sw.runtime.target.configuration import load_configuration
+from gnarl.hw.lib.errors import GnarlError, WorkloadError
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sram_compute.random_kernels import random_kernel
 
 pytest.importorskip("egglog")

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.compiler.passes import Trace
-from sw.golden.loops import GoldenLoops
-from sw.runtime.run.device import Device
-from sw.runtime.sram_compute.target import TARGET
-from sw.runtime.target.configuration import load_configuration
-from sw.workloads.loops.sources import file_workload
-from sw.workloads.loops.workload import LoopWorkload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sram_compute.target import TARGET
+from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.loops.sources import file_workload
+from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.sram_compute.lowered_nests import lowered
 
 pytest.importorskip("egglog")

@@ -7,9 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.lib.errors import GnarlError
-from hw.tmu.access_isa import UNBOUNDED, UNIT, AluOperation, Event, EventKind, Mode, StreamKind
-from hw.tmu.access_program import (
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.tmu.access_isa import (
+    UNBOUNDED,
+    UNIT,
+    AluOperation,
+    Event,
+    EventKind,
+    Mode,
+    StreamKind,
+)
+from gnarl.hw.tmu.access_program import (
     AccessProgram,
     EventStep,
     Layer,
@@ -19,10 +27,10 @@ from hw.tmu.access_program import (
     own,
     parent,
 )
-from hw.tmu.config import TmuConfig
-from sw.runtime.machine.cycle_limit import CycleLimitError
-from sw.runtime.tmu.model import access
-from sw.runtime.tmu.model.access import StreamError, run
+from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.tmu.model import access
+from gnarl.sw.runtime.tmu.model.access import StreamError, run
 from tests.support.tmu.access_programs import (
     ALL_END,
     ELEMENT,

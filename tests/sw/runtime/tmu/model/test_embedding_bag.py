@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.execute.values import execute
-from sw.runtime.tmu.model import access
+from gnarl.sw.execute.values import execute
+from gnarl.sw.runtime.tmu.model import access
 from tests.support.tmu.access_programs import Bags, embedding_bag
 from tests.support.tmu.embedding_execute import execute_side, sums, with_tokens
 

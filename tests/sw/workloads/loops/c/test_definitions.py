@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.printer import print_nest
 from tests.support.errors import refused
 
 BODY = "void f(int n, float a[n]) {{ for (int i = 0; i < n; i++) a[i] = {}; }}\n"

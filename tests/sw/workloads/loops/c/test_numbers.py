@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.binding import bind
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.binding import bind
 from tests.support.errors import noted
 from tests.support.nests import c_numbers
 from tests.support.nests.loop_interpreter import interpret

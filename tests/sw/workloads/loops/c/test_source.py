@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.python import source as python_source
-from sw.workloads.loops.sources import file_workload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.python import source as python_source
+from gnarl.sw.workloads.loops.sources import file_workload
 
 EXAMPLES = Path(__file__).parents[5] / "examples"
 NAMES = ("vec_add", "array_sum", "stencil1d", "stencil2d", "conv2d", "mm")

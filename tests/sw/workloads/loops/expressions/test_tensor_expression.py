@@ -7,16 +7,19 @@ import re
 import numpy as np
 import pytest
 
-from hw.lib.errors import CapacityError, WorkloadError
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.expressions.expression_parts import parts_of
-from sw.workloads.loops.expressions.result_levels import ResultLevels, result_tensor
-from sw.workloads.loops.expressions.tensor_expression import expression_nest, expression_workload
-from sw.workloads.loops.ir.nest import AugmentedStore, Merge, Nest, Store, statements
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.ir.scalar_type import INT32
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.tensor.parser import parse
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.expressions.expression_parts import parts_of
+from gnarl.sw.workloads.loops.expressions.result_levels import ResultLevels, result_tensor
+from gnarl.sw.workloads.loops.expressions.tensor_expression import (
+    expression_nest,
+    expression_workload,
+)
+from gnarl.sw.workloads.loops.ir.nest import AugmentedStore, Merge, Nest, Store, statements
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.ir.scalar_type import INT32
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
 from tests.support.sam.repeated import make
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.errors import refused
 
 NEST = read_source(

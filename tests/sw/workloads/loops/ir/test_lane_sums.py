@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.lane_sums import loops_of_sums, sum_by_lanes
-from sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.lane_sums import loops_of_sums, sum_by_lanes
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.nests.loop_interpreter import interpret
 
 NEST = read_source(

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sw.workloads.loops.ir.scalar_type import (
+from gnarl.sw.workloads.loops.ir.scalar_type import (
     BOOL,
     BY_NAME,
     ELEMENT_TYPES,

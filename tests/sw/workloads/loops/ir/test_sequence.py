@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.nest import Nest
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.ir.sequence import begun, in_sequence
-from sw.workloads.loops.ir.verify import verify
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.sources import OPERATIONS
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.ir.sequence import begun, in_sequence
+from gnarl.sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.sources import OPERATIONS
 from tests.support.errors import noted
 from tests.support.nests import shared_locals
 from tests.support.nests.loop_interpreter import Stopped, interpret

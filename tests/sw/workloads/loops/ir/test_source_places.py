@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.c import source as c_source
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.ir.source_places import places_of, with_places
-from sw.workloads.loops.python.source import read_source
-from sw.workloads.loops.python.text import PythonText
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.c import source as c_source
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.ir.source_places import places_of, with_places
+from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.python.text import PythonText
 
 EXAMPLES = Path(__file__).parents[5] / "examples"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sw.workloads.loops.ir.nest import (
+from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Assign,
     AugmentedStore,
@@ -31,9 +31,9 @@ from sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from sw.workloads.loops.ir.place import Location
-from sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32
-from sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32
+from gnarl.sw.workloads.loops.ir.verify import verify
 from tests.support.errors import refused
 
 AT = Location("f", 1, 1)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.nest import statements
-from sw.workloads.loops.python import source as python_source
-from sw.workloads.loops.python.source import read_source
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import statements
+from gnarl.sw.workloads.loops.python import source as python_source
+from gnarl.sw.workloads.loops.python.source import read_source
 from tests.support.errors import refused
 from tests.support.nests.nest_head import HEAD
 

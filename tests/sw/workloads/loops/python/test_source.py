@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.lib.errors import WorkloadError
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.ir.binding import bind
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.python.source import read_file, read_function, read_source
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.ir.binding import bind
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.python.source import read_file, read_function, read_source
 from tests.support.errors import refused
 from tests.support.nests.loop_nests import RandomNest
 from tests.support.nests.nest_head import HEAD

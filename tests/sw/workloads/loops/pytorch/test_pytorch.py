@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch.nn.functional import embedding_bag
 
-from hw.lib.errors import GnarlError, WorkloadError
-from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from gnarl.hw.lib.errors import GnarlError, WorkloadError
+from gnarl.sw.workloads.loops.pytorch.lowering import file_workload, module_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import compressed_rows, module, whole
 from tests.support.nests.pytorch_nests import golden, require_same

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.pytorch.lowering import file_workload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.pytorch.lowering import file_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import module, whole
 

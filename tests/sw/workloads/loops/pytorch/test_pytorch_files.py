@@ -21,11 +21,11 @@ from torch._export.serde.serialize import (
     _dataclass_to_dict,
 )
 
-from hw.lib.errors import WorkloadError
-from sw.golden.loops import GoldenLoops
-from sw.workloads.loops.pytorch.archive import DTYPES
-from sw.workloads.loops.pytorch.lowering import file_workload, module_workload
-from sw.workloads.loops.pytorch.saved_arguments import argument_value
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.workloads.loops.pytorch.archive import DTYPES
+from gnarl.sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from gnarl.sw.workloads.loops.pytorch.saved_arguments import argument_value
 from tests.fuzz.damage_archive import members_of, packed
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import bag, module, whole

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from hw.lib.errors import WorkloadError
-from sw.workloads.loops.ir.printer import print_nest
-from sw.workloads.loops.pytorch.lowering import module_workload
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.printer import print_nest
+from gnarl.sw.workloads.loops.pytorch.lowering import module_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import module, whole
 from tests.support.nests.pytorch_nests import require_same

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 from tests.support.nests.pytorch_nests import require_same
 from tests.support.nests.random_modules import random_module
 

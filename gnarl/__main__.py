@@ -1,5 +1,5 @@
 """The ``gnarl`` command's way in, where interrupts already end it while the rest is imported, and
-until ``sw.commands.boundary`` hears them."""
+until ``gnarl.sw.commands.boundary`` hears them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 import signal
 from typing import Any
 
-from sw import interrupted
+from gnarl.sw import interrupted
 
 
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
-    from sw.commands.main import main as command
+    from gnarl.sw.commands.main import main as command
 
     command()
 
