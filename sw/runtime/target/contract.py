@@ -14,6 +14,7 @@ import numpy as np
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import ConfigError, WorkloadError
 from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.program.paths import CONFIGURATIONS
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.schema import Schema
 from gnarl.sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
@@ -29,7 +30,6 @@ from gnarl.sw.workloads.made_up import MadeUp, without
 if TYPE_CHECKING:
     from gnarl.sw.runtime.target.configuration import NamedConfiguration
 
-CONFIGURATIONS = Path(__file__).resolve().parents[3] / "configs"
 """The project's own configurations."""
 
 ConfigT = TypeVar("ConfigT", bound=TargetConfig)

@@ -15,6 +15,7 @@ from amaranth.lib import wiring
 
 from gnarl.hw.lib.errors import ConfigError, WorkloadError
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT, MemoryMap
+from gnarl.sw.program.paths import HARDWARE, SOFTWARE
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
@@ -33,8 +34,6 @@ from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from gnarl.sw.runtime.target.contract import ConfigT, Target, WorkloadT
-
-HARDWARE = Path(__file__).resolve().parents[3] / "hw"
 
 
 class HostTarget(
@@ -74,7 +73,7 @@ class HostTarget(
         By default ``hw`` and, for targets from elsewhere, the folder of their class.
         """
         own = Path(inspect.getfile(type(self))).resolve().parent
-        is_ours = Path(__file__).resolve().parents[1] in own.parents
+        is_ours = SOFTWARE in own.parents
         return [HARDWARE] if is_ours else [HARDWARE, own]
 
     def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> OperandsT:

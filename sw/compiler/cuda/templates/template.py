@@ -17,10 +17,8 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.sw.compiler.cuda.schedule import Schedule
+from gnarl.sw.program.paths import INCLUDE
 from gnarl.sw.workloads.embedding.model import Feature
-
-INCLUDE = Path(__file__).parent.parent / "include"
-"""Where the project's headers are."""
 
 MAXIMUM_VECTOR_BYTES = 16
 

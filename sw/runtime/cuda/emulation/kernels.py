@@ -29,9 +29,9 @@ import numpy as np
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.program.cache import cached, digest_of, file_texts
+from gnarl.sw.program.paths import SIMT, files_in
 from gnarl.sw.runtime.machine.tools import first_complaint, run_tool
 
-_SIMT = Path(__file__).parent / "simt"
 _COMPILER = "c++"
 _RUNTIME_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden")
 # -O1 keeps accesses as the source has them: higher levels merge neighbours into wider ones.
@@ -200,7 +200,7 @@ def _line_of(library: Path, address: str) -> str:
     except FileNotFoundError:
         return "line unknown: addr2line is not installed"
     places = [line.split(" ")[0] for line in text_lines(done.stdout)]
-    kernels = [place for place in places if Path(place).parent.resolve() != _SIMT.resolve()]
+    kernels = [place for place in places if Path(place).parent.resolve() != SIMT]
     return Path(next(iter(kernels or places), "line unknown")).name
 
 
@@ -251,7 +251,7 @@ def _regions(place: str, arrays: Sequence[GlobalArray]) -> ctypes.Array[_Region]
 
 @functools.cache
 def _compiler_version() -> str:
-    return _compile(_COMPILER, ["--version"], _SIMT)
+    return _compile(_COMPILER, ["--version"], SIMT)
 
 
 def _compile(name: str, arguments: Sequence[str], folder: Path) -> str:
@@ -265,12 +265,12 @@ def _compile(name: str, arguments: Sequence[str], folder: Path) -> str:
 
 def _runtime() -> list[Path]:
     """Object files of the machine, which all kernels share."""
-    sources = sorted(_SIMT.glob("*.cpp"))
+    sources = files_in(SIMT, "*.cpp")
 
     def make(folder: Path) -> None:
         _compile("emulation", [*_RUNTIME_FLAGS, "-c", *map(str, sources)], folder)
 
-    digest = digest_of(*file_texts(_SIMT), *_RUNTIME_FLAGS, _compiler_version())
+    digest = digest_of(*file_texts(SIMT), *_RUNTIME_FLAGS, _compiler_version())
     return cached(digest, make, keep=tuple(f"{source.stem}.o" for source in sources))
 
 
@@ -284,12 +284,12 @@ def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], n
         *(f"-I{folder.absolute()}" for folder in include),
         *(f"-D{macro}={value}" for macro, value in defines.items()),
     ]
-    headers = [text for folder in (_SIMT, *include) for text in file_texts(folder)]
+    headers = [text for folder in (SIMT, *include) for text in file_texts(folder)]
 
     def make(folder: Path) -> None:
         runtime = map(str, _runtime())
         (folder / file).write_text(source)
-        header = ["-include", str(_SIMT / "simt.h")]
+        header = ["-include", str(SIMT / "simt.h")]
         _compile(name, [*flags, *header, "-c", file, "-o", "kernels.o"], folder)
         link = ["-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", "kernels.o", *runtime]
         _compile(name, [*link, "-o", _LIBRARY], folder)
