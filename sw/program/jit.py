@@ -5,6 +5,9 @@ that it imports, directly or not: functions and constants of these may be compil
 itself looks at the function's own file alone. Sources that change while a process runs may not be
 those that it has read: it keeps nothing of them.
 
+The files are in folder ``numba`` of the cache, or in ``$NUMBA_CACHE_DIR``; where no folder can be
+written to, functions are compiled in each process.
+
 With ``NUMBA_DISABLE_JIT=1`` they stay Python's, for its debugger, and where compiling takes longer.
 """
 
@@ -16,13 +19,16 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 from numba.core.caching import IndexDataCacheFile
+
+from gnarl.sw.program.cache import cache_folder
+from gnarl.sw.program.paths import PACKAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,11 +36,8 @@ _DIGEST = hashlib.sha256().digest_size
 
 _BEGAN = time.time()
 
-_ROOT = Path(__file__).resolve().parents[2]
-"""The folder of the packages ``hw`` and ``sw``."""
-
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from|import)[ \t]+((?:hw|sw)(?:\.\w+)*)"
+    r"^[ \t]*(?:from|import)[ \t]+(gnarl(?:\.\w+)*)"
     r"(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n]*))?",
     re.MULTILINE,
 )
@@ -80,13 +83,30 @@ def _inner(function: Function, **options: Any) -> Function:
 
 
 def _kept(function: Function, **options: Any) -> Function:
-    dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
+    with _in_cache():
+        try:
+            dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # no folder can be written to
+            return cast(Function, njit(nogil=True, **options)(function))
     if dispatcher is function:  # numba is turned off: NUMBA_DISABLE_JIT
         return function
     kept: Any = dispatcher._cache
     source = Path(function.__code__.co_filename).resolve()
     kept._cache_file = _CheckedFile(source, kept.cache_path, kept._impl.filename_base)
     return cast(Function, dispatcher)
+
+
+@contextmanager
+def _in_cache() -> Iterator[None]:
+    """Has numba keep files in the cache, unless its user has named a folder; other functions of the
+    process are not concerned."""
+    settings: Any = config
+    named = settings.CACHE_DIR
+    settings.CACHE_DIR = named or str(cache_folder() / "numba")
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = named
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -140,7 +160,10 @@ class _CheckedFile(IndexDataCacheFile):
 @cache
 def _sources_digest(source: Path) -> bytes:
     """The digest of a module's file and the files of all modules of this project that it imports;
-    empty if they have changed since the process began."""
+    empty if they have changed since the process began, or if no import is seen: there is that of
+    this module."""
+    if not _imported(source):
+        return b""
     files, new = {source}, [source]
     while new:
         imported = _imported(new.pop()) - files
@@ -165,13 +188,18 @@ def _files(name: str, members: str) -> Iterator[Path]:
     """Files of a module and the packages that it is in, or of a package and modules among
     ``members``."""
     yield from _module(name)
-    if _ROOT.joinpath(*name.split(".")).is_dir():
+    if _place(name).is_dir():
         for member in re.findall(r"\w+", members):
             yield from _module(f"{name}.{member}")
 
 
 @cache
 def _module(name: str) -> tuple[Path, ...]:
-    place = _ROOT.joinpath(*name.split("."))
+    place = _place(name)
     packages = (each / "__init__.py" for each in (place, *place.parents[: name.count(".")]))
-    return tuple(filter(Path.is_file, (place.with_suffix(".py"), *packages)))
+    files = filter(Path.is_file, (place.with_suffix(".py"), *packages))
+    return tuple(file.resolve() for file in files)
+
+
+def _place(name: str) -> Path:
+    return PACKAGE.joinpath(*name.split(".")[1:])
