@@ -146,7 +146,7 @@ GROUPS = (
     Group(
         "sram_compute",
         "compiler",
-        ("sw/compiler/sram_compute",),
+        ("sw/compiler/sram_compute", "sw/execute/scalars"),
         without=("dumps.py",),
         whole=(
             "tests/sw/compiler/sram_compute/lower/test_lower.py",
@@ -158,7 +158,13 @@ GROUPS = (
     Group(
         "sram_compute",
         "models",
-        ("sw/runtime/sram_compute/model", "sw/execute"),
+        (
+            "sw/execute/arithmetic.py",
+            "sw/execute/fields.py",
+            "sw/execute/timing",
+            "sw/execute/trace.py",
+            "sw/runtime/sram_compute/model",
+        ),
         whole=(
             "tests/sw/runtime/sram_compute/test_target.py",
             "tests/sw/runtime/sram_compute/model/test_core_time.py",
@@ -211,7 +217,8 @@ FAR = (
 
 
 def imports(file: Path) -> set[str]:
-    """Modules that a file imports, as paths; a package is ``package.py``."""
+    """Modules that a file imports, as paths; a package is ``package.py``. Those of the project's
+    package are where they are, not where it has links to them."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -219,7 +226,7 @@ def imports(file: Path) -> set[str]:
             found |= {f"{base}.py", *(f"{base}/{alias.name}.py" for alias in node.names)}
         elif isinstance(node, ast.Import):
             found |= {f"{alias.name.replace('.', '/')}.py" for alias in node.names}
-    return found
+    return {name.removeprefix("gnarl/") for name in found}
 
 
 class Neighbours:

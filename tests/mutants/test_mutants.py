@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -90,6 +91,42 @@ def test_samples_depend_on_the_seed_alone():
     assert sample(group, None, 5, 1) == sample(group, None, 5, 1) != sample(group, None, 5, 2)
     only = sample(group, "hw/dpu/crossbar.py", 10_000, 1)
     assert {mutant.file for mutant in only} == {"hw/dpu/crossbar.py"}
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_groups_have_sources_and_tests(group):
+    for source in group.sources:
+        assert replace(group, sources=(source,)).files(ROOT), source
+    missing = [test for test in group.whole if not (ROOT / test).is_file()]
+    assert not missing
+
+
+def test_all_modules_are_changed_or_left_out():
+    """Of hardware and of what interprets and compiles: whatever a move makes of folders."""
+    changed = {file for group in GROUPS for file in group.files(ROOT)}
+    left_out = {ending for group in GROUPS for ending in group.without}
+    folders = (
+        "hw/lib",
+        "hw/dpu",
+        "hw/sam",
+        "hw/tmu",
+        "hw/sram_compute",
+        "sw/compiler",
+        "sw/execute",
+    )
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.endswith(("__init__.py", "sw/compiler/passes.py", *left_out)):
+                assert name in changed
+
+
+def test_neighbours_see_imports_of_the_package():
+    """Each source is imported by another, or by a test."""
+    neighbours = Neighbours(ROOT)
+    used = set().union(*neighbours._sources.values())
+    sources = [name for group in GROUPS for name in group.files(ROOT)]
+    assert [name for name in sources if name not in used] == []
 
 
 def test_neighbours_have_the_name_or_import_it():

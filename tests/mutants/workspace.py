@@ -20,7 +20,10 @@ from tests.mutants.sites import Mutant
 from tests.support import processor_time
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("hw", "sw", "tests", "cocotb_tests", "bench", "manual", "configs", "examples", "docs")
+FOLDERS = (
+    *("gnarl", "hw", "sw", "tests", "cocotb_tests", "bench", "manual", "configs", "examples"),
+    "docs",
+)
 FILES = ("pyproject.toml", "Makefile", "README.md", "conftest.py")
 MEMORY = 16 << 30
 """Bytes of address space that a mutant's tests may take."""
@@ -49,7 +52,7 @@ class Workspace:
     def __enter__(self) -> Self:
         skipped = shutil.ignore_patterns("__pycache__")
         for name in FOLDERS:
-            shutil.copytree(ROOT / name, self.root / name, ignore=skipped)
+            shutil.copytree(ROOT / name, self.root / name, symlinks=True, ignore=skipped)
         for name in FILES:
             shutil.copy2(ROOT / name, self.root / name)
         return self
