@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted, short
 from gnarl.sw.program.archive import MANIFEST
+from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, encode_labels
-
-if TYPE_CHECKING:
-    from gnarl.sw.program.program import Launch, Program
 
 VERSION = 3
 """Version of program files; rises when a field or section changes its meaning."""
@@ -39,29 +37,40 @@ _LAUNCH_FIELDS: dict[str, type] = {
 _LABELS = "labels/"
 
 
-def encode(program: Program) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Manifest and arrays. Raises ``ProgramError`` for fields that JSON does not hold."""
+def encode(
+    fields: Mapping[str, Any],
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[TensorSpec],
+    launches: Sequence[Launch],
+    sections: Sequence[str],
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Manifest and arrays of a program. Raises ``ProgramError`` for fields that JSON does not hold.
+
+    fields
+        the program's target, digest, config and workload.
+    inputs, outputs
+        tensors that a run takes and returns.
+    sections
+        names of arrays that each launch has.
+    """
     tensors: dict[str, TensorSpec] = {}
-    for launch in program.launches:
+    for launch in launches:
         tensors |= {spec.name: spec for spec in (*launch.inputs, *launch.outputs)}
-    tensors |= {spec.name: spec for spec in (*program.inputs, *program.outputs)}
+    tensors |= {spec.name: spec for spec in (*inputs, *outputs)}
     manifest = {
         "version": VERSION,
-        "target": program.target,
-        "digest": program.digest,
-        "config": program.config,
-        "workload": program.workload,
+        **fields,
         "tensors": [spec.to_dict() for spec in tensors.values()],
-        "inputs": _names(program.inputs),
-        "outputs": _names(program.outputs),
-        "launches": [_launch_fields(program, launch) for launch in program.launches],
+        "inputs": _names(inputs),
+        "outputs": _names(outputs),
+        "launches": [_launch_fields(launch, fields["digest"]) for launch in launches],
     }
     check_fields(manifest)
     arrays: dict[str, np.ndarray] = {}
-    for number, launch in enumerate(program.launches):
-        prefix = _prefix(number, len(program.launches))
-        for section in program.schema.sections:
-            arrays[f"{prefix}{section.name}"] = launch.sections[section.name]
+    for number, launch in enumerate(launches):
+        prefix = _prefix(number, len(launches))
+        for section in sections:
+            arrays[f"{prefix}{section}"] = launch.sections[section]
     for spec in tensors.values():
         if isinstance(spec.storage, Labelled):
             arrays[f"{_LABELS}{spec.name}"] = encode_labels(spec.storage.labels)
@@ -153,8 +162,9 @@ def _names(specs: Sequence[TensorSpec]) -> list[str]:
     return [spec.name for spec in specs]
 
 
-def _launch_fields(program: Program, launch: Launch) -> dict[str, Any]:
-    own = launch.digest != program.digest
+def _launch_fields(launch: Launch, digest: str) -> dict[str, Any]:
+    """``config`` and ``digest`` are null where they are the program's, of this digest."""
+    own = launch.digest != digest
     return {
         "name": launch.name,
         "inputs": _names(launch.inputs),

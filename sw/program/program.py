@@ -16,37 +16,13 @@ import numpy as np
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, damaged_as, quoted
 from gnarl.sw.program.archive import read_archive, write_archive
+from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
-from gnarl.sw.program.schema import Schema, Sections, check_sections
+from gnarl.sw.program.schema import Schema, check_sections
 from gnarl.sw.program.tensor_spec import Ragged, TensorSpec
 
 _SHOWN = 120
 """Characters of a field's value in error texts."""
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One start of one machine.
-
-    name
-        what reports call it.
-    inputs, outputs
-        the tensors that it reads and writes. Later launches may read what earlier ones wrote.
-    statistics
-        whole numbers from the compiler, by name.
-    sections
-        arrays, as the target's schema lists them; not to be changed.
-    config, digest
-        the hardware: its configuration's fields and their digest.
-    """
-
-    name: str
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
-    statistics: Mapping[str, int]
-    sections: Sections
-    config: dict[str, Any]
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -159,7 +135,19 @@ class Program:
     def save(self, path: str | Path) -> None:
         """Writes the file, whole or not at all. Raises ``ProgramError`` as ``check`` does."""
         self.check()
-        write_archive(path, *encode(self))
+        write_archive(path, *self.encoded())
+
+    def encoded(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Manifest and arrays of the file. Raises ``ProgramError`` for fields that JSON does not
+        hold."""
+        fields = {
+            "target": self.target,
+            "digest": self.digest,
+            "config": self.config,
+            "workload": self.workload,
+        }
+        sections = [section.name for section in self.schema.sections]
+        return encode(fields, self.inputs, self.outputs, self.launches, sections)
 
     @classmethod
     def load(

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted
-
-if TYPE_CHECKING:
-    from gnarl.sw.program.program import Launch
-
-Sections = Mapping[str, np.ndarray]
+from gnarl.sw.program.launch import Launch
 
 
 @dataclass(frozen=True)

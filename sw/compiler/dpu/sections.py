@@ -16,8 +16,9 @@ from gnarl.hw.dpu.assembly import split
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.dpu.isa import PeOp, instruction_memory_bytes
 from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.program.launch import Sections
 from gnarl.sw.program.program import Launch
-from gnarl.sw.program.schema import Schema, Section, Sections
+from gnarl.sw.program.schema import Schema, Section
 from gnarl.sw.program.tensor_spec import Labelled, Labels, TensorSpec
 from gnarl.sw.workloads.dag.dag import Dag, Op
 from gnarl.sw.workloads.dag.workload import DagWorkload

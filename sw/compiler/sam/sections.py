@@ -17,8 +17,9 @@ from gnarl.hw.sam.fabric.encoding import encode as encode_fabric
 from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.unit import WRITERS
 from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.program.launch import Sections
 from gnarl.sw.program.program import Launch
-from gnarl.sw.program.schema import Schema, Section, Sections
+from gnarl.sw.program.schema import Schema, Section
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors

@@ -24,8 +24,9 @@ from gnarl.hw.tmu.config import TmuConfig
 from gnarl.hw.tmu.memory_map import memory_map
 from gnarl.sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
 from gnarl.sw.execute.fields import fields_of_words
+from gnarl.sw.program.launch import Sections
 from gnarl.sw.program.program import Launch
-from gnarl.sw.program.schema import Schema, Section, Sections
+from gnarl.sw.program.schema import Schema, Section
 from gnarl.sw.program.tensor_spec import TensorSpec
 
 ACCESS_SECTIONS = ("layers", "units", "streams", "events")

@@ -6,20 +6,18 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from gnarl.hw.lib.errors import GnarlError, ProgramError, one_line
-from gnarl.hw.lib.machine.memory_map import NO_LIMIT, CommonCause
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT, CommonCause, MemoryMap
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted, row_spans
+from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
 from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver, HostError, Port
 from gnarl.sw.runtime.machine.machine import Finished
-
-if TYPE_CHECKING:
-    from gnarl.sw.runtime.target.host_target import HostTarget
 
 OperandsT = TypeVar("OperandsT")
 
@@ -51,6 +49,24 @@ class HostJob(Generic[OperandsT]):
     program: Program | None = None
 
 
+class HostedTarget(Protocol[OperandsT]):
+    """What machines ask of their target; see ``gnarl.sw.runtime.target.host_target.HostTarget``."""
+
+    def memory_map(self, config: Any) -> MemoryMap: ...
+
+    def model(self, config: Any, job: HostJob[OperandsT], wanted: Wanted) -> MachineRun: ...
+
+    def result_rows(
+        self, launch: Launch, counters: Mapping[str, int]
+    ) -> Mapping[str, np.ndarray]: ...
+
+    def volatile_rows(self, launch: Launch) -> Mapping[str, np.ndarray] | None: ...
+
+    def outputs(
+        self, launch: Launch, operands: OperandsT, memory: Mapping[str, Rows]
+    ) -> Mapping[str, Array]: ...
+
+
 class HostMachine(Generic[OperandsT]):
     """An accelerator behind a port: a simulator's, or a board's.
 
@@ -59,7 +75,7 @@ class HostMachine(Generic[OperandsT]):
 
     def __init__(
         self,
-        target: HostTarget[Any, Any, OperandsT],
+        target: HostedTarget[OperandsT],
         config: Any,
         port: Port,
         close: Callable[[], None] = lambda: None,
@@ -158,7 +174,7 @@ class HostMachine(Generic[OperandsT]):
 
 
 def on_model(
-    target: HostTarget[Any, Any, OperandsT],
+    target: HostedTarget[OperandsT],
     config: Any,
     job: HostJob[OperandsT],
     cycles: int,
@@ -179,7 +195,7 @@ def on_model(
 class ModelMachine(Generic[OperandsT]):
     """The target's interpreter of its binary."""
 
-    def __init__(self, target: HostTarget[Any, Any, OperandsT], config: Any) -> None:
+    def __init__(self, target: HostedTarget[OperandsT], config: Any) -> None:
         self._target = target
         self._config = config
         self._job: HostJob[OperandsT]

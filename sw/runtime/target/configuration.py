@@ -6,15 +6,12 @@ import re
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import (
     FEWER_DIGITS,
     ConfigError,
-    ProgramError,
     Violation,
     damaged_as,
     has_too_many_digits,
@@ -23,46 +20,8 @@ from gnarl.hw.lib.errors import (
 from gnarl.hw.lib.text_lines import BLANKS, text_lines
 from gnarl.sw.program.command_files import note_input
 from gnarl.sw.program.paths import CONFIGURATIONS, files_in
-from gnarl.sw.program.program import Program
-from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.contract import NamedConfiguration
 from gnarl.sw.runtime.target.registry import TARGETS, others
-
-
-@dataclass(frozen=True)
-class NamedConfiguration:
-    """A configuration and what to call it.
-
-    name
-        the file's name without extension; also the name of the Verilog module.
-    note
-        the comment that opens the file.
-    overrides
-        the fields that differ from the file's, in the order given.
-    """
-
-    name: str
-    note: str
-    target: Target[Any, Any, Any]
-    config: TargetConfig
-    overrides: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Name, target, digest and every field: the resolved configuration, JSON's types only."""
-        return {
-            "config": self.name,
-            "target": self.target.name,
-            "digest": self.config.digest,
-            "fields": self.config.to_dict(),
-        }
-
-    def require(self, program: Program) -> None:
-        """Raises ``ProgramError`` naming what differs if a program is for another configuration."""
-        if program.target != self.target.name:
-            problems = [f"target is {program.target}, must be {self.target.name}"]
-        else:
-            problems = self.target.differences(program, self.config)
-        if problems:
-            raise ProgramError(f"program for another configuration: {'; '.join(problems)}")
 
 
 def configuration_files() -> dict[str, Path]:

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import click
 import numpy as np
 
 from gnarl.hw.lib.configuration import TargetConfig
-from gnarl.hw.lib.errors import ConfigError, WorkloadError
+from gnarl.hw.lib.errors import ConfigError, ProgramError, WorkloadError
 from gnarl.sw.compiler.passes import Pass, Trace
 from gnarl.sw.program.paths import CONFIGURATIONS
 from gnarl.sw.program.program import Launch, Program
@@ -26,11 +26,6 @@ from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import Verification, compare
 from gnarl.sw.workloads.made_up import MadeUp, without
-
-if TYPE_CHECKING:
-    from gnarl.sw.runtime.target.configuration import NamedConfiguration
-
-"""The project's own configurations."""
 
 ConfigT = TypeVar("ConfigT", bound=TargetConfig)
 WorkloadT = TypeVar("WorkloadT")
@@ -387,3 +382,40 @@ class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):
     ) -> str:
         """Writes a file of choices for the compiler, and says how they were found."""
         raise ConfigError([f"{hardware.name}: target {self.name} has no schedules"])
+
+
+@dataclass(frozen=True)
+class NamedConfiguration:
+    """A configuration and what to call it.
+
+    name
+        the file's name without extension; also the name of the Verilog module.
+    note
+        the comment that opens the file.
+    overrides
+        the fields that differ from the file's, in the order given.
+    """
+
+    name: str
+    note: str
+    target: Target[Any, Any, Any]
+    config: TargetConfig
+    overrides: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, target, digest and every field: the resolved configuration, JSON's types only."""
+        return {
+            "config": self.name,
+            "target": self.target.name,
+            "digest": self.config.digest,
+            "fields": self.config.to_dict(),
+        }
+
+    def require(self, program: Program) -> None:
+        """Raises ``ProgramError`` naming what differs if a program is for another configuration."""
+        if program.target != self.target.name:
+            found = [f"target is {program.target}, must be {self.target.name}"]
+        else:
+            found = self.target.differences(program, self.config)
+        if found:
+            raise ProgramError(f"program for another configuration: {'; '.join(found)}")

