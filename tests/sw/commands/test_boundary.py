@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-import gnarl.sw.commands.main
 from gnarl.sw.runtime.run.device import Device
 from tests.support.commands import default_interrupts, gnarl
 
@@ -192,10 +191,7 @@ def test_nothing_goes_on_after_an_interrupt(
     graph: Path, tmp_path: Path, code: str, number: signal.Signals
 ) -> None:
     command = [sys.executable, "-c", code, "compile", CONFIG, str(graph), "-o", "x.npz"]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(Path(gnarl.sw.commands.main.__file__).parents[2]),
-    }
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, preexec_fn=default_interrupts, **PIPES
     ) as child:
