@@ -2,18 +2,20 @@
 
 Time on the clock depends on what else a machine does, so that of the processor counts, with that of
 children once they have ended. The limit is for a slow machine: a loop that is timed when a session
-starts scales it. What fixtures take and what is built for the cache does not count towards it,
-since other tests find it there; it counts in the list of the slowest.
+starts scales it. What fixtures take and what is built for the cache, numba's machine code included,
+does not count towards it, since other tests find it there; it counts in the list of the slowest.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from gnarl.sw.program import cache
 
@@ -40,22 +42,32 @@ def processor_s() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-class _Builds:
-    """Counts what the cache's entries take while they are built."""
+class Builds:
+    """Counts what builds take, each of which other tests find done: ``seconds`` so far."""
 
-    def __init__(self, build: Callable[..., None]) -> None:
+    def __init__(self) -> None:
         self.seconds = 0.0
-        self._build = build
+        self._depth = 0
 
-    def __call__(self, *arguments: Any) -> None:
-        began = processor_s()
-        try:
-            self._build(*arguments)
-        finally:
-            self.seconds += processor_s() - began
+    def counted(self, build: Callable[..., Any]) -> Callable[..., Any]:
+        """``build`` as it is, with its processor time counted; once, where builds are nested."""
+
+        @functools.wraps(build)
+        def counting(*arguments: Any, **options: Any) -> Any:
+            began = processor_s()
+            self._depth += 1
+            try:
+                return build(*arguments, **options)
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self.seconds += processor_s() - began
+
+        return counting
 
 
-_BUILDS = pytest.StashKey[_Builds]()
+BUILDS = pytest.StashKey[Builds]()
+_PATCH = pytest.StashKey[pytest.MonkeyPatch]()
 
 
 def _time_loop() -> float:
@@ -73,12 +85,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     scale = min(_time_loop() for _ in range(5)) / LOOP_S
     config.stash[_SCALED_LIMIT] = float(config.getini(LIMIT)) * scale
-    config.stash[_BUILDS] = _Builds(cache.build_entry)
-    cache.build_entry = config.stash[_BUILDS]
+    builds, patch = config.stash[BUILDS], config.stash[_PATCH] = Builds(), pytest.MonkeyPatch()
+    patch.setattr(cache, "build_entry", builds.counted(cache.build_entry))
+    patch.setattr(Dispatcher, "compile", builds.counted(Dispatcher.compile))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    cache.build_entry = config.stash[_BUILDS]._build
+    config.stash[_PATCH].undo()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -89,7 +102,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    builds, limit = item.config.stash[_BUILDS], item.config.stash[_SCALED_LIMIT]
+    builds, limit = item.config.stash[BUILDS], item.config.stash[_SCALED_LIMIT]
     began = processor_s() - builds.seconds
     yield
     used = processor_s() - builds.seconds - began
