@@ -19,7 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
-from platformdirs import user_cache_dir
 
 from gnarl.sw.program.atomic import WRITING, flush, naming
 from gnarl.sw.program.paths import CHECKOUT, files_in
@@ -34,7 +33,11 @@ def cache_folder() -> Path:
     named = os.environ.get("GNARL_CACHE")
     if named:
         return Path(named).absolute()
-    return CHECKOUT / "build" / "sim" if CHECKOUT else Path(user_cache_dir("gnarl"))
+    if CHECKOUT:
+        return CHECKOUT / "build" / "sim"
+    from platformdirs import user_cache_dir  # a checkout does without
+
+    return Path(user_cache_dir("gnarl"))
 
 
 def digest_of(*parts: str) -> str:
