@@ -169,7 +169,7 @@ def test_a_folder_without_permission(folder: Path, arguments: tuple[str, ...], o
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(
         f"Invalid value for '{option}': locked: permission denied. "
-        f"See python -m sw {arguments[0]} --help"
+        f"See python -m gnarl {arguments[0]} --help"
     )
     assert state(folder) == before
 
