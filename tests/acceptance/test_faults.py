@@ -202,7 +202,8 @@ def test_a_killed_command_leaves_what_can_be_used(folder: Path) -> None:
             time.sleep(delay)
             process.kill()
     assert gnarl(folder, *arguments, cache=cache).returncode == 0
-    assert [path.suffix for path in cache.iterdir() if path.is_dir()] == [""]
+    entries = [path for path in cache.iterdir() if path.is_dir() and path.name != "numba"]
+    assert [path.suffix for path in entries] == [""]
     whole = (folder / "out" / f"{CONFIG}.v").read_text()
     assert whole.rstrip().endswith("endmodule")
 
