@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gnarl import __version__
 from gnarl.sw.commands.area import area
 from gnarl.sw.commands.boundary import DIFFERENT, refuse
 from gnarl.sw.commands.compare import compare
@@ -45,16 +45,8 @@ from gnarl.sw.runtime.target.path_types import OutputPath
 from gnarl.sw.runtime.target.registry import loaded, others
 
 
-def _version() -> str:
-    """The version of the installed package; the repository alone does not say it."""
-    try:
-        return version("gnarl")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 @click.group("gnarl", cls=GnarlGroup, invoke_without_command=True)
-@click.version_option(_version())
+@click.version_option(__version__)
 @click.pass_context
 def main(context: click.Context) -> None:
     """Accelerators for irregular computation, and their compilers.
