@@ -20,6 +20,9 @@ NEVER = 1 << 62
 _ANSWERS = 2
 """Room for answers of the cache."""
 
+_NOWHERE, _HELD, _WRITTEN, _PASSES = range(4)
+"""Which way a request goes at the write buffer: there is none; it waits; into it; past it."""
+
 (
     FREE,
     READY,
@@ -143,16 +146,14 @@ def step(
     changes."""
     at = lines.at
     is_free = at[FREE] <= now and at[UNDER_WAY] < len(lines.coming)
-    has_come = at[UNDER_WAY] > 0 and lines.coming[at[COME], 0] <= now
-    come = lines.coming[at[COME], 1] if has_come else -1
-    has_answer, can_answer = at[ANSWERS] > 0, at[ANSWERS] < _ANSWERS
+    come = _come(lines, now)
+    can_answer = at[ANSWERS] < _ANSWERS
     has_request, can_request = at[WAITING] > 0, at[WAITING] < REQUESTS
 
     # The third stage: a hit, or a line that comes and the first read that waits for it.
-    gives_hit = at[HITS] > 0 and (not has_come or at[HIT_IS_NEXT] > 0)
-    serves = has_come and can_answer and not gives_hit
-    served, is_last = _first_waiting(lines, come) if serves else (-1, False)
-    ends = serves and is_last
+    gives_hit = at[HITS] > 0 and (come < 0 or at[HIT_IS_NEXT] > 0)
+    serves = come >= 0 and can_answer and not gives_hit
+    served, ends = _first_waiting(lines, come) if serves else (-1, False)
     hit_ends = can_answer and gives_hit
     changes = hit_ends or serves
 
@@ -163,12 +164,10 @@ def step(
         decided, hits = _decide(lines, come, ends, can_request, hit_ends, free_wait)
         changes |= decided
 
-    if takes_answer and has_answer:
-        at[ANSWER] = (at[ANSWER] + 1) % _ANSWERS
-        at[ANSWERS] -= 1
-        changes = True
+    if takes_answer:
+        changes |= _drop_answer(lines)
     if can_answer:
-        _give_answer(lines, has_come, gives_hit, served)
+        _give_answer(lines, come >= 0, gives_hit, served)
     if hits:
         at[HITS], at[HIT_TAG] = 1, at[ASKED_TAG]
     elif hit_ends:
@@ -176,14 +175,43 @@ def step(
     if serves:
         _end_wait(lines, come, served, ends)
 
+    takes = _look_next(lines, now, decided, line, is_write, tag)
+    changes |= takes
+    changes |= _write_buffer(lines, now, has_request, is_free)
+    return takes, changes
+
+
+@inner
+def _come(lines: Lines, now: int) -> int:
+    """The fetch whose line memory offers; -1 if it offers none."""
+    at = lines.at
+    if at[UNDER_WAY] == 0 or lines.coming[at[COME], 0] > now:
+        return -1
+    return lines.coming[at[COME], 1]
+
+
+@inner
+def _drop_answer(lines: Lines) -> bool:
+    """The oldest answer is taken, if there is one. Whether there is."""
+    at = lines.at
+    if at[ANSWERS] == 0:
+        return False
+    at[ANSWER] = (at[ANSWER] + 1) % _ANSWERS
+    at[ANSWERS] -= 1
+    return True
+
+
+@inner
+def _look_next(lines: Lines, now: int, decided: bool, line: int, is_write: bool, tag: int) -> bool:
+    """The second stage takes a request that is offered, as soon as it is free, or what it had is
+    ``decided``. Whether it does."""
+    at = lines.at
     takes = line >= 0 and at[READY] <= now and (not at[LOOKS] or decided)
     if takes:
         at[LOOKS], at[ASKED_LINE], at[ASKED_WRITE], at[ASKED_TAG] = 1, line, is_write, tag
-        changes = True
     elif decided:
         at[LOOKS] = 0
-    changes |= _write_buffer(lines, now, has_request, is_free)
-    return takes, changes
+    return takes
 
 
 @inner
@@ -241,32 +269,48 @@ def _decide(
     keys, used = lines.keys[row], lines.used[row]
     way, is_present = _way(keys, used, line)
     place = row * WAYS + way
-    found = _last_with(lines.places, place)
+    fetch = _last_with(lines.places, place)
 
     if at[ASKED_WRITE]:
-        if not can_request or (is_present and (found >= 0 or ends)):
-            return False, False
-        _request(lines, line, True, 0)
-        return True, False
-    hits = False
-    if not is_present:
-        free = first_free(lines.places)
-        if not can_request or free < 0 or free_wait < 0 or found >= 0:
-            return False, False
-        lines.places[free] = place
-        lines.waits[free_wait], lines.tags[free_wait] = free, at[ASKED_TAG]
-        _request(lines, line, False, free)
-    elif found >= 0:
-        if free_wait < 0 or come == found:
-            return False, False
-        lines.waits[free_wait], lines.tags[free_wait] = found, at[ASKED_TAG]
-    else:
+        is_filled = is_present and (fetch >= 0 or ends)
+        return _write(lines, can_request and not is_filled), False
+    hits = is_present and fetch < 0
+    if hits:
         if at[HITS] and not hit_ends:
             return False, False
-        hits = True
+    elif free_wait < 0:
+        return False, False
+    elif is_present:
+        if come == fetch:
+            return False, False
+        lines.waits[free_wait], lines.tags[free_wait] = fetch, at[ASKED_TAG]
+    elif not can_request or fetch >= 0 or not _fetch(lines, place, free_wait):
+        return False, False
     at[USES] += 1
     keys[way], used[way] = line, at[USES]
     return True, hits
+
+
+@inner
+def _write(lines: Lines, can_write: bool) -> bool:
+    """The write in the second stage goes on, if it can. Whether it does."""
+    if can_write:
+        _request(lines, lines.at[ASKED_LINE], True, 0)
+    return can_write
+
+
+@inner
+def _fetch(lines: Lines, place: int, wait: int) -> bool:
+    """The line of the request in the second stage is fetched to a place, and the read waits for
+    it. Whether another fetch can be under way."""
+    at = lines.at
+    free = first_free(lines.places)
+    if free < 0:
+        return False
+    lines.places[free] = place
+    lines.waits[wait], lines.tags[wait] = free, at[ASKED_TAG]
+    _request(lines, at[ASKED_LINE], False, free)
+    return True
 
 
 @inner
@@ -307,32 +351,57 @@ def _write_buffer(lines: Lines, now: int, has_request: bool, is_free: bool) -> b
     ``is_free``. Whether anything changes."""
     at = lines.at
     asked = lines.requests[at[REQUEST]]
-    found = _kept_place(lines, asked[0]) if has_request else -1
-    is_write, is_leaving = asked[1] > 0, at[IS_LEAVING] > 0
-    writes = has_request and is_write and (found >= 0 or at[KEPT] < WRITTEN_LINES)
-    passes = has_request and not is_write and found < 0 and not is_leaving
+    kept, way = -1, _NOWHERE
+    if has_request:
+        kept = _kept_place(lines, asked[0])
+        way = _way_on(lines, kept, asked[1] > 0)
+    writes, passes = way == _WRITTEN, way == _PASSES
+    is_leaving = at[IS_LEAVING] > 0
     takes = writes or (passes and is_free)
     goes = is_free and (passes or is_leaving)
     # What is offered below stays until it is taken. A write to the oldest goes first.
-    stays = (passes and not is_free) or (writes and found == at[OLDEST])
-    is_held = has_request and not writes and not passes
-    leaves = _can_leave(lines, now, is_held) and not stays
+    stays = (passes and not is_free) or (writes and kept == at[OLDEST])
+    leaves = _can_leave(lines, now, way == _HELD) and not stays
 
-    if writes and found < 0:
-        lines.kept[(at[OLDEST] + at[KEPT]) % WRITTEN_LINES] = asked[0]
-        at[KEPT] += 1
+    if writes:
+        _keep(lines, kept, asked[0])
     if goes:
         _begin_memory(lines, now, passes, asked[2])
     if takes:
         at[REQUEST] = (at[REQUEST] + 1) % REQUESTS
         at[WAITING] -= 1
+    _leave(lines, leaves, is_free)
+    return takes or leaves or goes
+
+
+@inner
+def _way_on(lines: Lines, kept: int, is_write: bool) -> int:
+    """Which way a request goes whose line the buffer has at ``kept``, or nowhere: -1."""
+    if is_write:
+        return _WRITTEN if kept >= 0 or lines.at[KEPT] < WRITTEN_LINES else _HELD
+    return _PASSES if kept < 0 and not lines.at[IS_LEAVING] else _HELD
+
+
+@inner
+def _keep(lines: Lines, kept: int, line: int) -> None:
+    """A line is written to the buffer, which may have it at ``kept`` already."""
+    at = lines.at
+    if kept < 0:
+        lines.kept[(at[OLDEST] + at[KEPT]) % WRITTEN_LINES] = line
+        at[KEPT] += 1
+
+
+@inner
+def _leave(lines: Lines, leaves: bool, is_free: bool) -> None:
+    """The oldest written line leaves the buffer, if it does, for memory below, which takes the one
+    before if it ``is_free``."""
+    at = lines.at
     if leaves:
         at[OLDEST] = (at[OLDEST] + 1) % WRITTEN_LINES
         at[KEPT] -= 1
         at[IS_LEAVING] = 1
     elif is_free:
         at[IS_LEAVING] = 0
-    return takes or leaves or goes
 
 
 @inner

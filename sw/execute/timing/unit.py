@@ -181,63 +181,104 @@ def _step(core: Core) -> None:
     at, lines = core.at, core.lines
     now = at[NOW]
     has_bus = core.bus[(now + 1) % BUS] != now + 1
-    is_divided = at[DIVIDED] <= now
-    takes_result = has_bus and not is_divided
-    changes = False
+    takes_result = has_bus and at[DIVIDED] > now
 
     request = core.requests[at[OLDEST]]
     is_offered = at[COUNT] > 0 and request[VISIBLE] <= now
-    is_empty = request[WANTED] == 0
-    returns = is_offered and is_empty and request[USE] == LOADS
+    is_empty = is_offered and request[WANTED] == 0
+    returns = is_empty and request[USE] == LOADS
 
-    # The splitter's line: a vector's first half stays for the other.
-    has_line, tag = at[HAS_LINE] > 0, at[LINE_TAG]
-    keeps = has_line and core.has_both[tag] > 0 and core.has_half[tag] == 0
-    answers = has_line and not keeps and takes_result and not returns
-    leaves = keeps or answers
-    takes_line = (not has_line or leaves) and lines.at[ANSWERS] > 0
-    line_tag = lines.answers[lines.at[ANSWER]]
-    if leaves:
-        core.has_half[tag] = keeps
-        at[HAS_LINE] = 0
-        changes = True
-    if takes_line:
-        at[HAS_LINE], at[LINE_TAG] = line_tag % _TAGS == 0, line_tag // _TAGS
-        changes = True
-    if is_divided and has_bus:
-        at[DIVIDED], at[DIVIDER_FREE] = NEVER, now + 1
-        _release(core, at[DIVIDER_DST])
-        changes = True
-    if answers:
-        _release(core, core.loads[tag])
-        core.loads[tag] = -1
+    leaves = _give_line(core, takes_result and not returns)
+    takes_line = _take_line(core)
+    changes = leaves or takes_line
+    changes |= has_bus and _end_division(core)
 
     line, has_both = -1, False
-    if is_offered and not is_empty:
+    if is_offered:
         line, has_both = _next_line(core, request)
     is_write, is_prefetch = request[USE] == STORES, request[USE] == PREFETCHES
     asked_tag = request[TAG] * _TAGS + is_prefetch
     is_taken, moves = cache.step(lines, now, line, is_write, asked_tag, takes_line)
     changes |= moves
-    ends = is_offered and is_empty and (not returns or takes_result)
     if is_taken:
-        if request[USE] == LOADS:
-            core.has_both[request[TAG]] = has_both
-        ends = not has_both or at[HALF_ASKED] > 0
-        at[HALF_ASKED] = not ends
+        ends = _is_last_line(core, request, has_both)
+    else:
+        ends = is_empty and (not returns or takes_result)
     if ends:
-        if returns:
-            _release(core, core.loads[request[TAG]])
-            core.loads[request[TAG]] = -1
-        at[OLDEST] = (at[OLDEST] + 1) % WAITING
-        at[COUNT] -= 1
-        at[RELEASED] += 1
+        _end_request(core, request, returns)
         changes = True
 
     at[NOW] = now + 1
     at[WAKES] = now + 1
     if not changes and has_bus:
         at[WAKES] = _next_change(core, now)
+
+
+@inner
+def _end_division(core: Core) -> bool:
+    """The divider's result goes to the bus, if it is there. Whether it is."""
+    at = core.at
+    if at[DIVIDED] > at[NOW]:
+        return False
+    at[DIVIDED], at[DIVIDER_FREE] = NEVER, at[NOW] + 1
+    _release(core, at[DIVIDER_DST])
+    return True
+
+
+@inner
+def _give_line(core: Core, can_answer: bool) -> bool:
+    """The splitter's line answers its load, or stays there as a vector's first half, for the other
+    one. Whether the splitter gives it."""
+    at = core.at
+    if at[HAS_LINE] == 0:
+        return False
+    tag = at[LINE_TAG]
+    keeps = core.has_both[tag] > 0 and core.has_half[tag] == 0
+    if keeps or can_answer:
+        core.has_half[tag] = keeps
+        at[HAS_LINE] = 0
+        if not keeps:
+            _end_load(core, tag)
+    return keeps or can_answer
+
+
+@inner
+def _take_line(core: Core) -> bool:
+    """A splitter without a line takes the cache's next answer. Whether there is one."""
+    at, lines = core.at, core.lines
+    takes = at[HAS_LINE] == 0 and lines.at[ANSWERS] > 0
+    if takes:
+        line_tag = lines.answers[lines.at[ANSWER]]
+        at[HAS_LINE], at[LINE_TAG] = line_tag % _TAGS == 0, line_tag // _TAGS
+    return takes
+
+
+@inner
+def _is_last_line(core: Core, request: np.ndarray, has_both: bool) -> bool:
+    """Whether the line that a request has just asked for is its last one, which is noted."""
+    at = core.at
+    if request[USE] == LOADS:
+        core.has_both[request[TAG]] = has_both
+    is_last = not has_both or at[HALF_ASKED] > 0
+    at[HALF_ASKED] = not is_last
+    return is_last
+
+
+@inner
+def _end_request(core: Core, request: np.ndarray, returns: bool) -> None:
+    """A request leaves the ring; one that ``returns`` is a load without lines, and has a result."""
+    at = core.at
+    if returns:
+        _end_load(core, request[TAG])
+    at[OLDEST] = (at[OLDEST] + 1) % WAITING
+    at[COUNT] -= 1
+    at[RELEASED] += 1
+
+
+@inner
+def _end_load(core: Core, tag: int) -> None:
+    _release(core, core.loads[tag])
+    core.loads[tag] = -1
 
 
 @inner
@@ -250,7 +291,9 @@ def _release(core: Core, register: int) -> None:
 
 @inner
 def _next_line(core: Core, request: np.ndarray) -> tuple[int, bool]:
-    """The line that a request is about to ask for, and whether it wants two."""
+    """The line that a request is about to ask for, -1 for none, and whether it wants two."""
+    if request[WANTED] == 0:
+        return -1, False
     line, offset = request[ADDRESS] // LINE_WORDS, request[ADDRESS] % LINE_WORDS
     in_first = (1 << (LINE_WORDS - offset)) - 1
     has_first = request[WANTED] & in_first != 0

@@ -124,14 +124,21 @@ def _ready(core: Core, row: np.ndarray) -> int:
         ready = max(ready, core.as_addend[c] if reads_late else core.ready[c])
         is_excused |= reads_late and c == dst
     if dst != NONE:
-        if not is_excused:
-            ready = max(ready, core.ready[dst])
-        if dst >= VECTORS and path <= INTEGER:
-            ready = max(ready, core.read_late[dst] + _OVERTAKEN)
+        ready = max(ready, _writable(core, dst, path, is_excused))
     if row[MASK] != NONE:
         ready = max(ready, core.mask_ready[row[MASK]])
     if row[DIVIDES]:
         ready = max(ready, core.at[DIVIDER_FREE])
+    return ready
+
+
+@inner
+def _writable(core: Core, dst: int, path: int, is_excused: bool) -> int:
+    """From when on a register can be written; an instruction ``is_excused`` from waiting for the
+    value before that adds to it."""
+    ready = 0 if is_excused else core.ready[dst]
+    if dst >= VECTORS and path <= INTEGER:
+        ready = max(ready, core.read_late[dst] + _OVERTAKEN)
     return ready
 
 
