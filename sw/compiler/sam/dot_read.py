@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -121,69 +121,90 @@ class _Builder:
         return self._blocks
 
     def _block(self, node: Node) -> None:
-        add, value = partial(self._add, node), partial(self._value, node)
-        match node.type:
-            case "broadcast":
-                pass
-            case "fiberlookup":
-                tensor, index, format = value("tensor"), value("index"), value("format")
-                label = f"lookup_{tensor}_{index}" if tensor else f"all_{index}"
-                lookup = partial(add, label=label, tensor=tensor, index=index)
-                level, skip = self._level(node), node.values.get("skip") == "true"
-                if format == BITVECTOR:
-                    lookup("bitvectorlookup", level=level)
-                else:
-                    lookup("fiberlookup", level=level, format=format, skip=skip)
-            case "bitvectorexpand":
-                index = value("index")
-                add("bitvectorexpand", f"expand_{index}", index=index)
-            case "locate":
-                tensor, index, level = value("tensor"), value("index"), self._level(node)
-                label = f"locate_{tensor}_{index}"
-                add("locate", label, tensor=tensor, index=index, level=level)
-            case "repeat":
-                tensor, index = node.values.get("tensor", ""), value("index")
-                add("repeat", f"repeat_{tensor}_{index}", tensor=tensor, index=index)
-            case "repsiggen":
-                index = value("index")
-                add("repsiggen", f"repsig_{index}", index=index)
-            case "arrayvals":
-                tensor = value("tensor")
-                if not tensor.isidentifier() and not is_number(tensor):
-                    self._netlist.refuse(
-                        node, f": tensor {short(tensor)}: must be a name, or a number of float64"
-                    )
-                add("arrayvals", f"vals_{tensor}", tensor=tensor)
-            case "reduce":
-                add("reduce", "reduce", op=node.values.get("op", "add"))
-            case "spaccumulator":
-                full0, full1 = (node.values.get(name) == "true" for name in ("full0", "full1"))
-                order = int(value("order"))
-                add("spaccumulator", "accumulate", order=order, full0=full0, full1=full1)
-            case "parallelizer" | "serializer":
-                label = "deal" if node.type == "parallelizer" else "merge"
-                add(node.type, label, lanes=self._lanes(node))
-            case "crddrop" | "crdhold":
-                outer, inner = value("outer"), value("inner")
-                if node.type == "crddrop" and inner == "vals":
-                    add("valdrop", f"drop_zeros_{outer}", _OF_VALDROP)
-                else:
-                    add(node.type, f"{node.type.removeprefix('crd')}_{outer}_{inner}")
-            case "fiberwrite":
-                tensor = value("tensor")
-                if value("mode") == "vals":
-                    add("valwrite", f"write_{tensor}_vals", tensor=tensor)
-                    return
-                index, level, format = value("index"), self._level(node), value("format")
-                label = f"write_{tensor}_{index}"
-                add("fiberwrite", label, tensor=tensor, index=index, level=level, format=format)
-            case kind if kind in JOINERS:
-                self._joiner(node)
-            case kind if kind in FUNCTIONS:
-                add("function", kind, op=kind)
-            case kind:
-                op = "sub" if kind == "add" and node.values.get("sub") == "1" else kind
-                add("alu", op, op=op)
+        kind = node.type
+        if kind in _ADDERS:
+            _ADDERS[kind](self, node)
+        elif kind in JOINERS:
+            self._joiner(node)
+        elif kind in FUNCTIONS:
+            self._add(node, "function", kind, op=kind)
+        else:
+            op = "sub" if kind == "add" and node.values.get("sub") == "1" else kind
+            self._add(node, "alu", op, op=op)
+
+    def _broadcast(self, node: Node) -> None:
+        """No block: its readers read its source."""
+
+    def _lookup(self, node: Node) -> None:
+        value = partial(self._value, node)
+        tensor, index, format = value("tensor"), value("index"), value("format")
+        label = f"lookup_{tensor}_{index}" if tensor else f"all_{index}"
+        lookup = partial(self._add, node, label=label, tensor=tensor, index=index)
+        level, skip = self._level(node), node.values.get("skip") == "true"
+        if format == BITVECTOR:
+            lookup("bitvectorlookup", level=level)
+        else:
+            lookup("fiberlookup", level=level, format=format, skip=skip)
+
+    def _expand(self, node: Node) -> None:
+        index = self._value(node, "index")
+        self._add(node, "bitvectorexpand", f"expand_{index}", index=index)
+
+    def _locate(self, node: Node) -> None:
+        tensor, index = self._value(node, "tensor"), self._value(node, "index")
+        level, label = self._level(node), f"locate_{tensor}_{index}"
+        self._add(node, "locate", label, tensor=tensor, index=index, level=level)
+
+    def _repeat(self, node: Node) -> None:
+        tensor, index = node.values.get("tensor", ""), self._value(node, "index")
+        self._add(node, "repeat", f"repeat_{tensor}_{index}", tensor=tensor, index=index)
+
+    def _repeat_signal(self, node: Node) -> None:
+        index = self._value(node, "index")
+        self._add(node, "repsiggen", f"repsig_{index}", index=index)
+
+    def _array_values(self, node: Node) -> None:
+        tensor = self._value(node, "tensor")
+        if not tensor.isidentifier() and not is_number(tensor):
+            self._netlist.refuse(
+                node, f": tensor {short(tensor)}: must be a name, or a number of float64"
+            )
+        self._add(node, "arrayvals", f"vals_{tensor}", tensor=tensor)
+
+    def _reduce(self, node: Node) -> None:
+        self._add(node, "reduce", "reduce", op=node.values.get("op", "add"))
+
+    def _accumulator(self, node: Node) -> None:
+        full0, full1 = (node.values.get(name) == "true" for name in ("full0", "full1"))
+        order = int(self._value(node, "order"))
+        self._add(node, "spaccumulator", "accumulate", order=order, full0=full0, full1=full1)
+
+    def _deal(self, node: Node) -> None:
+        self._add(node, "parallelizer", "deal", lanes=self._lanes(node))
+
+    def _merge(self, node: Node) -> None:
+        self._add(node, "serializer", "merge", lanes=self._lanes(node))
+
+    def _drop(self, node: Node) -> None:
+        outer, inner = self._value(node, "outer"), self._value(node, "inner")
+        if inner == "vals":
+            self._add(node, "valdrop", f"drop_zeros_{outer}", _OF_VALDROP)
+        else:
+            self._add(node, "crddrop", f"drop_{outer}_{inner}")
+
+    def _hold(self, node: Node) -> None:
+        outer, inner = self._value(node, "outer"), self._value(node, "inner")
+        self._add(node, "crdhold", f"hold_{outer}_{inner}")
+
+    def _write(self, node: Node) -> None:
+        value = partial(self._value, node)
+        tensor = value("tensor")
+        if value("mode") == "vals":
+            self._add(node, "valwrite", f"write_{tensor}_vals", tensor=tensor)
+            return
+        index, level, format = value("index"), self._level(node), value("format")
+        write = partial(self._add, node, "fiberwrite", f"write_{tensor}_{index}")
+        write(tensor=tensor, index=index, level=level, format=format)
 
     def _add(
         self,
@@ -268,3 +289,22 @@ class _Builder:
         if lanes not in map(str, range(2, MAX_LANES + 1)):
             self._netlist.refuse(node, f": lanes {short(lanes)} must be 2 to {MAX_LANES}")
         return int(lanes)
+
+
+_ADDERS: Mapping[str, Callable[[_Builder, Node], None]] = {
+    "broadcast": _Builder._broadcast,
+    "fiberlookup": _Builder._lookup,
+    "bitvectorexpand": _Builder._expand,
+    "locate": _Builder._locate,
+    "repeat": _Builder._repeat,
+    "repsiggen": _Builder._repeat_signal,
+    "arrayvals": _Builder._array_values,
+    "reduce": _Builder._reduce,
+    "spaccumulator": _Builder._accumulator,
+    "parallelizer": _Builder._deal,
+    "serializer": _Builder._merge,
+    "crddrop": _Builder._drop,
+    "crdhold": _Builder._hold,
+    "fiberwrite": _Builder._write,
+}
+"""What adds the blocks of a node, by its type; joiners, functions and operations are others."""

@@ -167,61 +167,36 @@ class _Writer:
     def _attributes(self, block: Block) -> tuple[dict[str, str], str]:
         """The attributes that the dialect gives a block, and its label."""
         index, tensor = block.parameters.get("index", ""), block.parameters.get("tensor", "")
-        named = {"index": index, "tensor": tensor}
         match block.type:
             case "fiberlookup" | "bitvectorlookup":
-                format = BITVECTOR if block.type == "bitvectorlookup" else block["format"]
-                mode = self._mode(tensor, block["level"])
-                values = {"type": "fiberlookup", **named, "mode": mode, "format": format}
-                values |= {"src": "true", "root": self._root(block)}
-                if format == COMPRESSED:
-                    values["skip"] = str(block["skip"]).lower()
-                return values, f"FiberLookup {index}: {tensor}{mode}\\n{format}"
+                return self._lookup(block)
             case "locate":
                 mode = self._mode(tensor, block["level"])
-                return {"type": "locate", **named, "mode": mode}, f"Locate {index}: {tensor}{mode}"
+                values = {"type": "locate", "index": index, "tensor": tensor, "mode": mode}
+                return values, f"Locate {index}: {tensor}{mode}"
             case "fiberwrite":
-                level, format = block["level"], block["format"]
-                mode = self._mode(tensor, level)
-                values = {"type": "fiberwrite", **named, "mode": mode, "format": format}
-                if format == COMPRESSED:
-                    outer = "*".join(self._dimensions(level))
-                    values["segsize"] = f"{outer}+1" if outer else "2"
-                    values["crdsize"] = "*".join(self._dimensions(level + 1))
-                values["sink"] = "true"
-                return values, f"FiberWrite {index}: {tensor}{mode}\\n{format}"
+                return self._write(block)
             case "valwrite":
-                levels = self._statement.formats[tensor].order
-                size = "*".join(["1", *self._dimensions(levels)])
-                values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
-                return {**values, "sink": "true"}, f"FiberWrite Vals: {tensor}"
+                return self._write_values(block)
             case "repeat":
-                values = {"type": "repeat", **named, "root": self._root(block)}
+                root = self._root(block)
+                values = {"type": "repeat", "index": index, "tensor": tensor, "root": root}
                 return values, f"Repeat {index}: {tensor}"
             case "repsiggen":
                 return {"type": "repsiggen", "index": index}, f"RepeatSignalGenerator {index}"
             case "arrayvals":
                 return {"type": "arrayvals", "tensor": tensor}, f"Array Vals: {tensor}"
-            case "alu" if block["op"] in ("add", "sub"):
-                minus = block["op"] == "sub"
-                label = "Add\nsubtract" if minus else "Add"
-                return {"type": "add", "sub": str(int(minus))}, label
             case "alu" | "function":
-                return {"type": block["op"]}, str(block["op"]).capitalize()
+                return _operation(block["op"])
             case "reduce":
                 operation = {} if block["op"] == REDUCTIONS[0] else {"op": block["op"]}
                 return {"type": "reduce", **operation}, "Reduce"
             case "spaccumulator":
                 return self._accumulator(block)
-            case "crddrop" | "crdhold" | "valdrop":
-                outer, inner = self._outer_inner(block)
-                kind = "crddrop" if block.type == "valdrop" else block.type
-                values = {"type": kind, "outer": outer, "inner": inner}
-                if kind == "crdhold":
-                    return values, f"CrdHold {outer},{inner}\nouter={outer},inner={inner}"
-                if block.type == "valdrop":
-                    values["vals"] = "true"
-                return values, f"CrdDrop {outer},{inner}"
+            case "crddrop" | "valdrop":
+                return self._drop(block)
+            case "crdhold":
+                return self._hold(block)
             case "parallelizer" | "serializer":
                 values = {"type": block.type, "lanes": str(block["lanes"])}
                 return values, f"{block.type} {block['lanes']}"
@@ -230,6 +205,47 @@ class _Writer:
         raise WorkloadError(
             f"graph: {block.type} {block.name} has no node in the SAM tools' dialect"
         )
+
+    def _lookup(self, block: Block) -> tuple[dict[str, str], str]:
+        index, tensor = block["index"], block["tensor"]
+        format = BITVECTOR if block.type == "bitvectorlookup" else block["format"]
+        mode = self._mode(tensor, block["level"])
+        values = {"type": "fiberlookup", "index": index, "tensor": tensor, "mode": mode}
+        values |= {"format": format, "src": "true", "root": self._root(block)}
+        if format == COMPRESSED:
+            values["skip"] = str(block["skip"]).lower()
+        return values, f"FiberLookup {index}: {tensor}{mode}\\n{format}"
+
+    def _write(self, block: Block) -> tuple[dict[str, str], str]:
+        index, tensor = block["index"], block["tensor"]
+        level, format = block["level"], block["format"]
+        mode = self._mode(tensor, level)
+        values = {"type": "fiberwrite", "index": index, "tensor": tensor, "mode": mode}
+        values["format"] = format
+        if format == COMPRESSED:
+            outer = "*".join(self._dimensions(level))
+            values["segsize"] = f"{outer}+1" if outer else "2"
+            values["crdsize"] = "*".join(self._dimensions(level + 1))
+        values["sink"] = "true"
+        return values, f"FiberWrite {index}: {tensor}{mode}\\n{format}"
+
+    def _write_values(self, block: Block) -> tuple[dict[str, str], str]:
+        tensor = block["tensor"]
+        size = "*".join(["1", *self._dimensions(self._statement.formats[tensor].order)])
+        values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
+        return {**values, "sink": "true"}, f"FiberWrite Vals: {tensor}"
+
+    def _drop(self, block: Block) -> tuple[dict[str, str], str]:
+        outer, inner = self._outer_inner(block)
+        values = {"type": "crddrop", "outer": outer, "inner": inner}
+        if block.type == "valdrop":
+            values["vals"] = "true"
+        return values, f"CrdDrop {outer},{inner}"
+
+    def _hold(self, block: Block) -> tuple[dict[str, str], str]:
+        outer, inner = self._outer_inner(block)
+        label = f"CrdHold {outer},{inner}\nouter={outer},inner={inner}"
+        return {"type": "crdhold", "outer": outer, "inner": inner}, label
 
     def _accumulator(self, block: Block) -> tuple[dict[str, str], str]:
         order = block["order"]
@@ -280,3 +296,12 @@ def _numbered(graph: Graph) -> dict[str, int]:
             graph.drivers[name, port].source for port in ports if (name, port) in graph.drivers
         )
     return {name: number for number, name in enumerate(names)}
+
+
+def _operation(op: str) -> tuple[dict[str, str], str]:
+    """The attributes and the label of an operation or a function."""
+    if op == "add":
+        return {"type": "add", "sub": "0"}, "Add"
+    if op == "sub":
+        return {"type": "add", "sub": "1"}, "Add\nsubtract"
+    return {"type": op}, op.capitalize()
