@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -68,35 +68,39 @@ def _kept_before(module: ModuleOp) -> int:
 
 def _kept(loop: scf.ForOp) -> list[AccessedWords]:
     """Places of arrays that the body writes, all of which can be kept."""
-    by_array: dict[SSAValue, list[AccessedWords] | None] = {}
-    written = []
-    for operation in loop.body.walk():
-        if not isinstance(operation, (*LOADS, *STORES)):
-            continue
-        array = array_of(operation)
-        if isinstance(operation, STORES):
-            written.append(array)
-        is_direct = operation.parent_block() is loop.body.block
-        if not is_direct or not all(_is_outside(index, loop) for index in operation.indices):
-            by_array[array] = None
-        places = by_array.setdefault(array, [])
-        if places is None:
-            continue
+    accesses = [each for each in loop.body.walk() if isinstance(each, (*LOADS, *STORES))]
+    written = {array_of(each) for each in accesses if isinstance(each, STORES)}
+    by_array: dict[SSAValue, list[Operation]] = {}
+    for operation in accesses:
+        by_array.setdefault(array_of(operation), []).append(operation)
+    kept: list[AccessedWords] = []
+    for array, operations in by_array.items():
+        if array in written and all(_is_in_place(each, loop) for each in operations):
+            places = _places(operations)
+            if all(one.is_apart(two) for one, two in permutations(places, 2)):
+                kept += places
+    # Neighbours come one behind the other, so that lines are written as a whole.
+    kept.sort(key=lambda each: [index.constant for index in each.access.words.indices])
+    return kept if sum(each.access.words.width > 1 for each in kept) <= MOST_VECTORS else []
+
+
+def _is_in_place(operation: Operation, loop: scf.ForOp) -> bool:
+    """Whether each iteration of a loop loads or stores the same words."""
+    assert isinstance(operation, (*LOADS, *STORES))
+    is_direct = operation.parent_block() is loop.body.block
+    return is_direct and all(_is_outside(index, loop) for index in operation.indices)
+
+
+def _places(operations: Sequence[Operation]) -> list[AccessedWords]:
+    """The places that loads and stores of an array access, with the accesses of each."""
+    places: list[AccessedWords] = []
+    for operation in operations:
         place = accessed_words(operation)
         known = next((each for each in places if each.is_same(place)), None)
         if known is None:
             places.append(known := place)
         known.accesses.append(operation)
-    kept: list[AccessedWords] = []
-    for array, places in by_array.items():
-        if places is None or array not in written:
-            continue
-        pairs = [(one, two) for one in places for two in places if one is not two]
-        if all(one.is_apart(two) for one, two in pairs):
-            kept += places
-    # Neighbours come one behind the other, so that lines are written as a whole.
-    kept.sort(key=lambda each: [index.constant for index in each.access.words.indices])
-    return kept if sum(each.access.words.width > 1 for each in kept) <= MOST_VECTORS else []
+    return places
 
 
 def _is_outside(index: SSAValue, loop: scf.ForOp) -> bool:

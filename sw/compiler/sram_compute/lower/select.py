@@ -94,25 +94,33 @@ def calculate(
             return [Calculate(operations["invert"], 1, 0)]
         case "cast":
             return _cast(operand, type, operations)
-    name = OPERATION_NAMES.get(function, function)
-    width = type.bits if type.is_integer else min(each.bits for each in operands)
     bases = (0, 1) if len(operands) > 1 else (0, -1)
     if function in (">", ">="):
         bases = 1, 0
     if operand == FLOAT32:
-        name, width = f"{FLOAT32}.{name}", 0
+        name, width = f"{FLOAT32}.{OPERATION_NAMES.get(function, function)}", 0
     else:
-        is_unsigned = all(each.kind == "u" for each in operands)
-        if function == "*" and type.bits == 2 * max(each.bits for each in operands):
-            name, width = "multiply_full", type.bits // 2
-        if is_unsigned and name not in _SIGNLESS:
-            name = f"{name}_unsigned"
-        if is_unsigned and function == "abs":
-            name = "move"
+        name, width = _of_integers(function, operands, type)
     if name not in operations or operand == BOOL or (function == "/" and operand != FLOAT32):
         raise UnsupportedError(f"{function} of {operand}")
     may_replace = name.rpartition(".")[2].removesuffix("_unsigned") not in _SEPARATE
     return [Calculate(operations[name], width, *bases, may_replace=may_replace)]
+
+
+def _of_integers(
+    function: str, operands: Sequence[ScalarType], type: ScalarType
+) -> tuple[str, int]:
+    """The name and the width of an operation on whole numbers."""
+    name = OPERATION_NAMES.get(function, function)
+    width = type.bits if type.is_integer else min(each.bits for each in operands)
+    is_unsigned = all(each.kind == "u" for each in operands)
+    if function == "*" and type.bits == 2 * max(each.bits for each in operands):
+        name, width = "multiply_full", type.bits // 2
+    if is_unsigned and name not in _SIGNLESS:
+        name = f"{name}_unsigned"
+    if is_unsigned and function == "abs":
+        name = "move"
+    return name, width
 
 
 def shifted(

@@ -73,28 +73,32 @@ def _check_graph(nest: Nest, graph: Graph, names: frozenset[str]) -> None:
 
 
 def _check_node(nest: Nest, graph: Graph, number: int) -> None:
-    node, rank = graph.nodes[number], len(graph.lattice)
+    node = graph.nodes[number]
     known = all(0 <= each < number for each in operands(node))
     operand_types = [graph.nodes[each].type for each in operands(node)] if known else []
     match node:
-        case Tensor(array, box, type):
-            known = _is_array(nest, array, type) and _is_box(box, rank)
-        case Stream(array, indices, box, type):
-            arrays = [each.array for each in indices if isinstance(each, Indirect)]
-            known = _is_array(nest, array, type) and _is_box(box, rank)
-            known = known and {*arrays} <= {*nest.arrays}
+        case Tensor() | Stream():
+            known = _reads_array(nest, node, len(graph.lattice))
         case Const(value, type) if isinstance(value, str):
             known = value in nest.scalars and nest.scalars[value].type == type
         case Const(value, type) if not isinstance(value, str):
             known = _is_held(value, type)
         case Compute(function, type=type):
             known = known and _has_types(function, operand_types, type)
-        case Move() | Broadcast() | Shrink():
-            known = known and 0 <= node.dimension < rank and operand_types == [node.type]
-        case Reduce():
-            known = known and 0 <= node.dimension < rank and operand_types == [node.type]
-            known = known and node.function in _REDUCTIONS
+        case Move() | Broadcast() | Shrink() | Reduce():
+            is_dimension = 0 <= node.dimension < len(graph.lattice)
+            known = known and is_dimension and operand_types == [node.type]
+            if isinstance(node, Reduce):
+                known = known and node.function in _REDUCTIONS
     _require(known, f"node {number}")
+
+
+def _reads_array(nest: Nest, node: Tensor | Stream, rank: int) -> bool:
+    """Whether a node reads a box of an array that there is, at indices from arrays that are."""
+    if not _is_array(nest, node.array, node.type) or not _is_box(node.box, rank):
+        return False
+    indices = node.indices if isinstance(node, Stream) else ()
+    return all(each.array in nest.arrays for each in indices if isinstance(each, Indirect))
 
 
 def _has_types(function: str, given: list[ScalarType], type: ScalarType) -> bool:

@@ -96,15 +96,32 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
     """Iterations from a write to the access of the same element, in loops that both have, the
     outermost first: nothing where there is no such access; of loops that add up, one before, the
     same, and one behind. Raises ``NotTensor`` where it is not one number in each other loop."""
-    if write.array != other.array:
+    if write.array != other.array or _are_apart(write, other):
         return
-    if write.box is not None and other.box is not None:
-        if any(one.is_apart(two) for one, two in zip(write.box, other.box, strict=True)):
-            return
     shared = [loop[0] for loop in write.loops if loop in other.loops]
+    known = _known_distances(write, other, shared)
+    if known is None:
+        return
+    unseen = set(shared) - set(known)
+    if unseen and not (write.sums or other.sums):
+        _reject_unknown(write, other)
+    yield from product(*((known[name],) if name in known else (-1, 0, 1) for name in shared))
+
+
+def _are_apart(write: Element, other: Element) -> bool:
+    """Whether boxes around both have nothing in common."""
+    if write.box is None or other.box is None:
+        return False
+    return any(one.is_apart(two) for one, two in zip(write.box, other.box, strict=True))
+
+
+def _known_distances(
+    write: Element, other: Element, shared: Sequence[str]
+) -> dict[str, int] | None:
+    """Iterations between both in each of the shared loops that an index tells; ``None`` where no
+    element is the same."""
     own = {loop[0] for each in (write, other) for loop in each.loops} - set(shared)
-    known = dict.fromkeys(shared, 0)
-    seen: set[str] = set()
+    known: dict[str, int] = {}
     for one, two in zip(write.indices, other.indices, strict=True):
         if one is None or two is None:
             _reject_unknown(write, other)
@@ -115,13 +132,9 @@ def _distances(write: Element, other: Element) -> Iterator[tuple[int, ...]]:
         if difference.terms or not _is_one_loop(one, variables):
             _reject_unknown(write, other)
         if not variables and difference.constant:
-            return
+            return None
         known |= dict.fromkeys(variables, difference.constant)
-        seen.update(variables)
-    unseen = set(shared) - seen
-    if unseen and not (write.sums or other.sums):
-        _reject_unknown(write, other)
-    yield from product(*((-1, 0, 1) if name in unseen else (known[name],) for name in shared))
+    return known
 
 
 def _is_one_loop(index: Affine, variables: Sequence[str]) -> bool:

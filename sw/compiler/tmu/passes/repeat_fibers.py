@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from gnarl.hw.tmu.config import TmuConfig
 from gnarl.sw.compiler.nests.dialects.slc import (
@@ -69,10 +69,8 @@ def _join(found: QueuedFiber) -> bool:
         return False
     words = [pop for pop, (push, _) in taken.items() if push not in found.pushes]
     between = _between(found.loop, found.callback)
-    behind = found.callback.next_op
-    while isinstance(behind, STREAMS):
-        behind = behind.next_op
-    if isinstance(behind, CallbackOp) and not (behind.streams or behind.masked):
+    behind = _callback_behind(found.callback)
+    if behind is not None:
         others = _between(found.callback, behind)
         pops = [each for each in behind.walk() if isinstance(each, PopOp)]
         pushes = [each for each in others if isinstance(each, PushOp)]
@@ -80,23 +78,43 @@ def _join(found: QueuedFiber) -> bool:
             return False
         between += others
         words += pops
-        for operation in list(behind.body.block.ops):
-            operation.detach()
-            block.add_op(operation)
-        behind.detach()
-        behind.erase()
+        _append_body(behind, block)
     for pop in reversed(words):
-        lanes = [each.operation for each in pop.value.uses]
-        for operation in (*(each for each in lanes if isinstance(each, vector.ExtractOp)), pop):
-            operation.detach()
-            assert block.first_op is not None
-            block.insert_op_before(operation, block.first_op)
+        _move_to_front(pop, block)
     around = found.around.body.block
     for operation in between:
         operation.detach()
         around.insert_op_before(operation, found.loop)
     write_out_loops(block)
     return True
+
+
+def _callback_behind(callback: CallbackOp) -> CallbackOp | None:
+    """The callback that comes next, behind streams alone, if it has no operands of its own."""
+    behind = callback.next_op
+    while isinstance(behind, STREAMS):
+        behind = behind.next_op
+    if isinstance(behind, CallbackOp) and not (behind.streams or behind.masked):
+        return behind
+    return None
+
+
+def _append_body(callback: CallbackOp, block: Block) -> None:
+    """Moves a callback's operations behind a block's; the callback is no longer."""
+    for operation in list(callback.body.block.ops):
+        operation.detach()
+        block.add_op(operation)
+    callback.detach()
+    callback.erase()
+
+
+def _move_to_front(pop: PopOp, block: Block) -> None:
+    """Moves what takes a word, and the lanes that are extracted from it, to a block's begin."""
+    lanes = [use.operation for use in pop.value.uses]
+    for operation in (*(each for each in lanes if isinstance(each, vector.ExtractOp)), pop):
+        operation.detach()
+        assert block.first_op is not None
+        block.insert_op_before(operation, block.first_op)
 
 
 def _between(first: Operation, last: Operation) -> list[Operation]:
@@ -119,6 +137,18 @@ def _rounds(found: QueuedFiber) -> int:
         return 0
     loads = [each for each in found.callback.body.block.ops if _reads(each, fiber, found, taken)]
     vectors = [pop for pop, (by, _) in taken.items() if by is push]
+    rounds = _loads_in_order(loads, found)
+    is_behind = not loads or vectors[-1].is_before_in_block(loads[0])
+    if rounds is None or len(rounds) % len(found.starts) or not is_behind:
+        return 0
+    for same in rounds:
+        _take(same)
+    return len(rounds) // len(found.starts)
+
+
+def _loads_in_order(loads: Sequence[Operation], found: QueuedFiber) -> list[list[_Load]] | None:
+    """The loads of each vector of the fiber, in the fiber's order, round by round; ``None`` where
+    one is out of order."""
     starts = found.starts
     rounds: list[list[_Load]] = []
     for load in loads:
@@ -129,13 +159,8 @@ def _rounds(found: QueuedFiber) -> int:
         elif number == starts[len(rounds) % len(starts)] and _is_of(load, number, found):
             rounds.append([load])
         else:
-            return 0
-    is_behind = not loads or vectors[-1].is_before_in_block(loads[0])
-    if len(rounds) % len(starts) or not is_behind:
-        return 0
-    for same in rounds:
-        _take(same)
-    return len(rounds) // len(starts)
+            return None
+    return rounds
 
 
 def _reads(

@@ -36,6 +36,16 @@ def store_lanes(module: ModuleOp, lanes: int) -> ModuleOp:
     return module
 
 
+def _stores_of(gets: list[GetOp]) -> list[flat.StoreOp] | None:
+    """The stores of what is read, each without a mask; ``None`` where it has other uses."""
+    values = [each.value for each in gets]
+    users = [use.operation for value in values for use in value.uses]
+    stores = [each for each in users if isinstance(each, flat.StoreOp) and not each.mask]
+    if len(stores) < len(users) or any(each.value not in values for each in stores):
+        return None
+    return stores
+
+
 class _Variable:
     """A variable of a callback. ``stores``: that take what ``gets`` read."""
 
@@ -47,18 +57,17 @@ class _Variable:
     @classmethod
     def found(cls, name: str, operations: list[Operation]) -> _Variable | None:
         """The variable of a name, if it is as ``store_lanes`` has it."""
-        sets = [each for each in operations if isinstance(each, SetOp)]
-        sets = [each for each in sets if each.variable.data == name]
-        gets = [each for each in operations if isinstance(each, GetOp)]
-        gets = [each for each in gets if each.variable.data == name]
-        users = [use.operation for each in gets for use in each.value.uses]
-        stores = [each for each in users if isinstance(each, flat.StoreOp) and not each.mask]
-        if len(stores) < len(users) or any(each.value.type != f32 for each in gets):
+        named = [
+            each
+            for each in operations
+            if isinstance(each, SetOp | GetOp) and each.variable.data == name
+        ]
+        sets = [each for each in named if isinstance(each, SetOp)]
+        gets = [each for each in named if isinstance(each, GetOp)]
+        stores = _stores_of(gets)
+        if stores is None or any(each.value.type != f32 for each in gets):
             return None
-        is_value = all(each.value in [get.value for get in gets] for each in stores)
-        if not is_value or not all(_is_widened(each.value) for each in sets):
-            return None
-        return cls(sets, gets, stores)
+        return cls(sets, gets, stores) if all(_is_widened(each.value) for each in sets) else None
 
     def widen(self, lanes: int) -> None:
         type = VectorType(f32, [lanes])
