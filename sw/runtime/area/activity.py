@@ -101,41 +101,55 @@ def read_activity(path: Path, top: str) -> Activity:
 
 def _read(path: Path, top: str) -> Activity:
     text = read_text(path)
-    scopes: list[str] = []
-    signals: dict[str, Switching] = {}
-    cycles = 0.0
-    names: set[str] = set()
     if not text.lstrip().startswith(("//", "(SAIFILE")):
         raise ActivityError(f"{path}: not a SAIF file: must begin with (SAIFILE")
+    reader = _Reader(path)
     for number, line in enumerate(text_lines(text), 1):
-        line = line.strip(BLANKS)
+        reader.read(number, line.strip(BLANKS))
+    if top not in reader.tops:
+        shown = ", ".join(sorted(reader.tops)) or "nothing"
+        raise ActivityError(f"{path}: of {shown}: must be of {top}")
+    return Activity(path, reader.signals)
+
+
+class _Reader:
+    """Reads lines one after the other. ``tops``: instances in the outermost scope."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._scopes: list[str] = []  # instances, and "" for lists of nets
+        self._cycles = 0.0
+        self.signals: dict[str, Switching] = {}
+        self.tops: set[str] = set()
+
+    def read(self, number: int, line: str) -> None:
+        scopes = self._scopes
         if net := _NET.match(line):
-            name, low, high, count = net.groups()
-            if not cycles:
-                raise ActivityError(f"{path}:{number}: DURATION must be above, and not 0")
-            instances = [scope for scope in scopes if scope]
-            if len(instances) > 1:
-                place = "".join(f"{scope}/" for scope in instances[2:])
-                total = int(low) + int(high)
-                signals[place + name.replace("\\", "")] = Switching(
-                    int(count) / cycles, int(high) / total if total else 0.0
-                )
+            self._net(number, *net.groups())
         elif instance := _INSTANCE.match(line):
             scopes.append(instance[1])
             if len(scopes) == 2:
-                names.add(instance[1])
+                self.tops.add(instance[1])
         elif line == "(NET":
             scopes.append("")
         elif line == ")" and scopes:
             scopes.pop()
         elif duration := _DURATION.match(line):
-            cycles = int(duration[1]) / _HALF_CYCLES
+            self._cycles = int(duration[1]) / _HALF_CYCLES
         elif line and scopes and not (scopes[-1] or line.startswith("//")):
             raise ActivityError(
-                f"{path}:{number}: not a net: must be (NAME (T0 N) (T1 N) … (TC N)), not "
+                f"{self._path}:{number}: not a net: must be (NAME (T0 N) (T1 N) … (TC N)), not "
                 f"{quoted(line)}"
             )
-    if top not in names:
-        shown = ", ".join(sorted(names)) or "nothing"
-        raise ActivityError(f"{path}: of {shown}: must be of {top}")
-    return Activity(path, signals)
+
+    def _net(self, number: int, name: str, low: str, high: str, count: str) -> None:
+        """A net, from its times at 0 and 1 and its changes."""
+        if not self._cycles:
+            raise ActivityError(f"{self._path}:{number}: DURATION must be above, and not 0")
+        instances = [scope for scope in self._scopes if scope]
+        if len(instances) > 1:
+            place = "".join(f"{scope}/" for scope in instances[2:])
+            total = int(low) + int(high)
+            self.signals[place + name.replace("\\", "")] = Switching(
+                int(count) / self._cycles, int(high) / total if total else 0.0
+            )

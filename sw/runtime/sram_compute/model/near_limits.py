@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from gnarl.hw.sram_compute.config import SramConfig
@@ -11,6 +12,36 @@ from gnarl.sw.runtime.sram_compute.model.engines import Fields
 
 _FIRST_OR_LAST_X = 1 << When.FIRST_X | 1 << When.LAST_X
 _FIRST_OR_LAST_Y = 1 << When.FIRST_Y | 1 << When.LAST_Y
+
+
+@dataclass(frozen=True)
+class _Iterations:
+    """How often operations of a loop are done: ``of_x`` times in a row of groups, ``of_y`` times
+    in the rows of a plane."""
+
+    body: list[Fields]
+    of_x: list[int]
+    of_y: list[int]
+
+    @property
+    def of_plane(self) -> int:
+        return sum(x * y for x, y in zip(self.of_x, self.of_y, strict=True))
+
+    @property
+    def of_group(self) -> int:
+        """In each group of a plane, of operations that no group leaves out."""
+        return sum(y for y, each in zip(self.of_y, self.body, strict=True) if _is_any_x(each))
+
+    @property
+    def of_row(self) -> int:
+        """In each row of a group, of operations that neither group nor row leaves out."""
+        return sum(_is_any_x(each) and not each["when"] & _FIRST_OR_LAST_Y for each in self.body)
+
+    def accesses(self) -> Iterator[Fields]:
+        """Operations that are done, and access memory."""
+        for each, x, y in zip(self.body, self.of_x, self.of_y, strict=True):
+            if x * y and (each["reads"] or each["operation"] == ExecuteOpcode.STORE):
+                yield each
 
 
 def is_beyond(
@@ -26,32 +57,37 @@ def is_beyond(
     body = [operations[slot] for slot in range(near["last"] + 1)]
     _, height, depth = near["counts"]
     groups, planes = groups_of(config, near), max(0, depth - near["first_z"])
-    of_x = [_counted(each["when"], When.FIRST_X, When.LAST_X, groups) for each in body]
-    of_y = [_counted(each["when"], When.FIRST_Y, When.LAST_Y, height) for each in body]
-    of_z = sum(x * y for x, y in zip(of_x, of_y, strict=True))
+    iterations = _Iterations(
+        body,
+        [_counted(each["when"], When.FIRST_X, When.LAST_X, groups) for each in body],
+        [_counted(each["when"], When.FIRST_Y, When.LAST_Y, height) for each in body],
+    )
     offered = 2 * groups * height * planes * len(body)
-    if of_z * planes <= strips and offered <= cycles:
+    if iterations.of_plane * planes <= strips and offered <= cycles:
         return False
-    # What comes before so many strips: of the loops the last iterations, at most.
-    of_group = sum(y for y, each in zip(of_y, body, strict=True) if _is_any_x(each))
-    of_row = sum(_is_any_x(each) and not each["when"] & _FIRST_OR_LAST_Y for each in body)
-    z, x, y = depth - 1, groups - 1, height - 1
-    if strips < of_z * planes:
-        z = near["first_z"] + strips // of_z
-    if strips < of_z and of_group:
+    x, y, z = _last_iterations(near, iterations, groups, strips)
+    ends = (_end_of_x(config, near, x), y + 1, z + 1)
+    return all(
+        each["stream"] in streams and _is_inside(config, near, streams[each["stream"]], ends)
+        for each in iterations.accesses()
+    )
+
+
+def _last_iterations(
+    near: Fields, iterations: _Iterations, groups: int, strips: int
+) -> tuple[int, int, int]:
+    """What comes before so many strips: of the loops over x, y and z the last iterations, at
+    most."""
+    _, height, depth = near["counts"]
+    x, y, z = groups - 1, height - 1, depth - 1
+    of_plane, of_group, of_row = iterations.of_plane, iterations.of_group, iterations.of_row
+    if strips < of_plane * max(0, depth - near["first_z"]):
+        z = near["first_z"] + strips // of_plane
+    if strips < of_plane and of_group:
         x = min(x, strips // of_group)
         if strips < of_group and of_row:
             y = min(y, strips // of_row)
-    ends = (_end_of_x(config, near, x), y + 1, z + 1)
-    accessing = [
-        each
-        for each, x, y in zip(body, of_x, of_y, strict=True)
-        if x * y and (each["reads"] or each["operation"] == ExecuteOpcode.STORE)
-    ]
-    return all(
-        each["stream"] in streams and _is_inside(config, near, streams[each["stream"]], ends)
-        for each in accessing
-    )
+    return x, y, z
 
 
 def groups_of(config: SramConfig, near: Fields) -> int:
