@@ -7,6 +7,7 @@ Each function takes an option's value and the column of its first character, and
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gnarl.hw.lib.errors import quoted
 from gnarl.hw.sam.block_types import MAX_LANES
@@ -17,7 +18,7 @@ _LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def parse_format(value: str, column: int, orders: dict[str, int]) -> tuple[str, TensorFormat]:
+def parse_format(value: str, column: int, orders: Mapping[str, int]) -> tuple[str, TensorFormat]:
     """``B:ss:1,0`` with the position of its first character."""
     tensor, *parts = value.split(":")
     if tensor not in orders:

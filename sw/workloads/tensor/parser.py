@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gnarl.hw.lib.errors import quoted
@@ -56,43 +56,64 @@ def parse(text: str) -> Statement:
         fail(MAX_LENGTH + 1, f"{len(text):,} characters are too many; at most {MAX_LENGTH:,}")
     options = list(_OPTION.finditer(text))
     end = options[0].start() if options else len(text)
+    _refuse_between(text, options)
+    result, written = _Parser(text[:end]).statement()
+    expression = without_sums(result, written)
+    _check_names(result, expression)
+    used = [result, *accesses(expression)]
+    indices = tuple(dict.fromkeys(index for access in used for index in access.indices))
+    orders = {access.tensor: len(access.indices) for access in used}
+    chosen = _Options(indices, orders)
+    for option in options:
+        chosen.add(option)
+    return Statement(result, expression, chosen.formats(), chosen.order or indices, chosen.lanes)
+
+
+def _refuse_between(text: str, options: Sequence[re.Match[str]]) -> None:
+    """Refuses what stands behind options and is none."""
     ends = [*(option.start() for option in options[1:]), len(text)]
     for option, stop in zip(options, ends, strict=False):
         rest = text[option.end() : stop]
         if rest.strip():
             column = option.end() + 1 + len(rest) - len(rest.lstrip())
             fail(column, "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)")
-    result, written = _Parser(text[:end]).statement()
-    expression = without_sums(result, written)
-    _check_names(result, expression)
-    used = [result, *accesses(expression)]
-    indices = tuple(dict.fromkeys(index for access in used for index in access.indices))
-    formats: dict[str, TensorFormat] = {}
-    order: tuple[str, ...] | None = None
-    lanes: tuple[str, int] | None = None
-    orders = {access.tensor: len(access.indices) for access in used}
-    for option in options:
+
+
+class _Options:
+    """What options say of an expression with such indices and orders of tensors."""
+
+    def __init__(self, indices: tuple[str, ...], orders: Mapping[str, int]) -> None:
+        self._indices = indices
+        self._orders = orders
+        self._formats: dict[str, TensorFormat] = {}
+        self.order: tuple[str, ...] | None = None
+        self.lanes: tuple[str, int] | None = None
+
+    def add(self, option: re.Match[str]) -> None:
         value, column = option["value"], option.start("value") + 1
         match option["kind"]:
             case "f":
-                tensor, levels = parse_format(value, column, orders)
-                if tensor in formats:
+                tensor, levels = parse_format(value, column, self._orders)
+                if tensor in self._formats:
                     fail(column, f"tensor {tensor} has a format already; give each tensor one -f")
-                formats[tensor] = levels
+                self._formats[tensor] = levels
             case "s" if value.startswith("parallelize("):
-                if lanes is not None:
+                if self.lanes is not None:
                     fail(column, "an index is parallelized already; give one parallelize")
-                lanes = parse_parallelize(value, column, indices)
+                self.lanes = parse_parallelize(value, column, self._indices)
             case "s":
-                if order is not None:
+                if self.order is not None:
                     fail(column, "there is a loop order already; give one -s")
-                order = parse_reorder(value, column, indices)
+                self.order = parse_reorder(value, column, self._indices)
             case kind:
                 fail(option.start() + 1, f"unknown option -{kind}; the options are -f and -s")
-    for tensor, count in orders.items():
-        formats.setdefault(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
-    ordered = {tensor: formats[tensor] for tensor in orders}
-    return Statement(result, expression, ordered, order or indices, lanes)
+
+    def formats(self) -> dict[str, TensorFormat]:
+        """The format of each tensor; dense, in the order of its modes, where there is no option."""
+        return {
+            tensor: self._formats.get(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
+            for tensor, count in self._orders.items()
+        }
 
 
 def _check_names(result: Access, expression: Expression) -> None:

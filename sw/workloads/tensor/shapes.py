@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.expression import Access, Statement
 
 
 def check_shapes(
@@ -25,39 +26,19 @@ def check_shapes(
         if tensor not in names:
             there = ", ".join(dict.fromkeys(names))
             raise WorkloadError(f"tensor {tensor} is not in the expression; it has {there}")
-    sizes: dict[str, int] = {}
-    first: dict[str, str] = {}
+    known: dict[str, _Size] = {}
     for access in used:
         shape = shapes.get(access.tensor)
-        if shape is None:
-            if access is result or not complete:
-                continue
+        if shape is not None:
+            _add_sizes(known, access, shape)
+        elif access is not result and complete:
             raise WorkloadError(
                 f"expression, column {access.column}: tensor {access.tensor} is not given"
             )
-        if len(shape) != len(access.indices):
-            raise WorkloadError(
-                f"expression, column {access.column}: tensor {access.tensor} has "
-                f"{len(shape)} dimensions, but {access} {len(access.indices)}; "
-                "they must be the same"
-            )
-        for mode, (index, size) in enumerate(zip(access.indices, shape, strict=True)):
-            place = f"mode {mode} of {access.tensor}"
-            if sizes.setdefault(index, int(size)) != size:
-                raise WorkloadError(
-                    f"expression, column {access.column}: index {index} has size {size} in "
-                    f"{place}, but {sizes[index]} in {first[index]}; it must have one size"
-                )
-            first.setdefault(index, place)
-    same: dict[str, int] = {}
-    for index, size in sizes.items():
-        name = statement.size_names[index]
-        if same.setdefault(name, size) != size:
-            raise WorkloadError(
-                f"expression: index {index} has size {size} in {first[index]}; it must have that "
-                f"of {name}, {same[name]}, as a tensor has both in one mode"
-            )
-    sizes = {index: same[name] for index, name in statement.size_names.items() if name in same}
+    by_name = _sizes_by_name(statement, known)
+    sizes = {
+        index: by_name[name] for index, name in statement.size_names.items() if name in by_name
+    }
     for index in result.indices:
         if index not in sizes and complete:
             raise WorkloadError(
@@ -65,3 +46,41 @@ def check_shapes(
                 f"so its size is not known; give the shape of {result.tensor}"
             )
     return sizes
+
+
+class _Size(NamedTuple):
+    """The size of an index, and the first place that has it."""
+
+    size: int
+    place: str
+
+
+def _add_sizes(known: dict[str, _Size], access: Access, shape: Sequence[int]) -> None:
+    """Adds the sizes of a tensor's indices to those that are known."""
+    if len(shape) != len(access.indices):
+        raise WorkloadError(
+            f"expression, column {access.column}: tensor {access.tensor} has "
+            f"{len(shape)} dimensions, but {access} {len(access.indices)}; "
+            "they must be the same"
+        )
+    for mode, (index, size) in enumerate(zip(access.indices, shape, strict=True)):
+        place = f"mode {mode} of {access.tensor}"
+        first = known.setdefault(index, _Size(int(size), place))
+        if first.size != size:
+            raise WorkloadError(
+                f"expression, column {access.column}: index {index} has size {size} in "
+                f"{place}, but {first.size} in {first.place}; it must have one size"
+            )
+
+
+def _sizes_by_name(statement: Statement, known: Mapping[str, _Size]) -> dict[str, int]:
+    """Sizes by their names, which indices share that one mode of a tensor has."""
+    by_name: dict[str, int] = {}
+    for index, (size, place) in known.items():
+        name = statement.size_names[index]
+        if by_name.setdefault(name, size) != size:
+            raise WorkloadError(
+                f"expression: index {index} has size {size} in {place}; it must have that "
+                f"of {name}, {by_name[name]}, as a tensor has both in one mode"
+            )
+    return by_name

@@ -8,7 +8,7 @@ that is not linear, a reader may take it for the function of the sum, so that it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 from typing import NoReturn
 
@@ -54,19 +54,7 @@ def _check_term(result: Access, term: Written) -> None:
     uses = [index for access in accesses(bare) for index in access.indices]
     sums = list(_sums(term))
     for place, each in enumerate(sums):
-        own = [index for access in accesses(_bare(each.part)) for index in access.indices]
-        if each.index in result.indices:
-            fail(each.column, f"index {each.index} is one of {result}; a sum is over another")
-        if each.index not in own:
-            fail(each.column, f"index {each.index} is not in what is summed")
-        if each.index in (other.index for other in sums[:place]):
-            fail(each.column, f"index {each.index} is summed already")
-        if own.count(each.index) < uses.count(each.index):
-            fail(
-                each.column,
-                f"index {each.index} is also used outside of the sum over it; "
-                "give it another name there",
-            )
+        _check_sum(each, result, uses, [other.index for other in sums[:place]])
     if sums and binding(bare) == Binding.TERMS:
         fail(sums[0].column, "a sum is of one term; write a sum of each term")
     known = {*result.indices, *(each.index for each in sums)}
@@ -76,6 +64,23 @@ def _check_term(result: Access, term: Written) -> None:
             hidden[index] = call
     if hidden:
         _refuse_hidden(bare, hidden, [*known, *uses])
+
+
+def _check_sum(total: Sum, result: Access, uses: Sequence[str], before: Sequence[str]) -> None:
+    """Checks the index of a sum, of those that the term uses, with those of sums ``before``."""
+    own = [index for access in accesses(_bare(total.part)) for index in access.indices]
+    if total.index in result.indices:
+        fail(total.column, f"index {total.index} is one of {result}; a sum is over another")
+    if total.index not in own:
+        fail(total.column, f"index {total.index} is not in what is summed")
+    if total.index in before:
+        fail(total.column, f"index {total.index} is summed already")
+    if own.count(total.index) < uses.count(total.index):
+        fail(
+            total.column,
+            f"index {total.index} is also used outside of the sum over it; "
+            "give it another name there",
+        )
 
 
 def _sums(written: Written) -> Iterator[Sum]:
@@ -133,17 +138,8 @@ def _refuse_hidden(
     own = [each for each, around in hidden.items() if around is call]
     access = next(access for access in accesses(term) if index in access.indices)
     taken = {*names, *(each.tensor for each in accesses(term))}
-    free = (name for number in count() if (name := f"T{number or ''}") not in taken)
-    first, arguments = [], []
-    for argument in call.arguments:
-        if not any(_uses(argument, each) for each in own):
-            arguments.append(argument)
-            continue
-        indices = dict.fromkeys(i for each in accesses(argument) for i in each.indices)
-        total = Access(next(free), tuple(i for i in indices if i not in own))
-        first.append(f"{total}={text_of(argument)}")
-        arguments.append(total)
-    after = _replaced(term, call, Call(call.function, tuple(arguments)))
+    first, total = _summed_first(call, own, taken)
+    after = _replaced(term, call, total)
     outside = [each for each in hidden if each not in own]
     fail(
         access.column,
@@ -153,6 +149,24 @@ def _refuse_hidden(
         f"{short(' and '.join(first))} first, in a statement of its own, and write "
         f"{short(_summed(after, outside))} here",
     )
+
+
+def _summed_first(
+    call: Call[Expression], indices: Sequence[str], taken: Collection[str]
+) -> tuple[list[str], Call[Expression]]:
+    """Statements that sum a call's arguments over indices, and the call of their results, whose
+    names are not ``taken``."""
+    free = (name for number in count() if (name := f"T{number or ''}") not in taken)
+    statements, arguments = list[str](), list[Expression]()
+    for argument in call.arguments:
+        if not any(_uses(argument, each) for each in indices):
+            arguments.append(argument)
+            continue
+        used = dict.fromkeys(i for each in accesses(argument) for i in each.indices)
+        total = Access(next(free), tuple(i for i in used if i not in indices))
+        statements.append(f"{total}={text_of(argument)}")
+        arguments.append(total)
+    return statements, Call(call.function, tuple(arguments))
 
 
 def _replaced(expression: Expression, old: Call[Expression], new: Call[Expression]) -> Expression:
