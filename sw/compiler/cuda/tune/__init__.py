@@ -72,20 +72,16 @@ def tune(
     ``Journal`` does; ``DeviceFailure`` where no device is left; ``JobFailure`` where no fused
     kernel can be measured.
     """
-    if not any(batch.size for batch in batches):
-        raise WorkloadError(f"model {model.name}: has no samples to tune on")
-    if strategy not in STRATEGIES:
-        raise WorkloadError(f"strategy {strategy}: must be one of {', '.join(STRATEGIES)}")
+    _check(model, batches, strategy)
     size = round(float(np.mean([batch.size for batch in batches if batch.size])))
     sizes = block_sizes(model, config, from_batches(model, batches), size)
     history = "1 batch" if len(batches) == 1 else f"{len(batches)} batches"
     if measurer is None or not measures(strategy) or not measurer.devices():
         reason = f"; there was no GPU for {strategy} tuning" if measures(strategy) else ""
-        found = choose_for_sizes(model, sizes)
-        found = replace(found, origin=f"cost model, {history}{reason}")
-        if output is not None:
-            schedule_file.save(output, found)
-        return found
+        schedules = choose_for_sizes(model, sizes)
+        schedules = replace(schedules, origin=f"cost model, {history}{reason}")
+        _save(schedules, output, None)
+        return schedules
     if quick:
         sizes = _best_alone(model, sizes)
         candidates = min(candidates, QUICK_CANDIDATES)
@@ -96,7 +92,7 @@ def tune(
     identity["GPUs"] = measurer.products()
     kind = f"quick {strategy}" if quick else strategy
     with _resumable(journal, identity) as measured:
-        found = _MEASURING[strategy](
+        schedules = _MEASURING[strategy](
             Tuning(
                 model=model,
                 sizes=sizes,
@@ -108,11 +104,23 @@ def tune(
                 note=note,
             )
         )
+    _save(schedules, output, journal)
+    return schedules
+
+
+def _check(model: EmbeddingModel, batches: Sequence[Batch], strategy: str) -> None:
+    if not any(batch.size for batch in batches):
+        raise WorkloadError(f"model {model.name}: has no samples to tune on")
+    if strategy not in STRATEGIES:
+        raise WorkloadError(f"strategy {strategy}: must be one of {', '.join(STRATEGIES)}")
+
+
+def _save(schedules: ScheduleSet, output: Path | None, journal: Path | None) -> None:
+    """Writes the result to its file, which needs no journal any more."""
     if output is not None:
-        schedule_file.save(output, found)
+        schedule_file.save(output, schedules)
     if journal is not None:
         journal.unlink()
-    return found
 
 
 def measures(strategy: str) -> bool:

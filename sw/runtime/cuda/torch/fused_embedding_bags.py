@@ -93,32 +93,22 @@ class FusedEmbeddingBags(torch.nn.Module):
         super().__init__()
         self.model = EmbeddingModel("embedding bags", tuple(features))
         names = [feature.name for feature in features]
-        if isinstance(tables, torch.nn.ParameterDict):
-            tables = dict(tables.items())
-        if not isinstance(tables, Mapping):
-            if table_of is None and len(tables) != len(names):
-                raise WorkloadError(
-                    f"tables: there are {len(tables)}: must be {len(names)}, one for each feature"
-                )
-            table_of = table_of or {name: str(number) for number, name in enumerate(names)}
-            tables = {str(number): table for number, table in enumerate(tables)}
-        table_of = table_of or {}
-        for feature in features:
-            table = table_of.get(feature.name, feature.name)
-            if table not in tables:
+        named, tables_of = _named_tables(tables, names, table_of)
+        for feature, table in zip(features, tables_of, strict=True):
+            if table not in named:
                 raise WorkloadError(f"feature {feature.name}: no such table: {table}")
-            check_table(feature, tables[table])
+            check_table(feature, named[table])
         self.embedding_bags = torch.nn.ModuleDict()
-        for name, tensor in tables.items():
+        for name, tensor in named.items():
             self._add_table(name, tensor)
         self.register_load_state_dict_pre_hook(_rename_tables)
         settings = _settings(config)
         self.schedules = _schedules(schedules, self.model, settings)
-        numbers = {name: number for number, name in enumerate(tables)}
+        numbers = {name: number for number, name in enumerate(named)}
         self._operator = OperatorProgram(
             self.model,
             self.schedules,
-            tuple(numbers[table_of.get(name, name)] for name in names),
+            tuple(numbers[table] for table in tables_of),
             checked or settings.checked,
             emulated,
             optimizer,
@@ -365,3 +355,21 @@ def _input_layout(
         TORCH_TYPES[features[0].index_type],
         include_last_offset,
     )
+
+
+def _named_tables(
+    tables: Sequence[torch.Tensor] | Mapping[str, torch.Tensor] | torch.nn.ParameterDict,
+    features: Sequence[str],
+    table_of: Mapping[str, str] | None,
+) -> tuple[Mapping[str, torch.Tensor], list[str]]:
+    """The tables by name, a number where they are a sequence, and the table of each feature."""
+    if isinstance(tables, torch.nn.ParameterDict):
+        tables = dict(tables.items())
+    if not isinstance(tables, Mapping):
+        if table_of is None and len(tables) != len(features):
+            raise WorkloadError(
+                f"tables: there are {len(tables)}: must be {len(features)}, one for each feature"
+            )
+        table_of = table_of or {name: str(number) for number, name in enumerate(features)}
+        tables = {str(number): table for number, table in enumerate(tables)}
+    return tables, [(table_of or {}).get(name, name) for name in features]

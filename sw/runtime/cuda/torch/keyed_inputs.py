@@ -132,11 +132,12 @@ def pack_mapping(
     if offsets is not None and lengths is not None:
         raise WorkloadError("input: has both offsets and lengths: must have one of them")
     bounds_name, bounds = ("lengths", lengths) if offsets is None else ("offsets", offsets)
+    bounds, weights = bounds or {}, weights or {}
     known = dict.fromkeys(layout.keys)
     weighted = [key for key, has in zip(layout.keys, layout.weighted, strict=True) if has]
-    for name, given in (("values", values), (bounds_name, bounds or {})):
-        _refuse_unknown(name, given, known)
-    _refuse_unknown("weights", weights or {}, weighted)
+    _refuse_unknown("values", values, known)
+    _refuse_unknown(bounds_name, bounds, known)
+    _refuse_unknown("weights", weights, weighted)
     parts: list[torch.Tensor] = []
     rows: list[torch.Tensor] = []
     weight_parts: list[torch.Tensor] = []
@@ -146,28 +147,38 @@ def pack_mapping(
         if key not in values:
             raise WorkloadError(f"input: has no key {key}; there are {_listed(values)}")
         indices = _as_indices(layout, f"values of {key}", values[key])
-        row = _bounds(layout, key, indices, bounds_name, (bounds or {}).get(key))
-        if rows and row.shape != rows[0].shape:
-            raise WorkloadError(
-                f"feature {feature}: has {row.shape[0] - 1} samples, "
-                f"{layout.features[0]} has {rows[0].shape[0] - 1}: must be equal"
-            )
+        row = _bounds(layout, key, indices, bounds_name, bounds.get(key))
+        if rows:
+            _require_samples(layout, feature, row, rows[0])
         if checked:
             check_offsets(feature, to_array(row.cpu()), row.shape[0] - 1, indices.numel())
         rows.append(row)
         parts.append(indices.reshape(-1))
         if weighted:
-            part = _weights(feature, key, indices, weights or {}, has_weights)
+            part = _weights(feature, key, indices, weights, has_weights)
             weight_parts.append(part.reshape(-1))
     packed = torch.cat(parts)
-    bounds_of = torch.stack(rows).to(packed.dtype)
-    ends = bounds_of[:, -1].cumsum(0, dtype=packed.dtype)
-    begins = bounds_of[:, :-1] + (ends - bounds_of[:, -1])[:, None]
-    return PackedInputs(
-        packed,
-        torch.cat([begins.reshape(-1), ends[-1:]]),
-        torch.cat(weight_parts) if weight_parts else None,
-    )
+    weights_of = torch.cat(weight_parts) if weight_parts else None
+    return PackedInputs(packed, _one_behind_the_other(rows, packed.dtype), weights_of)
+
+
+def _require_samples(
+    layout: InputLayout, feature: str, row: torch.Tensor, first: torch.Tensor
+) -> None:
+    """Refuses a feature that has not as many samples as the first one."""
+    if row.shape != first.shape:
+        raise WorkloadError(
+            f"feature {feature}: has {row.shape[0] - 1} samples, "
+            f"{layout.features[0]} has {first.shape[0] - 1}: must be equal"
+        )
+
+
+def _one_behind_the_other(rows: Sequence[torch.Tensor], dtype: torch.dtype) -> torch.Tensor:
+    """Offsets of all features, from those of each, for values that are one behind the other."""
+    bounds = torch.stack(list(rows)).to(dtype)
+    ends = bounds[:, -1].cumsum(0, dtype=dtype)
+    begins = bounds[:, :-1] + (ends - bounds[:, -1])[:, None]
+    return torch.cat([begins.reshape(-1), ends[-1:]])
 
 
 def _bounds(
