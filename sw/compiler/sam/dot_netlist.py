@@ -151,6 +151,27 @@ class Netlist:
         Comments come before either order. Without an order, numbered nodes are taken by number,
         as the tools write them, others by edge; that must not matter for a difference.
         """
+        are_numbered = self._are_numbered()
+        by_node: dict[str, list[_Link]] = {}
+        for link in links:
+            if self.nodes[link.target].type in _ARITHMETIC:
+                by_node.setdefault(link.target, []).append(link)
+        for name, entering in by_node.items():
+            comments = [_comment(link.enters) for link in entering]
+            self.nodes[name].free = [
+                f"val{place}" for place in "01" if f"in-{place}" not in comments
+            ]
+            if are_numbered and self._operand_order is None:
+                self._require_order(self.nodes[name], [int(link.source) for link in entering])
+        if self._operand_order == "edge" or not are_numbered:
+            return links
+        return sorted(
+            links,
+            key=lambda link: int(link.source) if link.target in by_node else 0,
+        )
+
+    def _are_numbered(self) -> bool:
+        """Whether the names of all nodes are numbers, which the order by id requires."""
         unnumbered = next((node for node in self.nodes.values() if not node.name.isdecimal()), None)
         if self._operand_order == "id" and unnumbered is not None:
             self.fail(
@@ -158,28 +179,17 @@ class Netlist:
                 f"operand_order = id: node {short(unnumbered.name)}: names must be numbers from "
                 "left to right",
             )
-        by_edge: dict[str, list[_Link]] = {}
-        for link in links:
-            if self.nodes[link.target].type in _ARITHMETIC:
-                by_edge.setdefault(link.target, []).append(link)
-        for name, entering in by_edge.items():
-            node, comments = self.nodes[name], [_comment(link.enters) for link in entering]
-            node.free = [f"val{place}" for place in "01" if f"in-{place}" not in comments]
-            sources = [int(link.source) for link in entering] if unnumbered is None else []
-            is_ordered = self._operand_order is not None or len(node.free) < 2
-            if node.subtracts and not is_ordered and sources != sorted(sources):
-                self.refuse(
-                    node,
-                    " subtracts: the order of its operands is ambiguous: "
-                    'comment="in-0" on the edge of the first one gives it, or '
-                    'operand_order="id" or "edge" in the digraph',
-                )
-        if self._operand_order == "edge" or unnumbered is not None:
-            return links
-        return sorted(
-            links,
-            key=lambda link: int(link.source) if link.target in by_edge else 0,
-        )
+        return unnumbered is None
+
+    def _require_order(self, node: Node, sources: list[int]) -> None:
+        """Refuses a difference whose operands come in another order by number than by edge."""
+        if node.subtracts and len(node.free) > 1 and sources != sorted(sources):
+            self.refuse(
+                node,
+                " subtracts: the order of its operands is ambiguous: "
+                'comment="in-0" on the edge of the first one gives it, or '
+                'operand_order="id" or "edge" in the digraph',
+            )
 
     def _connect(self, link: _Link) -> None:
         target = self.nodes[link.target]

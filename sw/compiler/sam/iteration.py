@@ -8,7 +8,7 @@ are located. Source: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA 2017
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -133,14 +133,18 @@ def simplify(found: Coordinates, present: Presence) -> Coordinates:
         dense = [part for part in parts if _is_dense(part)]
         parts = sparse or dense[:1] or [All()]
     else:
-        complete = next(
-            (part for part in parts if _is_dense(part) and is_full(part, present)), None
-        )
-        if complete is None and All() in parts:
-            complete = All()
+        complete = _complete(parts, present)
         if complete is not None:
             parts = [*sparse, complete]
     return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+
+def _complete(parts: Sequence[Coordinates], present: Presence) -> Coordinates | None:
+    """A part that has all coordinates, if there is one; of those a level before all others."""
+    for part in parts:
+        if _is_dense(part) and is_full(part, present):
+            return part
+    return All() if All() in parts else None
 
 
 def _is_dense(part: Coordinates) -> bool:

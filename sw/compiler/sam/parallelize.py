@@ -34,38 +34,63 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
         raise WorkloadError(
             f"parallelize({index},{lanes}): no block lies inside the loop over {index}"
         )
-    blocks: list[Block] = []
+    lane_graph = _LaneGraph(lanes)
     for block in graph.blocks:
-        names = _lanes(block.name, lanes) if block.name in inside else [block.name]
-        blocks.extend(Block(name, block.type, block.parameters) for name in names)
-    edges: list[Edge] = []
-    dealt: dict[Output, str] = {}
-    merged: dict[Output, str] = {}
+        lane_graph.add_block(block, block.name in inside)
     for edge in graph.edges:
-        output = edge.source, edge.output
         if edge.source in inside and edge.target in inside:
-            for source, target in zip(
-                _lanes(edge.source, lanes), _lanes(edge.target, lanes), strict=True
-            ):
-                edges.append(Edge(source, edge.output, target, edge.input))
+            lane_graph.copy(edge)
         elif edge.target in inside:
-            if output not in dealt:
-                dealt[output] = f"deal_{edge.source}_{edge.output}"
-                blocks.append(Block(dealt[output], "parallelizer", {"lanes": lanes}))
-                edges.append(Edge(*output, dealt[output], "i"))
-            for lane, target in enumerate(_lanes(edge.target, lanes)):
-                edges.append(Edge(dealt[output], f"o{lane}", target, edge.input))
+            lane_graph.deal(edge)
         elif edge.source in inside:
-            if output not in merged:
-                _require_one_loop(edge, len(loops[output]) - place - 1, index, lanes)
-                merged[output] = f"merge_{edge.source}_{edge.output}"
-                blocks.append(Block(merged[output], "serializer", {"lanes": lanes}))
-                for lane, source in enumerate(_lanes(edge.source, lanes)):
-                    edges.append(Edge(source, edge.output, merged[output], f"i{lane}"))
-            edges.append(Edge(merged[output], "o", edge.target, edge.input))
+            around = len(loops[edge.source, edge.output]) - place - 1
+            _require_one_loop(edge, around, index, lanes)
+            lane_graph.merge(edge)
         else:
-            edges.append(edge)
-    return Graph(tuple(Graph(tuple(blocks), tuple(edges)).topological()), tuple(edges))
+            lane_graph.edges.append(edge)
+    blocks, edges = tuple(lane_graph.blocks), tuple(lane_graph.edges)
+    return Graph(tuple(Graph(blocks, edges).topological()), edges)
+
+
+class _LaneGraph:
+    """Blocks and edges, those inside the loop once a lane."""
+
+    def __init__(self, lanes: int) -> None:
+        self._lanes = lanes
+        self.blocks: list[Block] = []
+        self.edges: list[Edge] = []
+        self._dealt: dict[Output, str] = {}
+        self._merged: dict[Output, str] = {}
+
+    def add_block(self, block: Block, is_inside: bool) -> None:
+        names = _lanes(block.name, self._lanes) if is_inside else [block.name]
+        self.blocks.extend(Block(name, block.type, block.parameters) for name in names)
+
+    def copy(self, edge: Edge) -> None:
+        """An edge inside the loop."""
+        sources, targets = (_lanes(end, self._lanes) for end in (edge.source, edge.target))
+        for source, target in zip(sources, targets, strict=True):
+            self.edges.append(Edge(source, edge.output, target, edge.input))
+
+    def deal(self, edge: Edge) -> None:
+        """An edge into the loop: from a parallelizer, one for each output that is dealt."""
+        output = edge.source, edge.output
+        if output not in self._dealt:
+            self._dealt[output] = f"deal_{edge.source}_{edge.output}"
+            self.blocks.append(Block(self._dealt[output], "parallelizer", {"lanes": self._lanes}))
+            self.edges.append(Edge(*output, self._dealt[output], "i"))
+        for lane, target in enumerate(_lanes(edge.target, self._lanes)):
+            self.edges.append(Edge(self._dealt[output], f"o{lane}", target, edge.input))
+
+    def merge(self, edge: Edge) -> None:
+        """An edge out of the loop: from a serializer, one for each output that is merged."""
+        output = edge.source, edge.output
+        if output not in self._merged:
+            self._merged[output] = f"merge_{edge.source}_{edge.output}"
+            self.blocks.append(Block(self._merged[output], "serializer", {"lanes": self._lanes}))
+            for lane, source in enumerate(_lanes(edge.source, self._lanes)):
+                self.edges.append(Edge(source, edge.output, self._merged[output], f"i{lane}"))
+        self.edges.append(Edge(self._merged[output], "o", edge.target, edge.input))
 
 
 def _is_inside(block: Block, loops: Mapping[Output, Loops], index: str, place: int) -> bool:

@@ -88,18 +88,7 @@ def _check_tensors(graph: Graph, statement: Statement) -> None:
     """Raises ``ProgramError`` unless blocks read, write and are set to what the statement has."""
     for block in graph.blocks:
         place = f"section 'plan': block {block.name}"
-        tensor = block.parameters.get("tensor", "")
-        named = tensor in statement.formats
-        if not named and not is_number(tensor) and (tensor or block.arrays):
-            raise ProgramError(
-                f"{place}: tensor {short(tensor)}: the statement has {', '.join(statement.formats)}"
-            )
-        if not named and block.arrays and block.type != "arrayvals":
-            raise ProgramError(f"{place}: tensor {tensor}: a number has no levels")
-        if named and "level" in block.parameters:
-            _check_level(place, block, statement.formats[tensor])
-        if block.type in WRITERS and tensor != statement.result.tensor:
-            raise ProgramError(f"{place}: writes {tensor}: must write {statement.result.tensor}")
+        _check_tensor(place, block, statement)
         for name in block.settings:
             output = block.setting(name).output
             index = graph.index_of(block.name, output) if output else block["index"]
@@ -113,6 +102,22 @@ def _check_tensors(graph: Graph, statement: Statement) -> None:
             f"section 'plan': its graph writes {len(levels)} levels: must be "
             f"{len(statement.result.indices)}, as the statement"
         )
+
+
+def _check_tensor(place: str, block: Block, statement: Statement) -> None:
+    """Checks the tensor that a block names."""
+    tensor = block.parameters.get("tensor", "")
+    named = tensor in statement.formats
+    if not named and not is_number(tensor) and (tensor or block.arrays):
+        raise ProgramError(
+            f"{place}: tensor {short(tensor)}: the statement has {', '.join(statement.formats)}"
+        )
+    if not named and block.arrays and block.type != "arrayvals":
+        raise ProgramError(f"{place}: tensor {tensor}: a number has no levels")
+    if named and "level" in block.parameters:
+        _check_level(place, block, statement.formats[tensor])
+    if block.type in WRITERS and tensor != statement.result.tensor:
+        raise ProgramError(f"{place}: writes {tensor}: must write {statement.result.tensor}")
 
 
 def _check_level(place: str, block: Block, format: TensorFormat) -> None:
