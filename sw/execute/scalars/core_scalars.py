@@ -169,18 +169,25 @@ def follow(table: np.ndarray, scalars: Scalars, lanes: int, trace: np.ndarray) -
         filled += 1
         if opcode == _HALT:
             break
-        if flags & ENDS_BODY:
-            loops[depth - 1, _LEFT] -= 1
-            if loops[depth - 1, _LEFT]:
-                following = loops[depth - 1, _FIRST]
-            else:
-                depth -= 1
-        elif opcode == _JUMP or flags & TURNS:
-            while depth and not loops[depth - 1, _FIRST] <= following <= loops[depth - 1, _LAST]:
-                depth -= 1
-        pc = following
+        pc, depth = _next(opcode, flags, following, loops, depth)
     at[_DEPTH], at[_PC] = depth, pc
     return filled
+
+
+@inner
+def _next(
+    opcode: int, flags: int, following: int, loops: np.ndarray, depth: int
+) -> tuple[int, int]:
+    """The instruction that comes next, and the loops that run there."""
+    if flags & ENDS_BODY:
+        loops[depth - 1, _LEFT] -= 1
+        if loops[depth - 1, _LEFT]:
+            return loops[depth - 1, _FIRST], depth
+        return following, depth - 1
+    if opcode == _JUMP or flags & TURNS:
+        while depth and not loops[depth - 1, _FIRST] <= following <= loops[depth - 1, _LAST]:
+            depth -= 1
+    return following, depth
 
 
 @inner

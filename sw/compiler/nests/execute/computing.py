@@ -89,7 +89,6 @@ class Computing(ABC):
 
     def compute(self, operation: Operation) -> None:
         """Raises ``WorkloadError`` for operations that the unit lacks."""
-        kind = type(operation)
         if len(operation.results) != 1:
             refuse(self._place, operation.name)
         result = operation.results[0]
@@ -98,43 +97,43 @@ class Computing(ABC):
         match operation:
             case arith.CmpiOp() | arith.CmpfOp():
                 self.values[result] = self._order(operation)
-                return
             case arith.SelectOp():
                 self.values[result] = self._select(operation, is_vector)
-                return
+            case arith.ExtUIOp() if operation.input.type == i1:
+                self.values[result] = operands[0]
             case BlendOp():
                 mask, *values = operands
                 assert isinstance(mask, Register)
                 a, b = self._one_number(values)
                 self._result(result, Step(Opcode.SELECT, True, a=a, b=b, mask=mask))
-                return
             case vector.ExtractOp():
-                lane = int(operation.static_position.get_values()[0])
-                (source,) = operands
-                if isinstance(source, int):
-                    source = self.register_of(source, "v")
-                self._result(result, Step(Opcode.EXTRACT, True, a=source, immediate=lane))
-                return
+                self._extract(operation)
             case vector.ReductionOp():
                 is_sum = operation.kind.data == vector.CombiningKindFlag.ADD
                 if not is_sum or operation.acc is not None:
                     refuse(self._place, f"{operation.name} other than add")
                 self._result(result, Step(Opcode.REDUCE_ADD, True, a=operands[0]))
-                return
             case vector.CreateMaskOp():
                 self._result(result, Step(Opcode.FIRST_LANES, a=operands[0]))
-                return
             case arith.NegfOp():
                 a, b = self._one_number([operands[0], 1 << 31])
                 self._result(result, Step(Opcode.XOR, is_vector, a=a, b=b))
-                return
-            case arith.ExtUIOp() if operation.input.type == i1:
-                self.values[result] = operands[0]
-                return
             case arith.TruncIOp() if result.type == i1:
                 a, b = self._one_number([operands[0], 1])
                 self._result(result, Step(Opcode.AND, a=a, b=b))
-                return
+            case _:
+                self._arithmetic(operation, is_vector, operands)
+
+    def _extract(self, operation: vector.ExtractOp) -> None:
+        lane = int(operation.static_position.get_values()[0])
+        source = self.values[operation.vector]
+        if isinstance(source, int):
+            source = self.register_of(source, "v")
+        self._result(operation.result, Step(Opcode.EXTRACT, True, a=source, immediate=lane))
+
+    def _arithmetic(self, operation: Operation, is_vector: bool, operands: list[Value]) -> None:
+        """An operation that has an opcode of its own."""
+        kind, result = type(operation), operation.results[0]
         if kind in _UNARY:
             self._result(result, Step(_UNARY[kind], is_vector, a=operands[0]))
         elif kind in _BINARY and kind_of(result.type) != "m":

@@ -68,27 +68,34 @@ def compute_in_place(block: Block, live: set[Register]) -> None:
     steps = block.steps
     place = 0
     while place < len(steps):
-        step = steps[place]
-        copied = step.a
-        if not _is_copy(step) or not isinstance(copied, Register) or copied == step.dst:
+        first = _first_of_copied(steps, place, live)
+        if first is None:
             place += 1
             continue
-        assert step.dst is not None
-        first = _definition(steps, place, copied)
-        if first is None or copied in live or copied.kind != step.dst.kind:
-            place += 1
-            continue
-        between = steps[first + 1 : place]
-        uses_target = any(each.dst == step.dst or step.dst in each.reads for each in between)
-        reads = [number for number, each in enumerate(steps) if copied in each.reads]
-        writers = sum(each.dst == copied for each in steps) > 1
-        if uses_target or writers or not all(first < number <= place for number in reads):
-            place += 1
-            continue
-        for number in reads:
-            steps[number].renamed(copied, step.dst)
-        steps[first].dst = step.dst
+        copied, target = steps[place].a, steps[place].dst
+        assert isinstance(copied, Register) and target is not None
+        for step in steps:
+            if copied in step.reads:
+                step.renamed(copied, target)
+        steps[first].dst = target
         del steps[place]
+
+
+def _first_of_copied(steps: Sequence[Step], place: int, live: set[Register]) -> int | None:
+    """The step that computes what a step copies, if it can compute into the copy's register."""
+    step = steps[place]
+    copied, target = step.a, step.dst
+    if not _is_copy(step) or not isinstance(copied, Register) or copied == target:
+        return None
+    assert target is not None
+    first = _definition(steps, place, copied)
+    if first is None or copied in live or copied.kind != target.kind:
+        return None
+    between = steps[first + 1 : place]
+    uses_target = any(each.dst == target or target in each.reads for each in between)
+    if uses_target or not _is_used_inside(steps, copied, first, place):
+        return None
+    return first
 
 
 def _fill_gaps(block: Block, live: set[Register]) -> None:
@@ -100,23 +107,31 @@ def _fill_gaps(block: Block, live: set[Register]) -> None:
         if result is None or result in live:
             continue
         for kept in [each for each in step.reads if each in live and each.kind == result.kind]:
-            end = next(
-                (
-                    place
-                    for place in range(number + 1, len(steps))
-                    if kept in steps[place].reads or steps[place].dst == kept
-                ),
-                None,
-            )
-            if end is None or kept in steps[end].reads:
-                continue
-            uses = [place for place, each in enumerate(steps) if result in each.reads]
-            writers = sum(each.dst == result for each in steps)
-            if writers == 1 and all(number < place <= end for place in uses):
-                for place in uses:
-                    steps[place].renamed(result, kept)
+            end = _gap_end(steps, number, kept)
+            if end is not None and _is_used_inside(steps, result, number, end):
+                for each in steps:
+                    if result in each.reads:
+                        each.renamed(result, kept)
                 step.dst = kept
                 break
+
+
+def _is_used_inside(steps: Sequence[Step], register: Register, first: int, last: int) -> bool:
+    """Whether the first step alone writes a register, and no step reads it but those behind it, up
+    to the last."""
+    writers = sum(each.dst == register for each in steps)
+    reads = [number for number, each in enumerate(steps) if register in each.reads]
+    return writers == 1 and all(first < number <= last for number in reads)
+
+
+def _gap_end(steps: Sequence[Step], number: int, kept: Register) -> int | None:
+    """Where a register is written again behind a step; ``None`` where it is not, or read before."""
+    for place in range(number + 1, len(steps)):
+        if kept in steps[place].reads:
+            return None
+        if steps[place].dst == kept:
+            return place
+    return None
 
 
 def _definition(steps: Sequence[Step], place: int, register: Register) -> int | None:

@@ -6,7 +6,7 @@ each value an expression of loads. Source: Infinity Stream, section 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn, TypeAlias
 
@@ -214,23 +214,35 @@ class _Reader:
             for name, marker in markers.items()
             if inside[name] != marker
         }
-        after = dict(locals)
+        after = locals | self._reduced(loop, changed)
+        self._refuse_carried(loop, markers.values())
+        return after
+
+    def _reduced(
+        self, loop: For, changed: Mapping[str, tuple[Variable, Any, Any]]
+    ) -> dict[str, Any]:
+        """Locals behind a loop that changes them, by their marker, their value before and the one
+        behind an iteration."""
         try:
-            for name, (marker, initial, value) in changed.items():
-                after[name] = _reduction(value, marker, initial, loop)
+            return {
+                name: _reduction(value, marker, initial, loop)
+                for name, (marker, initial, value) in changed.items()
+            }
         except NotTensor:
             if self._carry is None:
                 raise
-            after |= self._carry(loop, changed)
+            return dict(self._carry(loop, changed))
+
+    def _refuse_carried(self, loop: For, markers: Collection[Variable]) -> None:
+        """Refuses what is stored and depends on an earlier iteration."""
         for each in self.stored:
-            for marker in markers.values():
+            for marker in markers:
                 if marker in list(nodes((each.value, each.indices))):
                     reject(
                         each.place,
                         f"{marker.name.partition('@')[0]} comes from an earlier iteration of "
                         f"{loop.variable}",
                     )
-        return after
 
     def _if(self, statement: If, loops: tuple[For, ...], locals: dict[str, Any]) -> dict[str, Any]:
         """Both ways, and what the condition chooses."""

@@ -21,10 +21,10 @@ from gnarl.sw.compiler.nests.operations import (
     written_arrays,
 )
 from gnarl.sw.compiler.nests.values import (
-    constant_of,
     integer,
     is_defined_inside,
     is_inside,
+    iterations_of,
     source_of,
 )
 from gnarl.sw.compiler.tmu.callbacks.masks import first_lanes, lanes_of, only_lanes_matter
@@ -178,24 +178,37 @@ def kept_vectors(callback: CallbackOp) -> KeptVectors | None:
     if not loops or len(updates) != len(loops) or callback.streams:
         return None
     first = updates[0]
-    type = first.load.result.type
-    assert isinstance(type, VectorType)
-    if any(
-        each.load.base is not first.load.base
-        or _keys(each.rows) != _keys(first.rows)
-        or each.load.result.type != type
-        for each in updates
-    ):
+    if not all(_are_of_one_row(first, each) for each in updates):
         return None
-    name = first.load.base.name_hint or "array"
-    vectors = [
+    vectors = _vectors(updates)
+    can_keep = len(vectors) <= MOST_REGISTERS and not _overlap(vectors)
+    return KeptVectors(callback, updates, vectors) if can_keep else None
+
+
+def _vectors(updates: Sequence[Update]) -> list[KeptVector]:
+    """The vectors of updates of one row, by number."""
+    load = updates[0].load
+    name, type = load.base.name_hint or "array", load.result.type
+    assert isinstance(type, VectorType)
+    return [
         KeptVector(f"{name}_{number}", start, type, lanes)
         for number, (start, lanes) in enumerate(_places(updates))
     ]
+
+
+def _overlap(vectors: Sequence[KeptVector]) -> bool:
+    """Whether a word is in two vectors."""
     ordered = sorted(vectors, key=lambda each: each.start)
-    if len(vectors) > MOST_REGISTERS or any(a.end > b.start for a, b in pairwise(ordered)):
-        return None
-    return KeptVectors(callback, updates, vectors)
+    return any(a.end > b.start for a, b in pairwise(ordered))
+
+
+def _are_of_one_row(one: Update, other: Update) -> bool:
+    """Whether both are of vectors of one type, in the same row of one array."""
+    return (
+        one.load.base is other.load.base
+        and _keys(one.rows) == _keys(other.rows)
+        and one.load.result.type == other.load.result.type
+    )
 
 
 def _places(updates: Sequence[Update]) -> Iterator[tuple[int, int | None]]:
@@ -216,21 +229,22 @@ def _update(loop: scf.ForOp) -> Update | None:
     load, store = accesses
     if not isinstance(load, Load) or not isinstance(store, Store):
         return None
-    type = load.result.type
-    if not isinstance(type, VectorType) or not isinstance(type.element_type, AnyFloat):
+    iterations = iterations_of(loop)
+    if iterations is None or not _are_at_one_place(load, store):
         return None
-    lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
-    if lower is None or upper is None or step is None:
-        return None
-    update = Update(loop, load, store, range(lower, upper, step))
+    update = Update(loop, load, store, iterations)
     is_counted = source_of(load.indices[-1]) is loop.body.block.args[0]
-    if load.base is not store.base or not is_counted:
-        return None
-    if _keys(load.indices) != _keys(store.indices):
-        return None
-    if any(is_defined_inside(each, loop) for each in update.rows):
+    if not is_counted or any(is_defined_inside(each, loop) for each in update.rows):
         return None
     return update if _has_one_mask(load, store) else None
+
+
+def _are_at_one_place(load: Load, store: Store) -> bool:
+    """Whether floating-point numbers are loaded from a place and stored there again."""
+    type = load.result.type
+    if not isinstance(type, VectorType) or not isinstance(type.element_type, AnyFloat):
+        return False
+    return load.base is store.base and _keys(load.indices) == _keys(store.indices)
 
 
 def _keys(values: Sequence[SSAValue]) -> list[object]:

@@ -38,24 +38,25 @@ def _accumulation(module: ModuleOp, loop: scf.ForOp) -> Accumulation | None:
     if not isinstance(lower, GetOp) or not isinstance(upper, arith.AddiOp):
         return None
     name = lower.variable.data
-    terms = [source_of(each) for each in upper.operands]
-    gets = [each for each in terms if _reads(each, name)]
+    length = _added_to(name, upper)
+    named = [
+        each
+        for each in module.walk()
+        if isinstance(each, GetOp | SetOp) and each.variable.data == name
+    ]
+    sets = [each for each in named if isinstance(each, SetOp)]
+    if length is None or not _is_carried(loop, upper, sets):
+        return None
+    replaced: set[Operation] = {*named, upper}
+    users = {use.operation for each in replaced for value in each.results for use in value.uses}
+    return Accumulation(length, frozenset(replaced)) if users <= {*replaced, loop} else None
+
+
+def _added_to(name: str, total: arith.AddiOp) -> SSAValue | None:
+    """What is added to the variable of a name, if just that is."""
+    terms = [source_of(each) for each in total.operands]
     others = [each for each in terms if not _reads(each, name)]
-    if len(gets) != 1 or len(others) != 1:
-        return None
-    sets = [
-        each for each in module.walk() if isinstance(each, SetOp) and each.variable.data == name
-    ]
-    if not _is_carried(loop, upper, sets):
-        return None
-    reads = [
-        each for each in module.walk() if isinstance(each, GetOp) and each.variable.data == name
-    ]
-    replaced: set[Operation] = {*reads, *sets, upper}
-    users = {use.operation for each in (*reads, upper) for use in each.results[0].uses}
-    if not users <= {*replaced, loop}:
-        return None
-    return Accumulation(others[0], frozenset(replaced))
+    return others[0] if len(others) == 1 else None
 
 
 def _is_carried(loop: scf.ForOp, upper: arith.AddiOp, sets: list[SetOp]) -> bool:

@@ -42,27 +42,41 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
             queue_before(callback)
     counters: dict[ForOp, str] = {}
     for push in [each for each in module.walk() if isinstance(each, PushOp)]:
-        assert isinstance(push.stream.type, StreamType)
-        if isinstance(push.stream.type.element, VectorType) or _merges(push.stream):
-            continue
-        pop = _pop_of(push)
-        loop = _counted(push, pop)
-        if loop is not None:
-            name = counters.setdefault(loop, f"{len(counters)}_counter")
-            _count(pop, name, constant_of(loop.lower) or 0)
-            push.detach()
-            push.erase()
-        else:
-            _align(push, pop, lanes)
+        if _is_by_itself(push.stream):
+            _count_or_align(push, counters, lanes)
     for loop, name in counters.items():
-        loop.attributes[COUNTER] = StringAttr(name)
-        loop.body.block.add_op(_step(name, loop.step.value.data))
-        if isinstance(loop.parent_op(), LOOPS):
-            block = loop.parent_block()
-            assert block is not None
-            block.insert_op_after(_reset(name), loop)
+        _add_counter(loop, name)
     join_callbacks(module)
     return module
+
+
+def _is_by_itself(stream: SSAValue) -> bool:
+    """Whether a stream's words come neither as vectors nor from a loop that merges."""
+    assert isinstance(stream.type, StreamType)
+    return not isinstance(stream.type.element, VectorType) and not _merges(stream)
+
+
+def _count_or_align(push: PushOp, counters: dict[ForOp, str], lanes: int) -> None:
+    """A word is counted instead, by the loop's one of ``counters``, or takes a row."""
+    pop = _pop_of(push)
+    loop = _counted(push, pop)
+    if loop is None:
+        _align(push, pop, lanes)
+        return
+    name = counters.setdefault(loop, f"{len(counters)}_counter")
+    _count(pop, name, constant_of(loop.lower) or 0)
+    push.detach()
+    push.erase()
+
+
+def _add_counter(loop: ForOp, name: str) -> None:
+    """A loop steps its counter, and the loop around sets it back."""
+    loop.attributes[COUNTER] = StringAttr(name)
+    loop.body.block.add_op(_step(name, loop.step.value.data))
+    if isinstance(loop.parent_op(), LOOPS):
+        block = loop.parent_block()
+        assert block is not None
+        block.insert_op_after(_reset(name), loop)
 
 
 def _merges(stream: SSAValue) -> bool:

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
 from gnarl.sw.compiler.nests.execute.unroll import write_iteration
 from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value, written_arrays
-from gnarl.sw.compiler.nests.values import constant_of
+from gnarl.sw.compiler.nests.values import iterations_of
 from gnarl.sw.compiler.tmu.callbacks.kept_vectors import MOST_REGISTERS
 from gnarl.sw.compiler.tmu.callbacks.masks import lanes_of, only_lanes_matter
 from gnarl.sw.compiler.tmu.callbacks.words import Words, words_of
@@ -78,17 +78,19 @@ def _write_out_loops(block: Block) -> None:
     loaded = {array_of(each) for each in block.walk() if isinstance(each, LOADS)}
     arrays = loaded & {array for each in block.ops for array in written_arrays(each)}
     for loop in [each for each in block.ops if isinstance(each, scf.ForOp)]:
-        bounds = [constant_of(each) for each in (loop.lb, loop.ub, loop.step)]
-        touched = {array_of(each) for each in loop.walk() if isinstance(each, (*LOADS, *STORES))}
-        lower, upper, step = bounds
-        if lower is None or upper is None or step is None or not touched & arrays:
+        iterations = iterations_of(loop)
+        if iterations is None or len(iterations) > MOST_REGISTERS or not _touches(loop, arrays):
             continue
-        iterations = range(lower, upper, step)
-        if len(iterations) <= MOST_REGISTERS and not any(each.regions for each in loop.body.ops):
+        if not any(each.regions for each in loop.body.ops):
             for number in iterations:
                 write_iteration(loop, number)
             loop.detach()
             loop.erase()
+
+
+def _touches(loop: scf.ForOp, arrays: set[SSAValue]) -> bool:
+    accesses = (each for each in loop.walk() if isinstance(each, (*LOADS, *STORES)))
+    return any(array_of(each) in arrays for each in accesses)
 
 
 def _forward(block: Block) -> bool:

@@ -30,23 +30,25 @@ def select_stores(module: ModuleOp) -> ModuleOp:
 
 
 def _convert(choice: scf.IfOp) -> None:
-    branches = [
+    branches = _branches(choice)
+    if len(branches) != 2 or choice.results:
+        return
+    operations = [*branches[0], *branches[1]]
+    stores = [[each for each in branch if isinstance(each, memref.StoreOp)] for branch in branches]
+    written = {store.memref for store in stores[0]}
+    others = [each for each in operations if not isinstance(each, memref.StoreOp)]
+    if len(stores[0]) != len(stores[1]) or not all(_is_harmless(each, written) for each in others):
+        return
+    if all(map(_Alike(choice).stores, *stores)):
+        _store_chosen(choice, operations, stores)
+
+
+def _branches(choice: scf.IfOp) -> list[list[Operation]]:
+    return [
         [each for each in region.block.ops if not isinstance(each, scf.YieldOp)]
         for region in choice.regions
         if region.blocks
     ]
-    stores = [[each for each in branch if isinstance(each, memref.StoreOp)] for branch in branches]
-    if len(branches) != 2 or len(stores[0]) != len(stores[1]) or choice.results:
-        return
-    written = {store.memref for store in stores[0]}
-    others = [
-        each for branch in branches for each in branch if not isinstance(each, memref.StoreOp)
-    ]
-    if not all(_is_harmless(each, written) for each in others):
-        return
-    if not all(map(_Alike(choice).stores, *stores)):
-        return
-    _store_chosen(choice, [each for branch in branches for each in branch], stores)
 
 
 def _store_chosen(
