@@ -13,7 +13,7 @@ import numpy as np
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.dpu.isa import FIRST_WRITER, WRITE_COPY, WRITE_NONE, ErrorCause, Opcode, PeOp
 from gnarl.hw.dpu.topology import pe_list, pe_number, writers
-from gnarl.sw.program.jit import compiled
+from gnarl.sw.program.jit import compiled, inner
 from gnarl.sw.runtime.dpu.model.fetch import Fault, Fetched
 
 ZERO = 0
@@ -91,15 +91,17 @@ def follow(config: DpuConfig, fetched: Fetched, faults: dict[int, Fault], cycles
         config.registers,
         _wiring(config),
         fault,
-        columns["read_enable"],
-        columns["valid_reset"],
-        columns["read_address"],
-        columns["source"],
-        columns["operation"],
-        write_source,
-        columns["row"],
-        columns["load_enable"],
-        stores,
+        _Columns(
+            columns["read_enable"],
+            columns["valid_reset"],
+            columns["read_address"],
+            columns["source"],
+            columns["operation"],
+            write_source,
+            columns["row"],
+            columns["load_enable"],
+            stores,
+        ),
         memory,
         computed,
     )
@@ -128,21 +130,36 @@ def _wiring(config: DpuConfig) -> _Wiring:
     return _Wiring(left, left + 1, node, latency, config.load_latency)
 
 
+class _Columns(NamedTuple):
+    """Fields of instructions, a row for each."""
+
+    read_enable: np.ndarray
+    valid_reset: np.ndarray
+    read_address: np.ndarray
+    source: np.ndarray
+    operation: np.ndarray
+    write_source: np.ndarray
+    row: np.ndarray
+    load_enable: np.ndarray
+    store_enable: np.ndarray
+
+
+class _Arrivals(NamedTuple):
+    """What is under way to the banks [slots, banks], by the cycle of the write modulo ``slots``:
+    values, how many write one bank, and the instruction that does."""
+
+    values: np.ndarray
+    offers: np.ndarray
+    writer: np.ndarray
+
+
 @compiled
 def _follow(
     cycles: int,
     registers: int,
     wiring: _Wiring,
     fault: np.ndarray,
-    read_enable: np.ndarray,
-    valid_reset: np.ndarray,
-    read_address: np.ndarray,
-    source: np.ndarray,
-    operation: np.ndarray,
-    write_source: np.ndarray,
-    row: np.ndarray,
-    load_enable: np.ndarray,
-    store_enable: np.ndarray,
+    columns: _Columns,
     memory: np.ndarray,
     computed: np.ndarray,
 ) -> tuple[int, int, int, int]:
@@ -150,84 +167,137 @@ def _follow(
 
     One turn of the outer loop is one cycle, in which instruction ``cycle`` issues.
     """
-    banks, pes = read_enable.shape[1], operation.shape[1]
+    banks, pes = columns.read_enable.shape[1], columns.operation.shape[1]
     held = np.zeros((banks, registers), np.int64)
     valid = np.zeros((banks, registers), np.bool_)
-    # What is under way to the banks, by the cycle of the write modulo its length.
     slots = max(wiring.latency.max(), wiring.load_latency) + 1
-    arriving = np.zeros((slots, banks), np.int64)
-    offers = np.zeros((slots, banks), np.int64)
-    writer = np.zeros((slots, banks), np.int64)
+    arrivals = _Arrivals(
+        np.zeros((slots, banks), np.int64),
+        np.zeros((slots, banks), np.int64),
+        np.zeros((slots, banks), np.int64),
+    )
     words = np.zeros(banks, np.int64)
     nodes = np.zeros(banks + pes, np.int64)
     made = 0
-    next_value = memory.size + FIRST_WORD
     for cycle in range(cycles):
-        now = cycle % slots
-        issues = cycle < len(row)
-        empty, full, conflict = -1, -1, -1
-        for bank in range(banks - 1, -1, -1):
-            if offers[now, bank] > 0:
-                register = 0
-                while register < registers and valid[bank, register]:
-                    register += 1
-                if register == registers:
-                    full = bank
-                else:
-                    held[bank, register] = arriving[now, bank]
-                    valid[bank, register] = True
-                if offers[now, bank] > 1:
-                    conflict = bank
-            # After the write: that is the forwarding.
-            words[bank] = ZERO
-            if issues and read_enable[cycle, bank]:
-                address = read_address[cycle, bank]
-                if address < registers:
-                    words[bank] = held[bank, address]
-                    if not valid[bank, address]:
-                        empty = bank
+        issues = cycle < len(columns.row)
+        empty, full, conflict = _access_banks(columns, cycle, arrivals, held, valid, words)
+        writer = arrivals.writer[cycle % slots]
         if issues and fault[cycle, 0] != 0:
             return fault[cycle, 0], fault[cycle, 1], cycle, cycle
         if empty >= 0:
             return _EMPTY, empty, cycle, cycle
         if full >= 0:
-            return _FULL, full, writer[now, full], cycle
+            return _FULL, full, writer[full], cycle
         if conflict >= 0:
-            return _CONFLICT, conflict, writer[now, conflict], cycle
-        offers[now] = 0
-        if not issues:
-            continue
-
-        for bank in range(banks):
-            # Freed last: the write of this cycle took no register that is freed in it.
-            if valid_reset[cycle, bank]:
-                valid[bank, read_address[cycle, bank]] = False
-            nodes[bank] = words[source[cycle, bank]]
-        for pe in range(pes):
-            left, right = nodes[wiring.left[pe]], nodes[wiring.right[pe]]
-            code = operation[cycle, pe]
-            if code == _PASS_LEFT:
-                nodes[banks + pe] = left
-            elif code == _PASS_RIGHT:
-                nodes[banks + pe] = right
-            else:
-                computed[0, made], computed[1, made], computed[2, made] = code, left, right
-                nodes[banks + pe] = next_value + made
-                made += 1
-        for bank in range(banks):
-            choice = write_source[cycle, bank]
-            latency = wiring.latency[bank, choice]
-            if latency > 0:
-                then = (cycle + latency) % slots
-                arriving[then, bank] = nodes[wiring.node[bank, choice]]
-                offers[then, bank] += 1
-                writer[then, bank] = cycle
-            # Memory operations are done in the order of issue, so they may be done at once.
-            if load_enable[cycle, bank]:
-                then = (cycle + wiring.load_latency) % slots
-                arriving[then, bank] = memory[row[cycle], bank]
-                offers[then, bank] += 1
-                writer[then, bank] = cycle
-            if store_enable[cycle, bank]:
-                memory[row[cycle], bank] = words[bank]
+            return _CONFLICT, conflict, writer[conflict], cycle
+        arrivals.offers[cycle % slots] = 0
+        if issues:
+            for bank in range(banks):
+                # Freed last: the write of this cycle took no register that is freed in it.
+                if columns.valid_reset[cycle, bank]:
+                    valid[bank, columns.read_address[cycle, bank]] = False
+                nodes[bank] = words[columns.source[cycle, bank]]
+            made = _compute(wiring, columns.operation[cycle], nodes, computed, made, memory.size)
+            _send(wiring, columns, cycle, arrivals, nodes)
+            _use_memory(wiring, columns, cycle, arrivals, memory, words)
     return _NONE, 0, 0, cycles
+
+
+@inner
+def _access_banks(
+    columns: _Columns,
+    cycle: int,
+    arrivals: _Arrivals,
+    held: np.ndarray,
+    valid: np.ndarray,
+    words: np.ndarray,
+) -> tuple[int, int, int]:
+    """Writes what arrives to banks, and then reads ``words`` of them. Of reads of an empty
+    register, writes to a full bank and conflicts the first bank each; -1 for none."""
+    banks, registers = held.shape
+    now = cycle % len(arrivals.offers)
+    empty, full, conflict = -1, -1, -1
+    for bank in range(banks - 1, -1, -1):
+        if arrivals.offers[now, bank] > 0:
+            register = 0
+            while register < registers and valid[bank, register]:
+                register += 1
+            if register == registers:
+                full = bank
+            else:
+                held[bank, register] = arrivals.values[now, bank]
+                valid[bank, register] = True
+            if arrivals.offers[now, bank] > 1:
+                conflict = bank
+        # After the write: that is the forwarding.
+        words[bank] = ZERO
+        if cycle < len(columns.row) and columns.read_enable[cycle, bank]:
+            address = columns.read_address[cycle, bank]
+            if address < registers:
+                words[bank] = held[bank, address]
+                if not valid[bank, address]:
+                    empty = bank
+    return empty, full, conflict
+
+
+@inner
+def _compute(
+    wiring: _Wiring,
+    operation: np.ndarray,
+    nodes: np.ndarray,
+    computed: np.ndarray,
+    made: int,
+    memory_words: int,
+) -> int:
+    """The PEs' operations of an instruction; how many values have been computed then."""
+    banks = len(nodes) - len(operation)
+    for pe in range(len(operation)):
+        left, right = nodes[wiring.left[pe]], nodes[wiring.right[pe]]
+        code = operation[pe]
+        if code == _PASS_LEFT:
+            nodes[banks + pe] = left
+        elif code == _PASS_RIGHT:
+            nodes[banks + pe] = right
+        else:
+            computed[0, made], computed[1, made], computed[2, made] = code, left, right
+            nodes[banks + pe] = memory_words + FIRST_WORD + made
+            made += 1
+    return made
+
+
+@inner
+def _send(
+    wiring: _Wiring, columns: _Columns, cycle: int, arrivals: _Arrivals, nodes: np.ndarray
+) -> None:
+    """Results and copies of an instruction go to the banks."""
+    slots, banks = arrivals.offers.shape
+    for bank in range(banks):
+        choice = columns.write_source[cycle, bank]
+        latency = wiring.latency[bank, choice]
+        if latency > 0:
+            then = (cycle + latency) % slots
+            arrivals.values[then, bank] = nodes[wiring.node[bank, choice]]
+            arrivals.offers[then, bank] += 1
+            arrivals.writer[then, bank] = cycle
+
+
+@inner
+def _use_memory(
+    wiring: _Wiring,
+    columns: _Columns,
+    cycle: int,
+    arrivals: _Arrivals,
+    memory: np.ndarray,
+    words: np.ndarray,
+) -> None:
+    """Loads and stores: they are done in the order of issue, so they may be done at once."""
+    slots, banks = arrivals.offers.shape
+    for bank in range(banks):
+        if columns.load_enable[cycle, bank]:
+            then = (cycle + wiring.load_latency) % slots
+            arrivals.values[then, bank] = memory[columns.row[cycle], bank]
+            arrivals.offers[then, bank] += 1
+            arrivals.writer[then, bank] = cycle
+        if columns.store_enable[cycle, bank]:
+            memory[columns.row[cycle], bank] = words[bank]
