@@ -5,7 +5,7 @@ Source: Infinity Stream, section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -42,7 +42,7 @@ from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
 from gnarl.sw.compiler.sram_compute.tile_choice import tile_choice
 from gnarl.sw.program.tensor_spec import TensorSpec
 from gnarl.sw.workloads.loops.ir.binding import Binding, bind
-from gnarl.sw.workloads.loops.ir.nest import Statement
+from gnarl.sw.workloads.loops.ir.nest import Array, Nest, Scalar, Statement
 from gnarl.sw.workloads.loops.python.source import read_source
 
 _REMEMBERED = 64
@@ -214,40 +214,15 @@ class Specialiser:
         found: Sequence[Made],
     ) -> SpecialisedProgram:
         nest, config = self._fat.nest, self._config
-        specs = {
-            each: TensorSpec(each, array.shape, nest.arrays[each].type.name)
-            for each, array in binding.arrays.items()
-        }
-        pieces = [code for _, code in found]
-        lines, end = _layout(list(specs.values()), pieces)
-        zeros = {*nest.results} - {*given}
-        parameters, body = nest.parameters, list[Statement]()
-        instructions, commands = list[Instruction](), list[MemoryCode | Slab | np.ndarray]()
+        specs = _specs(nest, binding)
+        lines, end = _layout(list(specs.values()), [code for _, code in found])
+        assembly = _Assembly(nest.parameters, {*nest.results} - {*given}, lines, codes)
         for part, code in found:
-            if isinstance(code, MemoryCode | Slabs):
-                commands += code.slabs if isinstance(code, Slabs) else [code]
-                own = replace(part.nest, parameters=parameters)
-                order, _ = compiled_order(own, part.steps, code.orders)
-                parameters = order.parameters
-            elif isinstance(code, NearCode):
-                commands.append(assemble(code.commands(lines)))
-                order = code.order
-            else:
-                commands.append(assemble([command(Opcode.CORE, first=len(instructions))]))
-                try:
-                    made = codes.made(part.nest, zeros=zeros, lines=lines, before=len(instructions))
-                except (WorkloadError, CapacityError) as error:
-                    if not part.refusal:
-                        raise
-                    raise type(error)(f"{part.refusal}; on the core: {error}") from None
-                instructions += made.instructions
-                order = made.order
-            body += order.body
-            zeros -= {*part.nest.results}
-        words = encode(instructions)
-        if instructions:
+            assembly.add(part, code)
+        words = encode(assembly.instructions)
+        if assembly.instructions:
             trace.after("core", lambda: {"txt": text_of(core_listing(words))})
-        units = joined(commands, lines, end, config.memory_lines)
+        units = joined(assembly.commands, lines, end, config.memory_lines)
         trace.after(
             "lower",
             lambda: {"txt": text_of(line_of(config, each) for _, each in disassemble(units))},
@@ -262,15 +237,56 @@ class Specialiser:
             units,
             words,
         )
-        meaning = Meaning(
-            nest,
-            replace(nest, parameters=parameters, body=tuple(body)),
-            binding.sizes,
-            {each: value.item() for each, value in binding.scalars.items()},
-            tuple(step for part, code in found if code is not None for step in part.steps),
-            tuple(_where(part, code) for part, code in found if part.nest.body),
-        )
+        computed = replace(nest, parameters=assembly.parameters, body=tuple(assembly.body))
+        meaning = _meaning(nest, computed, binding, found)
         return SpecialisedProgram(**vars(program), meaning=meaning)
+
+
+class _Assembly:
+    """Commands and instructions of parts, one behind the other, and what they compute.
+
+    ``zeros``: arrays that are 0 before the next part; ``lines``: the first one of each array.
+    """
+
+    def __init__(
+        self,
+        parameters: tuple[Array | Scalar, ...],
+        zeros: set[str],
+        lines: Mapping[str, int],
+        codes: CoreCodes,
+    ) -> None:
+        self._zeros, self._lines, self._codes = zeros, lines, codes
+        self.parameters = parameters
+        self.body: list[Statement] = []
+        self.instructions: list[Instruction] = []
+        self.commands: list[MemoryCode | Slab | np.ndarray] = []
+
+    def add(self, part: Part, code: MemoryCode | Slabs | NearCode | None) -> None:
+        """Adds a part; without code it is one on the core."""
+        if isinstance(code, MemoryCode | Slabs):
+            self.commands += code.slabs if isinstance(code, Slabs) else [code]
+            own = replace(part.nest, parameters=self.parameters)
+            order, _ = compiled_order(own, part.steps, code.orders)
+            self.parameters = order.parameters
+        elif isinstance(code, NearCode):
+            self.commands.append(assemble(code.commands(self._lines)))
+            order = code.order
+        else:
+            order = self._add_on_core(part)
+        self.body += order.body
+        self._zeros -= {*part.nest.results}
+
+    def _add_on_core(self, part: Part) -> Nest:
+        before = len(self.instructions)
+        self.commands.append(assemble([command(Opcode.CORE, first=before)]))
+        try:
+            code = self._codes.made(part.nest, zeros=self._zeros, lines=self._lines, before=before)
+        except (WorkloadError, CapacityError) as error:
+            if not part.refusal:
+                raise
+            raise type(error)(f"{part.refusal}; on the core: {error}") from None
+        self.instructions += code.instructions
+        return code.order
 
 
 def _digest(binding: Binding) -> bytes:
@@ -279,6 +295,25 @@ def _digest(binding: Binding) -> bytes:
     for array in binding.arrays.values():
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
+
+
+def _specs(nest: Nest, binding: Binding) -> dict[str, TensorSpec]:
+    return {
+        each: TensorSpec(each, array.shape, nest.arrays[each].type.name)
+        for each, array in binding.arrays.items()
+    }
+
+
+def _meaning(nest: Nest, computed: Nest, binding: Binding, found: Sequence[Made]) -> Meaning:
+    """What a program of such parts means, which computes a nest as another one."""
+    return Meaning(
+        nest,
+        computed,
+        binding.sizes,
+        {each: value.item() for each, value in binding.scalars.items()},
+        tuple(step for part, code in found if code is not None for step in part.steps),
+        tuple(_where(part, code) for part, code in found if part.nest.body),
+    )
 
 
 def _where(part: Part, piece: MemoryCode | Slabs | NearCode | None) -> EngineStatements:

@@ -194,7 +194,36 @@ def _allocate(
     step: Record,
 ) -> int:
     """A step. Gives how many rows lack, beside its operands."""
-    values, bank = state.values, state.bank
+    bank = state.bank
+    lacking = _bring_operands(state, number, step)
+    if lacking:
+        return lacking
+    scratch, scratch_rows = 0, 0
+    may_replace = False
+    if step.kind == CALCULATE:
+        scratch_rows = calculations[step.detail].scratch
+        may_replace = calculations[step.detail].may_replace > 0
+        if scratch_rows:
+            scratch = take(state, scratch_rows, 1)
+            if scratch < 0:
+                return scratch_rows
+    if step.result >= 0:
+        result = state.values[step.result]
+        if result.row < 0 and not (may_replace and _replace(state, step)):
+            if not give_rows(state, step.result):
+                return int(result.rows)
+        forget_copy(state, result)
+    _emit(calculations, moved, movements, finishes, state, step, scratch)
+    for row in range(scratch, scratch + scratch_rows):
+        bank.is_free[row] = 1
+    _release_used(state, step)
+    return 0
+
+
+@compiled_inner
+def _bring_operands(state: State, number: int, step: Record) -> int:
+    """Brings what a step reads to rows, where it is locked. Gives how many rows lack."""
+    values = state.values
     for read in _reads(step):
         if read >= 0:
             values[read].is_locked = 1
@@ -208,33 +237,21 @@ def _allocate(
             bring(state, operand)
         while operand.next_use < operand.end_uses and state.uses[operand.next_use] <= number:
             operand.next_use += 1
-    scratch, scratch_rows = 0, 0
-    if step.kind == CALCULATE:
-        scratch_rows = calculations[step.detail].scratch
-        if scratch_rows:
-            scratch = take(state, scratch_rows, 1)
-            if scratch < 0:
-                return scratch_rows
-    if step.result >= 0:
-        result = values[step.result]
-        may_replace = step.kind == CALCULATE and calculations[step.detail].may_replace
-        if result.row < 0 and not (may_replace and _replace(state, step)):
-            if not give_rows(state, step.result):
-                return int(result.rows)
-        forget_copy(state, result)
-    _emit(calculations, moved, movements, finishes, state, step, scratch)
-    for row in range(scratch, scratch + scratch_rows):
-        bank.is_free[row] = 1
+    return 0
+
+
+@compiled_inner
+def _release_used(state: State, step: Record) -> None:
+    """Unlocks a step's values; those that no later step uses leave their rows."""
     for named in (step.a, step.b, step.e, step.result):
         if named < 0:
             continue
-        value = values[named]
+        value = state.values[named]
         value.is_locked = 0
         if value.next_use == value.end_uses:
             forget_copy(state, value)
             if value.row >= 0:
                 release(state, named)
-    return 0
 
 
 @compiled_inner
