@@ -75,25 +75,7 @@ def read_header(
 
     Raises ``WorkloadError`` with file and line, also for another layout or field than these.
     """
-    words = words_of(lines[0].lower()) if lines else []
-    place = f"{source}:1"
-    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        raise WorkloadError(
-            f"{place}: the first line must be '%%MatrixMarket matrix coordinate real general'"
-        )
-    layout, field, symmetry = words[2:]
-    for name, word, choices in (
-        ("format", layout, layouts),
-        ("field", field, fields),
-        ("symmetry", symmetry, _SYMMETRIES),
-    ):
-        if word not in choices:
-            *some, last = choices
-            right = f"{', '.join(some)} or {last}" if some else last
-            raise WorkloadError(f"{place}: {name} {short(word)!r}: must be {right}")
-    if layout == "array" and field == "pattern":
-        raise WorkloadError(f"{place}: field 'pattern': must be real or integer in an array")
-
+    layout, field, symmetry = _kinds(lines, f"{source}:1", layouts, fields)
     form = "ROWS COLUMNS ENTRIES" if layout == "coordinate" else "ROWS COLUMNS"
     behind = enumerate(map(words_of, lines[1:]), 2)
     number, words = next((at for at in behind if at[1] and at[1][0][0] != "%"), (0, []))
@@ -116,10 +98,34 @@ def read_header(
     return Header(layout, field, symmetry, rows, columns, count, number)
 
 
+def _kinds(
+    lines: Sequence[str], place: str, layouts: Sequence[str], fields: Sequence[str]
+) -> tuple[str, str, str]:
+    """Layout, field and symmetry, from the first line."""
+    words = words_of(lines[0].lower()) if lines else []
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise WorkloadError(
+            f"{place}: the first line must be '%%MatrixMarket matrix coordinate real general'"
+        )
+    layout, field, symmetry = words[2:]
+    for name, word, choices in (
+        ("format", layout, layouts),
+        ("field", field, fields),
+        ("symmetry", symmetry, _SYMMETRIES),
+    ):
+        if word not in choices:
+            *some, last = choices
+            right = f"{', '.join(some)} or {last}" if some else last
+            raise WorkloadError(f"{place}: {name} {short(word)!r}: must be {right}")
+    if layout == "array" and field == "pattern":
+        raise WorkloadError(f"{place}: field 'pattern': must be real or integer in an array")
+    return layout, field, symmetry
+
+
 def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
     """Reads the lines behind the header. ``WorkloadError`` with file and line. O(entries)."""
     layout, symmetry = header.layout, header.symmetry
-    rows, columns, count = header.rows, header.columns, header.entries
+    rows, count = header.rows, header.entries
     number = np.int64 if header.field == "integer" else np.float64
     kinds: list[Kind] = [np.int64, np.int64, number]
     form = "'ROW COLUMN VALUE'"
@@ -143,17 +149,7 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
     value = (
         np.ones(count) if header.field == "pattern" else table[-1].astype(np.float64, copy=False)
     )
-    outside = (row < 0) | (row >= rows) | (column < 0) | (column >= columns)
-    on_diagonal = (row == column) & (symmetry == "skew-symmetric")
-    at = first_true(outside | on_diagonal)
-    if at is not None:
-        entry = f"{source}:{line[at]}: entry ({row[at] + 1}, {column[at] + 1})"
-        if outside[at] and rows == columns:
-            raise WorkloadError(f"{entry}: row and column must be 1 to {rows}")
-        if outside[at]:
-            raise WorkloadError(f"{entry}: row must be 1 to {rows}, column 1 to {columns}")
-        raise WorkloadError(f"{entry}: a {symmetry} matrix must have none on its diagonal")
-
+    _check_places(row, column, line, header, source)
     if layout == "array":
         kept = np.flatnonzero(value)
         row, column, value, line = row[kept], column[kept], value[kept], line[kept]
@@ -163,3 +159,21 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
         row, column = np.append(row, column[other]), np.append(column, row[other])
         value, line = np.append(value, mirrored), np.append(line, line[other])
     return Entries(row, column, value, line)
+
+
+def _check_places(
+    row: np.ndarray, column: np.ndarray, line: np.ndarray, header: Header, source: str
+) -> None:
+    """Refuses entries outside of the matrix, and those that its symmetry excludes."""
+    rows, columns, symmetry = header.rows, header.columns, header.symmetry
+    outside = (row < 0) | (row >= rows) | (column < 0) | (column >= columns)
+    on_diagonal = (row == column) & (symmetry == "skew-symmetric")
+    at = first_true(outside | on_diagonal)
+    if at is None:
+        return
+    entry = f"{source}:{line[at]}: entry ({row[at] + 1}, {column[at] + 1})"
+    if outside[at] and rows == columns:
+        raise WorkloadError(f"{entry}: row and column must be 1 to {rows}")
+    if outside[at]:
+        raise WorkloadError(f"{entry}: row must be 1 to {rows}, column 1 to {columns}")
+    raise WorkloadError(f"{entry}: a {symmetry} matrix must have none on its diagonal")

@@ -158,12 +158,8 @@ class _Reader:
         attributes = self._graph.nodes[node]
         operands, are_numbered = self._operands(node)
         op = self._op(at, attributes.get("op"), len(operands))
-        if op == "sub" and self._source and not are_numbered and len(set(operands)) > 1:
-            names = " or ".join(short(self._names[each]) for each in [*dict.fromkeys(operands)][:2])
-            raise WorkloadError(
-                f"{self.place(at)}: nothing says which operand sub takes first, {names}: the edges "
-                "into it must have the attribute operand, whole numbers in their order"
-            )
+        if op == "sub" and self._source and not are_numbered:
+            self._require_one_operand(at, operands)
         value = _number(attributes.get("value"), "value", self.place(at))
         if op == "const":
             if value is None:
@@ -174,19 +170,34 @@ class _Reader:
             self.values[at] = value
         elif value is not None:
             raise WorkloadError(f"{self.place(at)}: {op} has a value: only input and const may")
-        elif op == "neg":
-            if len(operands) != 1:
-                raise WorkloadError(
-                    f"{self.place(at)}: neg has {len(operands)} operands: must have one"
-                )
-            self._negates = True
-            minus_zero = len(self._nodes)  # comes after all nodes of the graph
-            self._builder.operation(Op.ADD, [minus_zero, *operands], [False, True], name)
         else:
-            negative = [op == "sub" and k > 0 for k in range(len(operands))]
-            self._builder.operation(_DAG_OP[op], operands, negative, name)
+            self._add_operation(at, op, operands)
         if _truth(attributes.get("output", False), "output", self.place(at)):
             self._builder.output(at)
+
+    def _require_one_operand(self, at: int, operands: list[int]) -> None:
+        """Refuses the operands of a difference without an order, where they are not all one."""
+        different = [*dict.fromkeys(operands)]
+        if len(different) > 1:
+            names = " or ".join(short(self._names[each]) for each in different[:2])
+            raise WorkloadError(
+                f"{self.place(at)}: nothing says which operand sub takes first, {names}: the edges "
+                "into it must have the attribute operand, whole numbers in their order"
+            )
+
+    def _add_operation(self, at: int, op: str, operands: list[int]) -> None:
+        name = self._names[at]
+        if op != "neg":
+            negative = [op == "sub" and k > 0 for k in range(len(operands))]
+            self._builder.operation(_DAG_OP[op], operands, negative, name)
+            return
+        if len(operands) != 1:
+            raise WorkloadError(
+                f"{self.place(at)}: neg has {len(operands)} operands: must have one"
+            )
+        self._negates = True
+        minus_zero = len(self._nodes)  # comes after all nodes of the graph
+        self._builder.operation(Op.ADD, [minus_zero, *operands], [False, True], name)
 
     def finish(self) -> tuple[Dag, np.ndarray]:
         """The DAG, and the number in it of each node, as of ``DagBuilder.build``."""
@@ -228,18 +239,13 @@ class _Reader:
         for operand, edge in self._graph.pred[node].items():
             for attributes in edge.values() if self._graph.is_multigraph() else [edge]:
                 operands.append(self._number[operand])
-                given = {key: _number(attributes.get(key), key, place) for key in EDGE_ATTRIBUTES}
-                ordered = {key: rank for key, rank in given.items() if rank is not None}
+                edge_place = f"{place}: edge from {self._called(operand)}"
+                ordered = _ranks(attributes, place, edge_place)
                 common &= ordered.keys() or common
                 ranks.append(next(iter(ordered.values()), None))
-                if len(set(ordered.values())) > 1:
-                    texts = " and ".join(f"{key} = {quoted(attributes[key])}" for key in ordered)
-                    raise WorkloadError(
-                        f"{place}: edge from {self._called(operand)}: {texts}: must agree"
-                    )
                 if not common:
                     raise WorkloadError(
-                        f"{place}: edge from {self._called(operand)}: has {next(iter(ordered))} "
+                        f"{edge_place}: has {next(iter(ordered))} "
                         "alone, others do not: edges into a node must be numbered by one attribute"
                     )
         numbered = [rank for rank in ranks if rank is not None]
@@ -257,6 +263,16 @@ class _Reader:
     def _called(self, node: Hashable) -> str:
         name = self._names[self._number[node]]
         return quoted(name) if not name or _CONTROL.search(name) else short(name)
+
+
+def _ranks(attributes: Mapping[str, Any], place: str, edge_place: str) -> dict[str, float]:
+    """The numbers that attributes of an edge give its operand, which are one."""
+    numbers = {key: _number(attributes.get(key), key, place) for key in EDGE_ATTRIBUTES}
+    ranks = {key: rank for key, rank in numbers.items() if rank is not None}
+    if len(set(ranks.values())) > 1:
+        texts = " and ".join(f"{key} = {quoted(attributes[key])}" for key in ranks)
+        raise WorkloadError(f"{edge_place}: {texts}: must agree")
+    return ranks
 
 
 def _number(value: Any, attribute: str, place: str) -> float | None:

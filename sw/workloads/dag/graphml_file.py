@@ -70,6 +70,19 @@ def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
 
 def _graph(root: Element, source: str) -> nx.MultiDiGraph:
     """Edges are in the file's order."""
+    element = _graph_element(root, source)
+    keys = _keys(root, source)
+    graph = nx.MultiDiGraph()
+    for node in _children(element, "node"):
+        _add_node(graph, node, keys, source)
+    seen: set[tuple[str, ...]] = set()
+    for edge in _children(element, "edge"):
+        _add_edge(graph, edge, keys, source, seen)
+    return graph
+
+
+def _graph_element(root: Element, source: str) -> Element:
+    """The file's one graph, which has no more than nodes and edges from operand to user."""
     graphs = [element for element in root.iter() if _tag(element) == "graph"]
     if _tag(root) != "graphml" or not graphs:
         raise WorkloadError(f"{source}: not GraphML: must be an element graphml with a graph")
@@ -84,34 +97,44 @@ def _graph(root: Element, source: str) -> nx.MultiDiGraph:
             raise WorkloadError(
                 f"{source}: element {_tag(element)}: not supported: must have nodes and edges alone"
             )
-    keys = _keys(root, source)
-    graph = nx.MultiDiGraph()
-    for element in _children(graphs[0], "node"):
-        name = element.get("id")
-        if name is None:
-            raise WorkloadError(f"{source}: a node without an id: must have one")
-        place = f"{source}: node {short(name)}"
-        if name in graph:
-            raise WorkloadError(f"{place}: is given twice: must be given once")
-        graph.add_node(name)
-        graph.nodes[name].update(_attributes(element, keys, NODE_ATTRIBUTES, place))
-    seen: set[tuple[str, ...]] = set()
-    for element in _children(graphs[0], "edge"):
-        ends = [str(element.get(end)) for end in ("source", "target")]
-        for end, name in zip(("source", "target"), ends, strict=True):
-            if name not in graph or element.get(end) is None:
-                raise WorkloadError(f"{source}: edge: {end} {short(name)} is not the id of a node")
-        called = [*filter(None, [element.get("id")]), *ends]
-        place = f"{source}: edge {' to '.join(map(short, called))}"
-        if element.get("directed", "true") not in ("true", "1"):
-            raise WorkloadError(f"{place}: is undirected: must lead from operand to user")
-        if element.get("id") and tuple(called) in seen:
-            raise WorkloadError(f"{place}: is given twice: must be given once")
-        seen.add(tuple(called))
-        graph.edges[(*ends, graph.add_edge(*ends))].update(
-            _attributes(element, keys, EDGE_ATTRIBUTES, place)
-        )
-    return graph
+    return graphs[0]
+
+
+def _add_node(
+    graph: nx.MultiDiGraph, element: Element, keys: dict[str | None, _Key], source: str
+) -> None:
+    name = element.get("id")
+    if name is None:
+        raise WorkloadError(f"{source}: a node without an id: must have one")
+    place = f"{source}: node {short(name)}"
+    if name in graph:
+        raise WorkloadError(f"{place}: is given twice: must be given once")
+    graph.add_node(name)
+    graph.nodes[name].update(_attributes(element, keys, NODE_ATTRIBUTES, place))
+
+
+def _add_edge(
+    graph: nx.MultiDiGraph,
+    element: Element,
+    keys: dict[str | None, _Key],
+    source: str,
+    seen: set[tuple[str, ...]],
+) -> None:
+    """``seen``: edges with an id that are there already."""
+    ends = [str(element.get(end)) for end in ("source", "target")]
+    for end, name in zip(("source", "target"), ends, strict=True):
+        if name not in graph or element.get(end) is None:
+            raise WorkloadError(f"{source}: edge: {end} {short(name)} is not the id of a node")
+    called = [*filter(None, [element.get("id")]), *ends]
+    place = f"{source}: edge {' to '.join(map(short, called))}"
+    if element.get("directed", "true") not in ("true", "1"):
+        raise WorkloadError(f"{place}: is undirected: must lead from operand to user")
+    if element.get("id") and tuple(called) in seen:
+        raise WorkloadError(f"{place}: is given twice: must be given once")
+    seen.add(tuple(called))
+    graph.edges[(*ends, graph.add_edge(*ends))].update(
+        _attributes(element, keys, EDGE_ATTRIBUTES, place)
+    )
 
 
 def _tag(element: Element) -> str:

@@ -228,19 +228,20 @@ class CExpressionReader:
         self, node: c_ast.BinaryOp, operator: BinaryOperator, place: Location
     ) -> Expression:
         """A double that float32 has compares with a float as that."""
-        doubles = [self._literal(each) for each in (node.left, node.right)]
+        operands = (node.left, node.right)
+        doubles = [self._literal(each) for each in operands]
         sides = [
             None if isinstance(number, float) else number or self.read(each)
-            for number, each in zip(doubles, (node.left, node.right), strict=True)
+            for number, each in zip(doubles, operands, strict=True)
         ]
         if FLOAT32 in [each.type for each in sides if each is not None]:
-            for at, number in enumerate(doubles):
-                exact = rounded(number, place) if isinstance(number, float) else None
-                if exact is not None and exact.value == number:
-                    sides[at] = exact
+            sides = [
+                _exact(number, place) if isinstance(number, float) else side
+                for number, side in zip(doubles, sides, strict=True)
+            ]
         left, right = (
             self.read(each) if side is None else side
-            for side, each in zip(sides, (node.left, node.right), strict=True)
+            for side, each in zip(sides, operands, strict=True)
         )
         if UINT32 in (left.type, right.type) and (is_long(left) or is_long(right)):
             self._text.refuse(node, f"{INT32.least} is a long: must be compared with an int")
@@ -304,3 +305,9 @@ def _quotient(left: Expression, right: Expression, place: Location) -> Expressio
     ]
     is_cut = binary(BinaryOperator.AND, rest, binary(BinaryOperator.OR, *signs))
     return binary(BinaryOperator.ADD, down, Select(is_cut, number(1), number(0), place))
+
+
+def _exact(number: float, place: Location) -> Constant | None:
+    """A double as a float32 constant, if that has its value."""
+    nearest = rounded(number, place)
+    return nearest if nearest is not None and nearest.value == number else None

@@ -59,20 +59,11 @@ def literal(text: str, place: Location) -> Constant | float | None:
     number's own type; the least int is given as one, see ``is_long``. ``WorkloadError`` for a
     number that float64 does not hold."""
     if matched := _INTEGER.fullmatch(text):
-        sign, digits, suffix = matched.groups()
-        if len(digits) > _MOST_DIGITS:
-            return None
-        is_decimal = not digits.startswith("0")
-        value = int(digits, 8 if digits.isdigit() and not is_decimal else 0)
         if text == _LEAST_INT:
             return Constant(INT32.least, INT32, place)
-        if value <= INT32.most and not suffix:
-            number = Constant(value, INT32, place)
-        elif value <= UINT32.most and (suffix or not is_decimal):
-            number = Constant(value, UINT32, place)
-        else:
-            return None
-        return negative(number) if sign else number
+        sign, digits, suffix = matched.groups()
+        number = _whole_number(digits, bool(suffix), place)
+        return negative(number) if sign and number is not None else number
     if matched := _FLOAT.fullmatch(text):
         real = float(matched[1])
         if not math.isfinite(real):
@@ -80,6 +71,19 @@ def literal(text: str, place: Location) -> Constant | float | None:
         if real == 0 and is_not_zero(matched[1]):
             raise WorkloadError(f"{place}: {short(text)}: {NOT_BELOW}")
         return rounded(real, place) if matched[2] else real
+    return None
+
+
+def _whole_number(digits: str, is_unsigned: bool, place: Location) -> Constant | None:
+    """The constant that digits in C spell, ``is_unsigned`` by its suffix; ``None``: a ``long``."""
+    if len(digits) > _MOST_DIGITS:
+        return None
+    is_decimal = not digits.startswith("0")
+    value = int(digits, 8 if digits.isdigit() and not is_decimal else 0)
+    if value <= INT32.most and not is_unsigned:
+        return Constant(value, INT32, place)
+    if value <= UINT32.most and (is_unsigned or not is_decimal):
+        return Constant(value, UINT32, place)
     return None
 
 
