@@ -7,6 +7,8 @@ what is summed later: they suppose reductions that drop empty fibers, where thes
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gnarl.sw.compiler.sam.dot_netlist import Netlist, Node, Wire
 
 
@@ -37,20 +39,13 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
         if port.startswith("in ")
     }
     named = [node.values[key] for place in range(9) if (key := f"in{place}") in node.values]
-    summed = [index for index in crds if index not in named] or named[count:]
-    missing = [index for index in named if index not in crds]
-    if len(named) < count or len(summed) != 1 or summed[0] not in crds or missing:
-        netlist.refuse(
-            node,
-            f": edges bring the coordinates of {', '.join(crds) or 'nothing'}; must be those of "
-            f"{', '.join(named) or 'in0'} and of the one index that is summed",
-        )
+    summed = _summed_index(netlist, node, count, crds, named)
     inputs = {f"crd{place}": crds[index] for place, index in enumerate(named[:count])}
-    node.inputs = {**inputs, f"crd{count}": crds[summed[0]], "val": netlist.wire(node, "val")}
+    node.inputs = {**inputs, f"crd{count}": crds[summed], "val": netlist.wire(node, "val")}
     for place, index in enumerate(named[:count]):
         netlist.replace((node.name, f"out {index}"), (node.name, f"out_crd{place}"))
     for index in named[count:]:
-        if index == summed[0]:
+        if index == summed:
             continue
         # Points bring the coordinates around the sums through the accumulator; here they go
         # beside it, without those that have no sum.
@@ -63,6 +58,21 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
         )
         netlist.nodes[drop.name] = drop
         netlist.replace((node.name, f"out {index}"), (drop.name, "out_outer"))
+
+
+def _summed_index(
+    netlist: Netlist, node: Node, count: int, crds: Collection[str], named: list[str]
+) -> str:
+    """The index that an accumulator sums, of those that edges bring and those that it names."""
+    summed = [index for index in crds if index not in named] or named[count:]
+    missing = [index for index in named if index not in crds]
+    if len(named) < count or len(summed) != 1 or summed[0] not in crds or missing:
+        netlist.refuse(
+            node,
+            f": edges bring the coordinates of {', '.join(crds) or 'nothing'}; must be those of "
+            f"{', '.join(named) or 'in0'} and of the one index that is summed",
+        )
+    return summed[0]
 
 
 def _unheld(netlist: Netlist, wire: Wire) -> Wire:

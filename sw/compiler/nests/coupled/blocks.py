@@ -47,16 +47,21 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
         around = [each for each in _loops_to(loop, adding) if _is_apart(each)]
         if around and around[0] is loop:
             done |= {each for each in loop.walk() if isinstance(each, scf.ForOp)}
-            work = work_of(adding, around)
-            counts = best_counts(work, around, budget)
-            if work.of(counts) > LONG:
-                for each in loop.walk():
-                    if isinstance(each, scf.ForOp) and is_innermost(each):
-                        each.attributes[BLOCK] = UnitAttr()
-            for each in reversed(around):
-                if counts.get(each, 1) > 1:
-                    _jam(each, counts[each])
+            _block(loop, adding, around, budget)
     return module
+
+
+def _block(loop: scf.ForOp, adding: scf.ForOp, around: Sequence[scf.ForOp], budget: int) -> None:
+    """Jams the loops around one that adds up, of which ``loop`` is the outermost."""
+    work = work_of(adding, around)
+    counts = best_counts(work, around, budget)
+    if work.of(counts) > LONG:
+        for each in loop.walk():
+            if isinstance(each, scf.ForOp) and is_innermost(each):
+                each.attributes[BLOCK] = UnitAttr()
+    for each in reversed(around):
+        if counts.get(each, 1) > 1:
+            _jam(each, counts[each])
 
 
 def _adding(loop: scf.ForOp) -> scf.ForOp | None:

@@ -24,19 +24,29 @@ def vectorize_around(module: ModuleOp, lanes: int) -> ModuleOp:
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp)]
     for loop in reversed(loops):
         inner = [each for each in loops if each is not loop and is_inside(each, loop)]
-        bounds = bounds_of(loop)
-        if bounds is None or bounds[1] - bounds[0] < 2 or not inner or has_vectors(loop):
+        if not inner or not _is_candidate(loop):
             continue
-        if any(_steps(each, lane_kinds(each, ())) for each in inner):
+        apart = _own_variables(loop)
+        if apart is None or any(_steps(each, lane_kinds(each, ())) for each in inner):
             continue
-        sets = [each for each in loop.body.walk() if isinstance(each, SetOp)]
-        if any(each.value.type not in (f32, i32) for each in sets) or not are_private(loop):
-            continue
-        apart = {each.variable.data for each in sets}
         kinds = lane_kinds(loop, apart)
         if kinds is not None and Kind.CHAINED not in kinds.values():
             replace_by_vectors(loop, kinds, lanes, {}, apart)
     return module
+
+
+def _own_variables(loop: scf.ForOp) -> set[str] | None:
+    """Variables of numbers that a loop sets, if each of its iterations can have its own."""
+    sets = [each for each in loop.body.walk() if isinstance(each, SetOp)]
+    if any(each.value.type not in (f32, i32) for each in sets) or not are_private(loop):
+        return None
+    return {each.variable.data for each in sets}
+
+
+def _is_candidate(loop: scf.ForOp) -> bool:
+    """Whether a loop is known to have several iterations, and no vectors."""
+    bounds = bounds_of(loop)
+    return bounds is not None and bounds[1] - bounds[0] >= 2 and not has_vectors(loop)
 
 
 def _steps(loop: scf.ForOp, kinds: Mapping[SSAValue, Kind] | None) -> bool:

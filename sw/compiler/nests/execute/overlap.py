@@ -8,7 +8,7 @@ from dataclasses import replace
 from gnarl.hw.lib.encoding.execute_isa import CONTROL, Opcode
 from gnarl.sw.compiler.nests.execute.latency import cycles
 from gnarl.sw.compiler.nests.execute.liveness import live_out
-from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step
+from gnarl.sw.compiler.nests.execute.machine import Block, Register, Step, Value
 from gnarl.sw.compiler.nests.execute.modulo_schedule import ModuloSchedule, modulo_schedule
 from gnarl.sw.compiler.nests.execute.order import best_order, choices
 
@@ -56,9 +56,14 @@ def _count(blocks: Sequence[Block], number: int, live: Collection[Register]) -> 
     *before, loop = blocks[number - 1].steps
     if loop.opcode != Opcode.LOOP or loop.target != number + 1 or loop.a in live:
         return None
-    if any(loop.a in [*step.reads] for step in before):
+    return _set_to_number(before, loop.a)
+
+
+def _set_to_number(steps: Sequence[Step], register: Value | None) -> Step | None:
+    """The one step that writes a register, if that is a number, and none reads it."""
+    if any(register in [*step.reads] for step in steps):
         return None
-    sets = [step for step in before if step.dst is not None and step.dst == loop.a]
+    sets = [step for step in steps if step.dst is not None and step.dst == register]
     is_known = len(sets) == 1 and sets[0].opcode == Opcode.ADD and sets[0].b == 0
     return sets[0] if is_known and isinstance(sets[0].a, int) else None
 

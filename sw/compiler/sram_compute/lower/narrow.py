@@ -11,7 +11,8 @@ former lie in memory like that, the latter are as many as sizes say, which are n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gnarl.hw.sram_compute.operations import CONVERTED_WIDTHS
@@ -31,6 +32,17 @@ from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     with_operands,
 )
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
+
+_AT_ENDS: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "min": min,
+    "max": max,
+}
+"""Functions whose least and greatest results come from the ends of their operands' ranges."""
 
 _MODULAR = ("+", "-", "*", "neg", "<<", "select")
 """The low bits of whose results follow from those of their operands."""
@@ -52,6 +64,10 @@ class Range:
 
     def __or__(self, other: Range) -> Range:
         return Range(min(self.least, other.least), max(self.most, other.most))
+
+    def has(self, other: Range) -> bool:
+        """Whether all numbers of another range are in this one."""
+        return self.least <= other.least and other.most <= self.most
 
     def type(self, bits: int) -> ScalarType:
         """An integer type of that many bits, which has the numbers if there are enough of them."""
@@ -148,13 +164,7 @@ class _Narrower:
                 type = self._range(number).type(bits)
                 return add(replace(node, operand=self._exactly(node.operand, type), type=type))
             case Compute("cast", (operand,), type) if self._is_integer(operand):
-                if type == FLOAT32:
-                    known = self._range(operand)
-                    bits = min(each for each in CONVERTED_WIDTHS if each >= known.bits)
-                    return add(Compute("cast", (self._exactly(operand, known.type(bits)),), type))
-                if self._range(number) == self._range(operand):
-                    return self._made[operand]
-                return self._exactly(operand, self._range(number).type(self._width(number)))
+                return self._cast(number, operand, type)
             case Compute("<<" | ">>" as function, (operand, count)):
                 bits = max(self._range(operand).bits, self._range(count).most + 1)
                 bits = self._width(number) if function == "<<" else bits
@@ -168,6 +178,17 @@ class _Narrower:
             case Compute(function, sides) if self._is_integer(sides[-1]):
                 return self._computed(number, function, sides)
         return add(with_operands(node, new_operands))
+
+    def _cast(self, number: int, operand: int, type: ScalarType) -> int:
+        """A cast of an integer."""
+        if type == FLOAT32:
+            known = self._range(operand)
+            bits = min(each for each in CONVERTED_WIDTHS if each >= known.bits)
+            exact = self._exactly(operand, known.type(bits))
+            return self._builder.add(Compute("cast", (exact,), type))
+        if self._range(number) == self._range(operand):
+            return self._made[operand]
+        return self._exactly(operand, self._range(number).type(self._width(number)))
 
     def _computed(self, number: int, function: str, sides: Sequence[int]) -> int:
         whole = self._range(sides[0])
@@ -228,14 +249,15 @@ def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
             numbers = _computed(function, [each for each in operand_ranges if each is not None])
         case _:
             numbers = None
-    is_held = numbers is not None and whole.least <= numbers.least and numbers.most <= whole.most
-    return numbers if numbers is not None and is_held else whole
+    return numbers if numbers is not None and whole.has(numbers) else whole
 
 
 def _computed(function: str, given: Sequence[Range]) -> Range | None:
     """The range of exact results; ``None`` where nothing is known."""
     one, other = given[0], given[-1]
-    ends = [(a, b) for a in (one.least, one.most) for b in (other.least, other.most)]
+    if function in _AT_ENDS:
+        of = _AT_ENDS[function]
+        return _hull([of(a, b) for a in (one.least, one.most) for b in (other.least, other.most)])
     match function:
         case "cast":
             return one
@@ -244,21 +266,8 @@ def _computed(function: str, given: Sequence[Range]) -> Range | None:
         case "abs":
             least = 0 if one.least <= 0 <= one.most else min(abs(one.least), abs(one.most))
             return Range(least, max(abs(one.least), abs(one.most)))
-        case "+":
-            return Range(one.least + other.least, one.most + other.most)
-        case "-":
-            return Range(one.least - other.most, one.most - other.least)
-        case "*":
-            return _hull([a * b for a, b in ends])
-        case "min" | "max":
-            of = min if function == "min" else max
-            return Range(of(one.least, other.least), of(one.most, other.most))
-        case "<<":
-            return _hull([a << b for a, b in ends])
-        case ">>":
-            return _hull([a >> b for a, b in ends])
         case "//" if other.least == other.most:
-            return _hull([a // b for a, b in ends])
+            return _hull([one.least // other.least, one.most // other.least])
         case "%" if other.least > 0:
             return Range(0, other.most - 1)
         case "%" if other.most < 0:

@@ -7,9 +7,9 @@ classes that its best term needs, so that what two operands share is paid for on
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -90,37 +90,60 @@ def read_egraph(text: str) -> EGraph:
 def choose(egraph: EGraph, cost: Callable[[Term], int]) -> Chosen:
     """For every class the cheapest term that is found; of equal ones that which computes before it
     moves. O(passes x terms x classes of a term)."""
-    best: dict[str, tuple[int, Term, dict[str, int]]] = {}
-    users: dict[str, list[tuple[str, Term, int]]] = {}
-    work: list[tuple[str, Term, int]] = []
+    best: dict[str, _Best] = {}
+    users: dict[str, list[_Entry]] = {}
+    work: list[_Entry] = []
     for name, terms in egraph.classes.items():
         for term in terms:
-            entry = (name, term, cost(term) * _SCALE)
+            entry = _Entry(name, term, cost(term) * _SCALE)
             for operand in set(term.operands):
                 users.setdefault(operand, []).append(entry)
             if not term.operands:
                 work.append(entry)
     while work:
-        later: dict[tuple[str, Term], tuple[str, Term, int]] = {}
-        for name, term, own in work:
-            if any(each not in best for each in term.operands):
+        later: dict[tuple[str, Term], _Entry] = {}
+        for entry in work:
+            candidate = _candidate(entry, best)
+            known = best.get(entry.name)
+            if candidate is None or (known is not None and candidate.total >= known.total):
                 continue
-            needed: dict[str, int] = {}
-            for each in term.operands:
-                needed |= best[each][2]
-            if name in needed:
-                continue
-            if term.kind in ("C1", "C2", "C3"):
-                own += sum(best[each][1].kind == "Mv" for each in term.operands)
-            needed[name] = own
-            total = sum(needed.values())
-            if name in best and total >= best[name][0]:
-                continue
-            best[name] = total, term, needed
-            for user in users.get(name, ()):
-                later[user[0], user[1]] = user
+            best[entry.name] = candidate
+            for user in users.get(entry.name, ()):
+                later[user.name, user.term] = user
         work = list(later.values())
-    return Chosen({name: term for name, (_, term, _) in best.items()})
+    return Chosen({name: each.term for name, each in best.items()})
+
+
+class _Entry(NamedTuple):
+    """A term of a class, and what it costs by itself."""
+
+    name: str
+    term: Term
+    cost: int
+
+
+class _Best(NamedTuple):
+    """What a class costs by a term: in all, and each class that the term needs."""
+
+    total: int
+    term: Term
+    needed: dict[str, int]
+
+
+def _candidate(entry: _Entry, best: Mapping[str, _Best]) -> _Best | None:
+    """A class by one of its terms, if classes of its operands are known, and do not need it."""
+    name, term, cost = entry
+    if any(each not in best for each in term.operands):
+        return None
+    needed: dict[str, int] = {}
+    for each in term.operands:
+        needed |= best[each].needed
+    if name in needed:
+        return None
+    if term.kind in ("C1", "C2", "C3"):
+        cost += sum(best[each].term.kind == "Mv" for each in term.operands)
+    needed[name] = cost
+    return _Best(sum(needed.values()), term, needed)
 
 
 _SCALE = 1000

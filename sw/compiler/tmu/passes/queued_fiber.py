@@ -100,20 +100,31 @@ def queued_fiber(module: ModuleOp) -> QueuedFiber | None:
         return None
     *_, around, loop = loops
     assert isinstance(around, ForOp) and isinstance(loop, ForOp)
-    if loop.vector is None:
+    if loop.vector is None or not _has_known_streams(loop):
         return None
-    if None in (constant_of(loop.lower), constant_of(loop.upper)):
+    callback = _callback_behind(loop)
+    if callback is None:
         return None
-    if not all(isinstance(each, STREAMS) for each in loop.body.block.ops):
-        return None
+    queued = QueuedFiber(loop, around, callback)
+    are_vectors = all(is_vector(each.stream) for each in queued.pushes)
+    return queued if are_vectors and 0 < len(queued.starts) <= MOST_REGISTERS else None
+
+
+def _callback_behind(loop: ForOp) -> CallbackOp | None:
+    """The callback behind a loop, with streams alone between, if it has none of its own."""
     callback = loop.next_op
     while isinstance(callback, STREAMS):
         callback = callback.next_op
     if not isinstance(callback, CallbackOp) or callback.streams or callback.masked:
         return None
-    queued = QueuedFiber(loop, around, callback)
-    are_vectors = all(is_vector(each.stream) for each in queued.pushes)
-    return queued if are_vectors and 0 < len(queued.starts) <= MOST_REGISTERS else None
+    return callback
+
+
+def _has_known_streams(loop: ForOp) -> bool:
+    """Whether a loop has known bounds, and nothing but streams."""
+    if None in (constant_of(loop.lower), constant_of(loop.upper)):
+        return False
+    return all(isinstance(each, STREAMS) for each in loop.body.block.ops)
 
 
 def is_vector(stream: SSAValue) -> bool:

@@ -52,6 +52,19 @@ def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     return module
 
 
+def _has_right_lanes(
+    store: memref.StoreOp | vector.StoreOp | vector.MaskedStoreOp,
+    callback: CallbackOp,
+    loop: ForOp,
+) -> bool:
+    """Whether a store is of the lanes that an iteration of the loop has."""
+    if loop.vector is None:
+        return isinstance(store, memref.StoreOp)
+    if isinstance(store, vector.MaskedStoreOp):
+        return callback.masked is not None and store.mask is callback.body.block.args[-1]
+    return isinstance(store, vector.StoreOp) and callback.masked is None
+
+
 @dataclass(frozen=True)
 class _Store:
     """``operation``, in ``callback`` of ``loop``, stores ``value``, a stream."""
@@ -67,23 +80,15 @@ class _Store:
         if not isinstance(operation, STORES) or not isinstance(callback, CallbackOp):
             return None
         loop = callback.parent_op()
-        if not isinstance(loop, ForOp):
+        if not isinstance(loop, ForOp) or not _has_right_lanes(operation, callback, loop):
             return None
-        if loop.vector is None:
-            value, mask = operation.operands[0], None
-            is_right = isinstance(operation, memref.StoreOp)
-        elif isinstance(operation, vector.MaskedStoreOp):
-            value, mask = operation.value_to_store, operation.mask
-            is_right = callback.masked is not None and mask is callback.body.block.args[-1]
-        else:
-            value, mask = operation.operands[0], None
-            is_right = isinstance(operation, vector.StoreOp) and callback.masked is None
+        value = operation.operands[0]
+        if isinstance(operation, vector.MaskedStoreOp):
+            value = operation.value_to_store
         if isinstance(value.owner, vector.BroadcastOp):
             value = value.owner.source
         stream = stream_of(value, callback)
-        if not is_right or stream is None:
-            return None
-        if stream is loop.induction and loop.vector is not None:
+        if stream is None or (stream is loop.induction and loop.vector is not None):
             return None
         if not all(is_index(each, callback, loop) for each in operation.indices):
             return None
