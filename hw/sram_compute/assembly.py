@@ -58,20 +58,7 @@ def command_of(config: SramConfig, line: str) -> Command:
     except KeyError:
         known = ", ".join(each.name.lower() for each in Opcode)
         raise WorkloadError(f"{first}: no such command; there are {known}") from None
-    fields: dict[str, Any] = {}
-    operation = None
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals and opcode in _NAMING and operation is None:
-            operation = name
-        elif not equals:
-            raise WorkloadError(f"{word}: must be a field and its value, as n=8")
-        elif name in fields or f"{name}_start" in fields:
-            raise WorkloadError(f"{name}: is given twice")
-        elif name in _PATTERNS:
-            fields |= _pattern_fields(name, value)
-        else:
-            fields[name] = _numbers(name, value)
+    operation, fields = _operation_and_fields(opcode, words)
     if operation is not None and opcode == Opcode.OPERATION:
         if "operation" in fields:
             raise WorkloadError("operation: is given twice")
@@ -87,6 +74,25 @@ def command_of(config: SramConfig, line: str) -> Command:
     for name, value in fields.items():
         _check_form(opcode, name, value)
     return command(opcode, **fields)
+
+
+def _operation_and_fields(opcode: Opcode, words: list[str]) -> tuple[str | None, dict[str, Any]]:
+    """The operation that is named, if one is, and the fields."""
+    fields: dict[str, Any] = {}
+    operation = None
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals and opcode in _NAMING and operation is None:
+            operation = name
+        elif not equals:
+            raise WorkloadError(f"{word}: must be a field and its value, as n=8")
+        elif name in fields or f"{name}_start" in fields:
+            raise WorkloadError(f"{name}: is given twice")
+        elif name in _PATTERNS:
+            fields |= _pattern_fields(name, value)
+        else:
+            fields[name] = _numbers(name, value)
+    return operation, fields
 
 
 def _operation_at(config: SramConfig, entry: int, n: int) -> str | None:

@@ -112,12 +112,7 @@ class Program:
         """
         here, there = config.to_dict(), self.config
         open_fields = [name for name in filled_in if not here.get(name)]
-        names = [
-            name
-            for name in dict.fromkeys([*here, *there])
-            if name not in open_fields
-            and (name not in here or name not in there or here[name] != there[name])
-        ]
+        names = [name for name in _different(here, there) if name not in open_fields]
         # The others of these follow from the first: one is enough.
         first = [name for name in names if name in filled_in][:1]
         texts = [
@@ -229,6 +224,15 @@ def _disagreement(kind: type[TargetConfig], fields: dict[str, Any], digest: str)
     except ConfigError as error:
         return f"config in the program: {error}"
     return "" if digest == expected else f"digest is {digest}, must be {expected}"
+
+
+def _different(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+    """Fields that one has, or both with different values."""
+    return [
+        name
+        for name in dict.fromkeys([*here, *there])
+        if name not in here or name not in there or here[name] != there[name]
+    ]
 
 
 def _shown(values: Mapping[str, Any], name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -222,20 +222,25 @@ class _Traversal:
         while any(heads) and not (wants_all and None in heads):
             self._spend(place)
             coordinates = [head[1] for head in heads if head is not None]
-            if wants_all and min(coordinates) < max(coordinates):
-                goes_on = [coordinate < max(coordinates) for coordinate in coordinates]
+            least, greatest = min(coordinates), max(coordinates)
+            if wants_all and least < greatest:
+                goes_on = [coordinate < greatest for coordinate in coordinates]
             else:
-                goes_on = [head is not None and head[1] == min(coordinates) for head in heads]
-                values = tuple(
-                    self._values(place, lane, unit, head[0])
-                    if head is not None and goes_on[lane]
-                    else _NOTHING
-                    for lane, (head, unit) in enumerate(zip(heads, layer.units, strict=True))
-                )
-                yield _Iteration(values, sum(there << lane for lane, there in enumerate(goes_on)))
+                starts = _indices_at(heads, least)
+                goes_on = [start is not None for start in starts]
+                yield self._step(place, layer, starts)
             for lane, fiber in enumerate(fibers):
                 if goes_on[lane]:
                     heads[lane] = next(fiber, None)
+
+    def _step(self, place: int, layer: Layer, starts: Sequence[int | None]) -> _Iteration:
+        """The step of units at such iterations; those with ``None`` are not in it."""
+        values = tuple(
+            _NOTHING if start is None else self._values(place, lane, unit, start)
+            for lane, (start, unit) in enumerate(zip(starts, layer.units, strict=True))
+        )
+        lanes = sum((start is not None) << lane for lane, start in enumerate(starts))
+        return _Iteration(values, lanes)
 
     def _fiber(
         self, place: int, lane: int, unit: Unit, lower: int, upper: int
@@ -342,3 +347,8 @@ def _alu(operation: AluOperation, a: int, b: int) -> int:
     if operation == AluOperation.SHIFT_LEFT:
         return a << b % 32
     return a >> b % 32
+
+
+def _indices_at(heads: Sequence[tuple[int, int] | None], coordinate: int) -> list[int | None]:
+    """The iterations of heads that are at a coordinate."""
+    return [head[0] if head is not None and head[1] == coordinate else None for head in heads]
