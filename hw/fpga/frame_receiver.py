@@ -70,14 +70,7 @@ class FrameReceiver(wiring.Component):
         m.submodules.crc = crc = Crc()
         m.submodules.ram = words = TwoPortRam(MOST_WORDS + 1, WORD_BITS)
 
-        still = Signal(range(self._pause + 1))
-        paused = Signal()
-        m.d.comb += paused.eq(still == self._pause)
-        with m.If(uart.receives):
-            m.d.sync += still.eq(0)
-        with m.Elif(~paused):
-            m.d.sync += still.eq(still + 1)
-
+        paused = self._pauses(m, uart)
         header = Signal(REQUEST)
         shifted = data.View(REQUEST, Cat(header.as_value()[DATA_BITS:], uart.data))
         word = Signal(WORD_BITS - DATA_BITS)  # the bytes before the one that ends a word
@@ -113,11 +106,8 @@ class FrameReceiver(wiring.Component):
                     m.d.sync += header.eq(shifted)
                     with m.If(byte == _HEADER_BYTES - 1):
                         has_words = shifted.write & (shifted.count != 0)
-                        m.d.sync += [
-                            part.eq(Mux(has_words, _Part.WORDS, _Part.CRC)),
-                            byte.eq(0),
-                            index.eq(0),
-                        ]
+                        m.d.sync += part.eq(Mux(has_words, _Part.WORDS, _Part.CRC))
+                        m.d.sync += [byte.eq(0), index.eq(0)]
                 with m.Case(_Part.WORDS):
                     m.d.sync += word.eq(whole_word[DATA_BITS:])
                     with m.If(byte == WORD_BYTES - 1):
@@ -127,15 +117,30 @@ class FrameReceiver(wiring.Component):
                             m.d.sync += part.eq(_Part.CRC)
                 with m.Case(_Part.CRC):
                     with m.If(byte == _CRC_BYTES - 1):
-                        right = crc.crc == 0
-                        m.d.comb += crc.clear.eq(1)
-                        m.d.sync += [
-                            part.eq(Mux(right, _Part.WAITING, _Part.HEADER)),
-                            byte.eq(0),
-                            deaf.eq(~right),
-                        ]
+                        self._check(m, crc, part, byte, deaf)
                 with m.Case(_Part.WAITING):
                     m.d.sync += deaf.eq(1)
         with m.If(self.request.valid & self.request.ready):
             m.d.sync += part.eq(_Part.HEADER)
         return m
+
+    def _pauses(self, m: Module, uart: UartReceiver) -> Signal:
+        """Whether nothing has been received for as long as a pause."""
+        still = Signal(range(self._pause + 1))
+        paused = Signal()
+        m.d.comb += paused.eq(still == self._pause)
+        with m.If(uart.receives):
+            m.d.sync += still.eq(0)
+        with m.Elif(~paused):
+            m.d.sync += still.eq(still + 1)
+        return paused
+
+    def _check(self, m: Module, crc: Crc, part: Signal, byte: Signal, deaf: Signal) -> None:
+        """Keeps a request whose check is right; behind a wrong one it waits for a pause."""
+        right = crc.crc == 0
+        m.d.comb += crc.clear.eq(1)
+        m.d.sync += [
+            part.eq(Mux(right, _Part.WAITING, _Part.HEADER)),
+            byte.eq(0),
+            deaf.eq(~right),
+        ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
@@ -15,6 +16,23 @@ from gnarl.hw.lib.machine.host import HostSignature
 
 _HEADER_BYTES = RESPONSE.size // DATA_BITS
 _CRC_BYTES = CRC_BITS // DATA_BITS
+
+
+@dataclass(frozen=True)
+class _State:
+    """Registers: the request that is ``served``, the ``index`` of its word, the tag of the last
+    write, whether ``word`` is the one to write, and what is left to send."""
+
+    served: data.View
+    index: Signal
+    last: Signal
+    shown: Signal
+    rest: Signal
+    bytes_left: Signal
+
+    def send(self, value: Any, count: int) -> list[Any]:
+        """Statements that have so many bytes sent."""
+        return [self.rest.eq(value), self.bytes_left.eq(count - 1)]
 
 
 class FrameServer(wiring.Component):
@@ -57,7 +75,7 @@ class FrameServer(wiring.Component):
         served = Signal(REQUEST)
         index = Signal(range(MOST_WORDS + 1))
         last = Signal(RESPONSE["last"].shape)
-        shown = Signal()  # ``word`` is the one to write
+        shown = Signal()
         rest = Signal(WORD_BITS)
         bytes_left = Signal(range(WORD_BYTES))
         header = data.View(RESPONSE, Signal(RESPONSE))
@@ -73,50 +91,19 @@ class FrameServer(wiring.Component):
             header.count.eq(Mux(served.write, 0, served.count)),
             header.last.eq(last),
         ]
-
-        def send(value: Any, count: int) -> list[Any]:
-            return [rest.eq(value), bytes_left.eq(count - 1)]
-
+        state = _State(served, index, last, shown, rest, bytes_left)
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.request.ready.eq(1)
-                m.d.sync += [served.eq(self.request.payload), index.eq(0)]
-                with m.If(self.request.valid):
-                    m.next = "RESPOND"
-                    tag = self.request.payload.tag
-                    with m.If(self.request.payload.write & (tag == (last + 1)[: len(last)])):
-                        m.d.sync += last.eq(tag)
-                        m.next = "WRITE"
+                self._take_request(m, state)
             with m.State("WRITE"):
-                taken = shown & self.host.request.ready
-                done = index == served.count
-                m.d.comb += [
-                    self.reads.eq(1),
-                    self.host.request.valid.eq(shown),
-                    self.read_enable.eq((~shown | taken) & ~done),
-                ]
-                with m.If(self.read_enable):
-                    m.d.sync += [shown.eq(1), index.eq(index + 1)]
-                with m.Elif(taken):
-                    m.d.sync += shown.eq(0)
-                with m.If(taken):
-                    m.d.sync += served.address.eq(served.address + 1)
-                with m.If(done & (~shown | taken)):
-                    m.next = "RESPOND"
+                self._write(m, state)
             with m.State("RESPOND"):
                 with m.If(uart.i.ready):
                     m.d.comb += crc.clear.eq(1)
-                    m.d.sync += send(header, _HEADER_BYTES)
+                    m.d.sync += state.send(header, _HEADER_BYTES)
                     m.next = "SEND"
             with m.State("SEND"):
-                m.d.comb += [uart.i.valid.eq(1), uart.i.payload.eq(rest)]
-                with m.If(uart.i.ready):
-                    m.d.sync += [rest.eq(rest >> DATA_BITS), bytes_left.eq(bytes_left - 1)]
-                    with m.If(bytes_left == 0):
-                        m.next = "READ"
-                        with m.If(served.write | (index == served.count)):
-                            m.d.sync += bytes_left.eq(_CRC_BYTES - 1)
-                            m.next = "CHECK"
+                self._send(m, state, uart)
             with m.State("READ"):
                 m.d.comb += self.host.request.valid.eq(1)
                 with m.If(self.host.request.ready):
@@ -125,7 +112,7 @@ class FrameServer(wiring.Component):
             with m.State("ANSWER"):
                 m.d.comb += self.host.response.ready.eq(1)
                 with m.If(self.host.response.valid):
-                    m.d.sync += send(self.host.response.payload, WORD_BYTES)
+                    m.d.sync += state.send(self.host.response.payload, WORD_BYTES)
                     m.next = "SEND"
             with m.State("CHECK"):
                 # A byte that is sent moves the next one of the check to its place.
@@ -135,3 +122,45 @@ class FrameServer(wiring.Component):
                     with m.If(bytes_left == 0):
                         m.next = "IDLE"
         return m
+
+    def _take_request(self, m: Module, state: _State) -> None:
+        """A write is executed if its tag is the next one; all requests are answered."""
+        m.d.comb += self.request.ready.eq(1)
+        m.d.sync += [state.served.eq(self.request.payload), state.index.eq(0)]
+        with m.If(self.request.valid):
+            m.next = "RESPOND"
+            tag, last = self.request.payload.tag, state.last
+            with m.If(self.request.payload.write & (tag == (last + 1)[: len(last)])):
+                m.d.sync += last.eq(tag)
+                m.next = "WRITE"
+
+    def _write(self, m: Module, state: _State) -> None:
+        """The machine gets the words of a write, each read in the cycle before."""
+        served, index, shown = state.served, state.index, state.shown
+        taken = shown & self.host.request.ready
+        done = index == served.count
+        m.d.comb += [
+            self.reads.eq(1),
+            self.host.request.valid.eq(shown),
+            self.read_enable.eq((~shown | taken) & ~done),
+        ]
+        with m.If(self.read_enable):
+            m.d.sync += [shown.eq(1), index.eq(index + 1)]
+        with m.Elif(taken):
+            m.d.sync += shown.eq(0)
+        with m.If(taken):
+            m.d.sync += served.address.eq(served.address + 1)
+        with m.If(done & (~shown | taken)):
+            m.next = "RESPOND"
+
+    def _send(self, m: Module, state: _State, uart: UartTransmitter) -> None:
+        """Sends bytes, and goes on with the next word, or behind the last one with the check."""
+        rest, bytes_left = state.rest, state.bytes_left
+        m.d.comb += [uart.i.valid.eq(1), uart.i.payload.eq(rest)]
+        with m.If(uart.i.ready):
+            m.d.sync += [rest.eq(rest >> DATA_BITS), bytes_left.eq(bytes_left - 1)]
+            with m.If(bytes_left == 0):
+                m.next = "READ"
+                with m.If(state.served.write | (state.index == state.served.count)):
+                    m.d.sync += bytes_left.eq(_CRC_BYTES - 1)
+                    m.next = "CHECK"
