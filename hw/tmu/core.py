@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES, Fault
 from gnarl.hw.lib.execute.execute_unit import ExecuteUnit
@@ -79,22 +79,7 @@ class TmuCore(Core):
         reset, was_busy = Signal(), Signal()
         m.d.sync += was_busy.eq(control.busy)
         m.d.comb += reset.eq(~control.busy)
-        access = AccessUnit(
-            config.layers,
-            config.lanes,
-            config.streams,
-            config.stream_words,
-            config.requests,
-            config.address_bits,
-            config.pc_bits,
-        )
-        execute = ExecuteUnit(
-            lanes=config.lanes,
-            program_words=config.program_words,
-            memory_words=config.memory_words,
-            loads=config.loads,
-            stages=FLOAT_STAGES,
-        )
+        access, execute = self._units()
         queue = DataQueue(config.data_words, config.lanes)
         tokens = TokenQueue(config.control_tokens, config.pc_bits)
         hierarchy = Hierarchy(config, self.memory_map.window("memory"))
@@ -115,22 +100,7 @@ class TmuCore(Core):
             control.works.eq(1),
             finished.eq(execute.halted & ~is_traversing & hierarchy.idle),
             control.finished.eq(finished),
-            events.happens.eq(
-                Cat(
-                    execute.issued,
-                    execute.issued_vector,
-                    execute.waits_data,
-                    execute.waits_token,
-                    execute.waits_memory,
-                    execute.waits_registers,
-                    execute.joined,
-                    access.waits,
-                    access.put & access.put_vector,
-                    access.put & ~access.put_vector,
-                    access.token.valid & access.token.ready,
-                    hierarchy.happens,
-                )
-            ),
+            events.happens.eq(self._happening(access, execute, hierarchy)),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(
                 Cat(
@@ -142,22 +112,72 @@ class TmuCore(Core):
                     hierarchy.happens,
                 ).any()
             ),
+        ]
+        self._connect_faults(m, access, execute, faults)
+        m.d.comb += faults.faults.stuck.eq(watchdog.stuck)
+        m.d.comb += faults.faults.left.eq(finished & has_left)
+        self._name_streams(m, access, faults)
+        sums = (access.under_way, Const(config.data_words) - queue.room)
+        self.add_totals(m, control, control.busy, totals, sums)
+        return m
+
+    def _units(self) -> tuple[AccessUnit, ExecuteUnit]:
+        config = self._config
+        access = AccessUnit(
+            config.layers,
+            config.lanes,
+            config.streams,
+            config.stream_words,
+            config.requests,
+            config.address_bits,
+            config.pc_bits,
+        )
+        execute = ExecuteUnit(
+            lanes=config.lanes,
+            program_words=config.program_words,
+            memory_words=config.memory_words,
+            loads=config.loads,
+            stages=FLOAT_STAGES,
+        )
+        return access, execute
+
+    def _happening(self, access: AccessUnit, execute: ExecuteUnit, hierarchy: Hierarchy) -> Value:
+        """What happens in a cycle, in the order of counters."""
+        return Cat(
+            execute.issued,
+            execute.issued_vector,
+            execute.waits_data,
+            execute.waits_token,
+            execute.waits_memory,
+            execute.waits_registers,
+            execute.joined,
+            access.waits,
+            access.put & access.put_vector,
+            access.put & ~access.put_vector,
+            access.token.valid & access.token.ready,
+            hierarchy.happens,
+        )
+
+    def _connect_faults(
+        self, m: Module, access: AccessUnit, execute: ExecuteUnit, faults: FaultRecorder
+    ) -> None:
+        """Faults of both units."""
+        m.d.comb += [
             faults.faults.index.eq(access.faults.any()),
             faults.faults.bounds.eq(access.disorders.any()),
             faults.faults.execute.eq(execute.fault),
             faults.faults.pc.eq(execute.fault_pc),
-            faults.faults.stuck.eq(watchdog.stuck),
-            faults.faults.left.eq(finished & has_left),
         ]
+
+    def _name_streams(self, m: Module, access: AccessUnit, faults: FaultRecorder) -> None:
+        """The first stream and the first fiber that are at fault."""
+        config = self._config
         for layer in reversed(range(config.layers)):
             with m.If(access.faults[layer]):
                 stream = layer * config.streams + access.faulty[layer]
                 m.d.comb += faults.faults.stream.eq(stream)
             with m.If(access.disorders[layer]):
                 m.d.comb += faults.faults.fiber.eq(layer * config.streams)
-        sums = (access.under_way, Const(config.data_words) - queue.room)
-        self.add_totals(m, control, control.busy, totals, sums)
-        return m
 
     def _is_in_use(self, access: AccessUnit) -> Any:
         return access.layers[0].mode != Mode.OFF

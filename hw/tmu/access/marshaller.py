@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, unsigned
@@ -26,6 +27,22 @@ class _At(enum.Enum):
     LOOK = 2
     TOGGLE = 3
     END = 4
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Where the walk is: the ``place`` of a layer, where it is ``at`` there, and whether it has
+    ``finished``; rows of that layer and the one inside, the steps at the layer's head, if it
+    ``has_head``."""
+
+    place: Signal
+    at: Signal
+    finished: Signal
+    layer: Any
+    inner: Any
+    head: Any
+    has_head: Signal
+    is_innermost: Signal
 
 
 class Marshaller(wiring.Component):
@@ -101,9 +118,17 @@ class Marshaller(wiring.Component):
         m = Module()
         m.submodules.unit = unit = self._unit
         self._connect_unit(m)
+        walk = self._walk(m)
+        event, happens = self._next_event(m, walk)
+        looks, has_changed = self._look(m, walk, happens & (walk.at == _At.LOOP))
+        event_ends = self._do_step(m, walk, event, happens, looks)
+        self._go_on(m, walk, event, event_ends, looks, has_changed)
+        m.d.comb += self.done.eq(walk.finished & unit.idle)
+        return m
+
+    def _walk(self, m: Module) -> _Walk:
         place = Signal(range(self._layers))
         at = Signal(_At)
-        step_number = Signal(8)
         finished = Signal()
         layer, inner = Signal(LAYER), Signal(LAYER)
         head = Signal(step_layout(self._lanes))
@@ -116,51 +141,69 @@ class Marshaller(wiring.Component):
             has_head.eq(Array(steps.valid for steps in self.steps)[place]),
             is_innermost.eq(place + 1 == self.depth),
         ]
+        return _Walk(place, at, finished, layer, inner, head, has_head, is_innermost)
 
-        # The event, its step, and whether that can be done now.
-        event, happens = self._next_event(m, at, head, has_head, finished)
-        looks, has_changed = self._look(m, place, layer, head, happens & (at == _At.LOOP))
+    def _do_step(
+        self, m: Module, walk: _Walk, event: Signal, happens: Signal, looks: Signal
+    ) -> Signal:
+        """Does the steps of an event one after the other, or ``looks`` at a stream; whether the
+        event ends."""
+        unit, head = self._unit, walk.head
+        step_number = Signal(8)
         steps = Signal(STEPS)
         step = Signal(EVENT)
         m.d.comb += [
-            steps.eq(Array(each.as_value() for each in layer.steps)[event]),
+            steps.eq(Array(each.as_value() for each in walk.layer.steps)[event]),
             step.eq(self._event(steps.first + step_number)),
         ]
         is_empty = steps.count == 0
         is_last = step_number + 1 == steps.count
         ends_loop, event_ends, has_value = Signal(), Signal(), Signal()
         m.d.comb += [
-            ends_loop.eq((event == Event.ITERATION) & is_innermost & head.is_end),
+            ends_loop.eq((event == Event.ITERATION) & walk.is_innermost & head.is_end),
             has_value.eq(
                 (step.kind == EventKind.TOKEN)
-                | (step.layer < place + event.matches(Event.TOGGLE, Event.ITERATION))
+                | (step.layer < walk.place + event.matches(Event.TOGGLE, Event.ITERATION))
             ),
             unit.asks.eq(looks | (happens & ~is_empty & has_value)),
             unit.looks.eq(looks),
             unit.step.eq(step),
             unit.has_tail.eq(ends_loop & (is_empty | is_last)),
             event_ends.eq(happens & ~looks & (is_empty | (unit.can & is_last))),
-            self.waits_iteration.eq((at == _At.LOOP) & ~has_head & ~finished & (self.depth != 0)),
+            self.waits_iteration.eq(
+                (walk.at == _At.LOOP) & ~walk.has_head & ~walk.finished & (self.depth != 0)
+            ),
             self.waits.eq(Cat(getattr(unit, name) for name in WAITS)),
         ]
         with m.If(looks):
             m.d.comb += [
                 unit.step.kind.eq(EventKind.WORD),
-                unit.step.layer.eq(place),
+                unit.step.layer.eq(walk.place),
                 unit.step.lane.eq(0),
-                unit.step.stream.eq(layer.toggle),
+                unit.step.stream.eq(walk.layer.toggle),
             ]
         with m.If(event_ends):
             m.d.sync += step_number.eq(0)
         with m.Elif(unit.can & ~looks):
             m.d.sync += step_number.eq(step_number + 1)
+        return event_ends
 
-        # What comes behind it.
+    def _go_on(
+        self,
+        m: Module,
+        walk: _Walk,
+        event: Signal,
+        event_ends: Signal,
+        looks: Signal,
+        has_changed: Signal,
+    ) -> None:
+        """What comes behind a step."""
+        unit, place, at, head = self._unit, walk.place, walk.at, walk.head
         here = Signal(self._layers)
         popped, released = Signal(self._layers), Signal(self._layers)
         leaves = Signal()
         m.d.comb += here.eq(1 << place)
-        begins = inner.steps[Event.BEGIN.value].count != 0
+        begins = walk.inner.steps[Event.BEGIN.value].count != 0
         with m.If(at == _At.LOOK):
             m.d.sync += at.eq(Mux(has_changed, _At.TOGGLE, _At.LOOP))
         with m.Elif(looks):
@@ -168,7 +211,7 @@ class Marshaller(wiring.Component):
                 m.d.sync += at.eq(_At.LOOK)
         with m.Elif(event_ends):
             m.d.sync += at.eq(_At.LOOP)
-            with m.If((event == Event.ITERATION) & is_innermost):
+            with m.If((event == Event.ITERATION) & walk.is_innermost):
                 m.d.comb += [
                     released.eq(here),
                     popped.eq(Mux(head.is_end, 0, here)),
@@ -182,21 +225,17 @@ class Marshaller(wiring.Component):
                     m.d.sync += at.eq(_At.BEGIN)
             with m.Elif(event == Event.END):
                 m.d.comb += leaves.eq(1)
-        self._leave(m, place, at, finished, leaves, here, popped, released)
-        m.d.comb += self.done.eq(finished & unit.idle)
-        return m
+        self._leave(m, walk, leaves, here, popped, released)
 
-    def _next_event(
-        self, m: Module, at: Signal, head: Any, has_head: Signal, finished: Signal
-    ) -> tuple[Signal, Signal]:
-        """The event at a place of the walk, and whether it happens; ``head``: the steps of the
-        layer there, if it ``has_head``."""
+    def _next_event(self, m: Module, walk: _Walk) -> tuple[Signal, Signal]:
+        """The event at a place of the walk, and whether it happens."""
+        at = walk.at
         event = Signal(Event)
         happens = Signal()
         with m.If(at == _At.LOOP):
             m.d.comb += [
-                event.eq(Mux(head.lanes.any(), Event.ITERATION, Event.END)),
-                happens.eq(has_head & ~finished),
+                event.eq(Mux(walk.head.lanes.any(), Event.ITERATION, Event.END)),
+                happens.eq(walk.has_head & ~walk.finished),
             ]
         with m.Elif(at == _At.END):
             m.d.comb += [event.eq(Event.END), happens.eq(1)]
@@ -254,9 +293,7 @@ class Marshaller(wiring.Component):
     def _leave(
         self,
         m: Module,
-        place: Signal,
-        at: Signal,
-        finished: Signal,
+        walk: _Walk,
         leaves: Signal,
         here: Value,
         popped: Value,
@@ -267,6 +304,7 @@ class Marshaller(wiring.Component):
         If another one comes, and nothing happens before it is in this loop again, it stays here;
         whose next iteration is known only long after that around.
         """
+        place, at = walk.place, walk.at
         ends_around, stays = Signal(), Signal()
         pops, passed_by = Signal(self._layers), Signal(self._layers)
         for number in range(self._layers - 1):
@@ -289,7 +327,7 @@ class Marshaller(wiring.Component):
             self.release.eq(released | Mux(leaves, around, 0)),
         ]
         with m.If(leaves & (place == 0)):
-            m.d.sync += finished.eq(1)
+            m.d.sync += walk.finished.eq(1)
         with m.Elif(leaves & ends_around):
             m.d.sync += [at.eq(_At.END), place.eq(place - 1)]
         with m.Elif(leaves & ~stays):
@@ -297,11 +335,10 @@ class Marshaller(wiring.Component):
         for number, steps in enumerate(self.steps):
             m.d.comb += steps.ready.eq(pops[number])
 
-    def _look(
-        self, m: Module, place: Signal, layer: Any, head: Any, is_next: Value
-    ) -> tuple[Signal, Signal]:
+    def _look(self, m: Module, walk: _Walk, is_next: Value) -> tuple[Signal, Signal]:
         """Whether the stream whose changes are events is to be read before an iteration, and
         whether the word that has been read is another than the last one."""
+        place, layer = walk.place, walk.layer
         looks, has_changed = Signal(), Signal()
         # Of each layer: this iteration's word has been compared; the last one's is known.
         compared, known = Signal(self._layers), Signal(self._layers)
@@ -309,7 +346,7 @@ class Marshaller(wiring.Component):
         m.d.comb += [
             looks.eq(
                 is_next
-                & head.lanes.any()
+                & walk.head.lanes.any()
                 & (layer.steps[Event.TOGGLE.value].count != 0)
                 & ~Array(compared)[place]
             ),
