@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.lines.line_port import LinePort
@@ -19,6 +19,9 @@ from gnarl.hw.sram_compute.streams.stream_sequencer import StreamSequencer
 from gnarl.hw.sram_compute.streams.word_copy import WordCopy
 from gnarl.hw.sram_compute.streams.word_network import WordNetwork
 from gnarl.hw.sram_compute.streams.word_place import place_layout, word_place
+
+_STEPS = ("loop", "begin", "fetch", "address", "compute", "result", "divides", "advance")
+"""What the sequencer has all engines do."""
 
 COMMAND_BITS = UNIT_BITS * max(UNITS[opcode] for opcode in NEAR_COMMANDS)
 
@@ -97,6 +100,40 @@ class NearMemory(wiring.Component):
         m.submodules.queue = queue = CopyQueue()
         m.submodules.network = network = self._network
         m.submodules.sequencer = sequencer = StreamSequencer(banks, COMMAND_BITS)
+        self._connect_commands(m, queue, sequencer)
+        bad, early = Signal(banks), Signal(banks)
+        waiting = (getattr(queue, f"pending{place}") for place in range(QUEUED_COPIES))
+        pending = [copy.pending, *waiting]
+        m.d.comb += network.is_early.eq(early.any())
+        with m.If(bad.any()):
+            m.d.comb += self.fault.eq(ErrorCause.STREAM)
+        layout = place_layout(wordlines, bitlines, arrays, banks)
+        place = Signal(layout)
+        of_word = word_place(layout, copy.word, arrays, banks)
+        m.d.comb += [place[name].eq(of_word[name]) for name, _ in layout]
+        read_bank = Signal.like(place.bank)
+        m.d.sync += read_bank.eq(place.bank)
+        for bank in range(banks):
+            engine = StreamEngine(wordlines, bitlines, arrays, banks)
+            m.submodules[f"engine_{bank}"] = engine
+            is_copied = copy.accesses & (place.bank == bank)
+            m.d.comb += network.is_taken[bank].eq(is_copied)
+            self._connect_engine(m, bank, engine, sequencer)
+            m.d.comb += [
+                bad[bank].eq(engine.is_bad),
+                early[bank].eq(
+                    engine.access.enable
+                    & Cat(is_early(engine.access, each) for each in pending).any()
+                ),
+            ]
+            self._connect_bank(m, bank, is_copied, place)
+            with m.If(read_bank == bank):
+                m.d.comb += copy.read.eq(getattr(self, f"response{bank}"))
+        return m
+
+    def _connect_commands(self, m: Module, queue: CopyQueue, sequencer: StreamSequencer) -> None:
+        """Commands go to the queue of copies or to the sequencer, which share the network."""
+        copy, network = self._copy, self._network
         opcode = self.command[: Opcode.as_shape().width]
         wiring.connect(m, copy.port, wiring.flipped(self.port))
         m.d.comb += [
@@ -121,56 +158,30 @@ class NearMemory(wiring.Component):
             sequencer.access_done.eq(network.done),
             self.words_between_banks.eq(network.words_between_banks),
         ]
-        bad, early = Signal(banks), Signal(banks)
-        waiting = (getattr(queue, f"pending{place}") for place in range(QUEUED_COPIES))
-        pending = [copy.pending, *waiting]
-        m.d.comb += network.is_early.eq(early.any())
-        with m.If(bad.any()):
-            m.d.comb += self.fault.eq(ErrorCause.STREAM)
-        layout = place_layout(wordlines, bitlines, arrays, banks)
-        place = Signal(layout)
-        of_word = word_place(layout, copy.word, arrays, banks)
-        m.d.comb += [place[name].eq(of_word[name]) for name, _ in layout]
-        read_bank = Signal.like(place.bank)
-        m.d.sync += read_bank.eq(place.bank)
-        for bank in range(banks):
-            engine = StreamEngine(wordlines, bitlines, arrays, banks)
-            m.submodules[f"engine_{bank}"] = engine
-            request, asked = getattr(self, f"request{bank}"), getattr(network, f"request{bank}")
-            response = getattr(self, f"response{bank}")
-            is_copied = copy.accesses & (place.bank == bank)
-            m.d.comb += [
-                network.is_taken[bank].eq(is_copied),
-                engine.number.eq(bank),
-                *(
-                    getattr(engine, name).eq(getattr(sequencer, name))
-                    for name in (
-                        "loop",
-                        "begin",
-                        "fetch",
-                        "address",
-                        "compute",
-                        "result",
-                        "divides",
-                        "advance",
-                    )
-                ),
-                getattr(network, f"access{bank}").eq(engine.access),
-                engine.operand.eq(getattr(network, f"operand{bank}")),
-                getattr(network, f"response{bank}").eq(response),
-                bad[bank].eq(engine.is_bad),
-                early[bank].eq(
-                    engine.access.enable
-                    & Cat(is_early(engine.access, each) for each in pending).any()
-                ),
-                self.accesses[bank].eq(is_copied | network.accesses[bank]),
-                *(
-                    request[name].eq(Mux(is_copied, place[name], asked[name]))
-                    for name in ("array", "row", "group")
-                ),
-                request.write.eq(Mux(is_copied, copy.writes.replicate(32), asked.write)),
-                request.data.eq(Mux(is_copied, copy.data, asked.data)),
-            ]
-            with m.If(read_bank == bank):
-                m.d.comb += copy.read.eq(response)
-        return m
+
+    def _connect_engine(
+        self, m: Module, bank: int, engine: StreamEngine, sequencer: StreamSequencer
+    ) -> None:
+        """An engine does what the sequencer says, with its bank's words from the network."""
+        network = self._network
+        m.d.comb += [
+            engine.number.eq(bank),
+            *(getattr(engine, name).eq(getattr(sequencer, name)) for name in _STEPS),
+            getattr(network, f"access{bank}").eq(engine.access),
+            engine.operand.eq(getattr(network, f"operand{bank}")),
+            getattr(network, f"response{bank}").eq(getattr(self, f"response{bank}")),
+        ]
+
+    def _connect_bank(self, m: Module, bank: int, is_copied: Value, place: data.View) -> None:
+        """A bank is accessed by a copy, at a place, or by the network."""
+        copy, network = self._copy, self._network
+        request, asked = getattr(self, f"request{bank}"), getattr(network, f"request{bank}")
+        m.d.comb += [
+            self.accesses[bank].eq(is_copied | network.accesses[bank]),
+            *(
+                request[name].eq(Mux(is_copied, place[name], asked[name]))
+                for name in ("array", "row", "group")
+            ),
+            request.write.eq(Mux(is_copied, copy.writes.replicate(32), asked.write)),
+            request.data.eq(Mux(is_copied, copy.data, asked.data)),
+        ]
