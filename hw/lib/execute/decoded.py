@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, unsigned
+from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
@@ -186,8 +186,16 @@ class Decoder(wiring.Component):
             with m.If(i.opcode.matches(*opcodes)):
                 m.d.comb += o.operation.eq(operation)
 
+        self._decode_operands(m, vector, is_["memory"], is_store)
+        self._find_faults(m, is_["target"])
+        return m
+
+    def _decode_operands(
+        self, m: Module, vector: Signal, is_memory: Value, is_store: Value
+    ) -> None:
+        i, o = self.instruction, self.decoded
         a, b, c = operands = [Signal(DECODED_OPERAND, name=f"operand_{name}") for name in "abc"]
-        self._decode_operand(m, i.a, a, vector & ~is_["memory"])
+        self._decode_operand(m, i.a, a, vector & ~is_memory)
         self._decode_operand(m, i.b, b, vector)
         self._decode_operand(m, i.c, c, vector)
         m.d.comb += [
@@ -199,8 +207,6 @@ class Decoder(wiring.Component):
         ]
         with m.If(is_store):
             m.d.comb += o.b.eq(c)
-        self._find_faults(m, is_["target"])
-        return m
 
     def _decode_operand(self, m: Module, given: Any, operand: Any, is_vector: Any) -> None:
         m.d.comb += operand.index.eq(given.index)
