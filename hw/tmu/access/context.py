@@ -67,17 +67,10 @@ class ContextReader(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        unit, descriptors = self.unit, self.descriptors
+        unit = self.unit
         kept = Signal(context_layout(self._streams))
         slot = SlotCounter(m, "around", self.around_slots)
-        places: list[tuple[Any, Value, Value]] = [
-            (unit.lower, unit.lower_immediate, kept.lower),
-            (unit.upper, unit.upper_immediate, kept.upper),
-        ]
-        for number in range(self._streams):
-            row = descriptors[number]
-            places += [(row.a, row.immediate, kept.a[number])]
-            places += [(row.b, row.immediate, kept.b[number])]
+        places = self._places(kept)
         needs = Cat(operand.source == Source.PARENT for operand, _, _ in places)
 
         done = Signal(len(places))
@@ -123,6 +116,24 @@ class ContextReader(wiring.Component):
             self.context.valid.eq(is_full),
             self.context.payload.is_last.eq(is_last),
         ]
+        self._give(m, needs, places)
+        return m
+
+    def _places(self, kept: Any) -> list[tuple[Any, Value, Value]]:
+        """Each operand with its immediate and the register of its word."""
+        unit, descriptors = self.unit, self.descriptors
+        places: list[tuple[Any, Value, Value]] = [
+            (unit.lower, unit.lower_immediate, kept.lower),
+            (unit.upper, unit.upper_immediate, kept.upper),
+        ]
+        for number in range(self._streams):
+            row = descriptors[number]
+            places += [(row.a, row.immediate, kept.a[number])]
+            places += [(row.b, row.immediate, kept.b[number])]
+        return places
+
+    def _give(self, m: Module, needs: Value, places: list[tuple[Any, Value, Value]]) -> None:
+        """Gives each operand's word, or its immediate."""
         fields = [self.context.payload.lower, self.context.payload.upper]
         for number in range(self._streams):
             fields += [self.context.payload.a[number], self.context.payload.b[number]]
@@ -131,4 +142,3 @@ class ContextReader(wiring.Component):
                 m.d.comb += field.eq(register)
             with m.Else():
                 m.d.comb += field.eq(immediate)
-        return m

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
@@ -98,10 +98,7 @@ class LaneContexts(Instanced):
         operand = Signal.like(self.operands[0])
         is_iteration = self.steps.valid & self.steps.payload.lanes.any()
         begins, is_whole = Signal(), Signal()
-        needs = Cat(
-            self.needs[place] & (place // self._streams < self.units).replicate(2)
-            for place in range(self._lanes * self._streams)
-        )
+        needs = self._needs_in_use()
         m.d.comb += [
             begins.eq(is_iteration & ~is_busy & (held != FIBERS)),
             is_whole.eq(is_busy & ~pending.any() & ~is_shown & ~is_read),
@@ -145,6 +142,13 @@ class LaneContexts(Instanced):
             m.d.sync += is_first.eq(1)
         self._add_memories(m, newest, oldest, lane, is_read, read)
         return m
+
+    def _needs_in_use(self) -> Value:
+        """Operands that are the parent's, of units in use."""
+        return Cat(
+            self.needs[place] & (place // self._streams < self.units).replicate(2)
+            for place in range(self._lanes * self._streams)
+        )
 
     def _add_memories(
         self,

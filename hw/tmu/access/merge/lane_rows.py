@@ -118,6 +118,22 @@ class LaneRows(Instanced):
             memory.read_enable.eq(1),
             self.operands.as_value().eq(memory.read_data),
         ]
+        self._note_rows(m, begins, is_stream, operands, place, has_operands)
+        return m
+
+    def _note_rows(
+        self,
+        m: Module,
+        begins: Any,
+        is_stream: Signal,
+        operands: Any,
+        place: Signal,
+        has_operands: Signal,
+    ) -> None:
+        """Notes of each row what it ``begins`` with, if it ``is_stream``, and whose operands are
+        the parent's."""
+        streams, row = self._streams, self.stream_words
+        places = self._lanes * streams
         kind = begins.kind
         is_value = kind.matches(StreamKind.MEMORY, StreamKind.ALU, StreamKind.ADDRESS)
         queued = Signal(places, reset_less=True)
@@ -138,7 +154,6 @@ class LaneRows(Instanced):
             self.needs.eq(needs),
             self.queued.eq(Cat(queued[number::streams].any() for number in range(streams))),
         ]
-        return m
 
     def _add_memory(
         self,
