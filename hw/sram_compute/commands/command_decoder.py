@@ -117,88 +117,88 @@ class CommandDecoder(wiring.Component):
         return m
 
     def _meaning(self, opcode: Opcode, view: data.View) -> list[Any]:
-        bank, exchange = self.decoded.bank, self.decoded.exchange
-        if opcode == Opcode.COMPUTE:
-            return [
-                bank.kind.eq(CommandKind.COMPUTE),
-                bank.program.entry.eq(view.entry),
-                bank.program.n.eq(view.n),
-                *(bank.program.bases[at].eq(view.bases[at]) for at in range(len(isa.Base))),
-            ]
-        if opcode in (Opcode.MOVE, Opcode.FILL):
-            return [
-                bank.kind.eq(CommandKind.MOVE),
-                bank.move.d.eq(view.d),
-                bank.move.n.eq(view.n),
-                *_pattern(bank.bitlines, view, "bitlines"),
-                *_pattern(bank.tiles, view, "tiles"),
-                *(
-                    [bank.move.is_constant.eq(1), bank.move.value.eq(view.value)]
-                    if opcode == Opcode.FILL
-                    else [bank.move.a.eq(view.a), bank.distance.eq(view.distance)]
-                ),
-            ]
-        if opcode in (Opcode.SHIFT, Opcode.BROADCAST):
-            is_broadcast = opcode == Opcode.BROADCAST
-            return [
-                exchange.is_broadcast.eq(is_broadcast),
-                *(exchange[name].eq(view[name]) for name in ("a", "d", "n", "distance")),
-                *_pattern(exchange.bitlines, view, "bitlines"),
-                *_pattern(exchange.tiles, view, "sources" if is_broadcast else "tiles"),
-                *(
-                    _pattern(exchange.copies, view, "copies")
-                    if is_broadcast
-                    else [exchange.between.eq(view.between)]
-                ),
-            ]
-        if opcode == Opcode.LAYOUT:
-            entry = self.decoded.entry
-            return [
-                self.decoded.layout.eq(view.layout),
-                *(Value.cast(entry[name]).eq(Value.cast(view[name])) for name, _ in ENTRY),
-            ]
-        if opcode in (Opcode.LOAD, Opcode.STORE):
-            transfer = self.decoded.transfer
-            of_store = ("is_signed", "before", "after") if opcode == Opcode.STORE else ()
-            return [
-                self.decoded.layout.eq(view.layout),
-                transfer.is_store.eq(opcode == Opcode.STORE),
-                *(
-                    Value.cast(transfer[name]).eq(Value.cast(view[name]))
-                    for name in ("row", "n", *of_store)
-                ),
-            ]
-        if opcode == Opcode.CORE:
-            return [self.decoded.first.eq(view.first)]
-        if opcode in NEAR_COMMANDS:
-            meaning = [self.decoded.near.eq(self.units)]
-            if opcode == Opcode.COPY:
+        bank = self.decoded.bank
+        match opcode:
+            case Opcode.COMPUTE:
+                return [
+                    bank.kind.eq(CommandKind.COMPUTE),
+                    bank.program.entry.eq(view.entry),
+                    bank.program.n.eq(view.n),
+                    *(bank.program.bases[at].eq(view.bases[at]) for at in range(len(isa.Base))),
+                ]
+            case Opcode.MOVE | Opcode.FILL:
+                return self._move(opcode, view)
+            case Opcode.SHIFT | Opcode.BROADCAST:
+                return self._exchange(opcode, view)
+            case Opcode.LAYOUT:
+                entry = self.decoded.entry
+                return [
+                    self.decoded.layout.eq(view.layout),
+                    *(Value.cast(entry[name]).eq(Value.cast(view[name])) for name, _ in ENTRY),
+                ]
+            case Opcode.LOAD | Opcode.STORE:
+                return self._transfer(opcode, view)
+            case Opcode.CORE:
+                return [self.decoded.first.eq(view.first)]
+            case Opcode.COPY:
                 is_outside = view.line + view.lines > self._memory_lines
-                meaning.append(self.decoded.is_outside.eq(is_outside))
-            return meaning
-        return []
+                return [
+                    self.decoded.near.eq(self.units),
+                    self.decoded.is_outside.eq(is_outside),
+                ]
+        return [self.decoded.near.eq(self.units)] if opcode in NEAR_COMMANDS else []
+
+    def _move(self, opcode: Opcode, view: data.View) -> list[Any]:
+        """A move within a tile, or a constant in its place."""
+        bank = self.decoded.bank
+        return [
+            bank.kind.eq(CommandKind.MOVE),
+            bank.move.d.eq(view.d),
+            bank.move.n.eq(view.n),
+            *_pattern(bank.bitlines, view, "bitlines"),
+            *_pattern(bank.tiles, view, "tiles"),
+            *(
+                [bank.move.is_constant.eq(1), bank.move.value.eq(view.value)]
+                if opcode == Opcode.FILL
+                else [bank.move.a.eq(view.a), bank.distance.eq(view.distance)]
+            ),
+        ]
+
+    def _exchange(self, opcode: Opcode, view: data.View) -> list[Any]:
+        """A move from tile to tile."""
+        exchange = self.decoded.exchange
+        is_broadcast = opcode == Opcode.BROADCAST
+        return [
+            exchange.is_broadcast.eq(is_broadcast),
+            *(exchange[name].eq(view[name]) for name in ("a", "d", "n", "distance")),
+            *_pattern(exchange.bitlines, view, "bitlines"),
+            *_pattern(exchange.tiles, view, "sources" if is_broadcast else "tiles"),
+            *(
+                _pattern(exchange.copies, view, "copies")
+                if is_broadcast
+                else [exchange.between.eq(view.between)]
+            ),
+        ]
+
+    def _transfer(self, opcode: Opcode, view: data.View) -> list[Any]:
+        """An array from memory, or to it."""
+        transfer = self.decoded.transfer
+        of_store = ("is_signed", "before", "after") if opcode == Opcode.STORE else ()
+        return [
+            self.decoded.layout.eq(view.layout),
+            transfer.is_store.eq(opcode == Opcode.STORE),
+            *(
+                Value.cast(transfer[name]).eq(Value.cast(view[name]))
+                for name in ("row", "n", *of_store)
+            ),
+        ]
 
     def _bad_operand(self, opcode: Opcode, view: data.View) -> Value:
         """Whether a number is beyond what there is, or rows overlap."""
         if opcode in NEAR_COMMANDS:
             return self._bad_near_operand(opcode, view)
-        limits = {
-            "entry": self._microinstructions,
-            "distance": self._bitlines,
-            "between": self._tiles,
-            "first": self._core_instructions,
-            **self._pattern_limits("bitlines", self._bitlines),
-            **{
-                name: limit
-                for pattern in ("tiles", "sources", "copies")
-                for name, limit in self._pattern_limits(pattern, self._tiles).items()
-            },
-        }
-        bad: list[Value] = []
         names = [name for name, _ in COMMANDS[opcode]]
-        for name in names:
-            if name in limits and opcode != Opcode.LAYOUT:
-                bad += [each >= limits[name] for each in _numbers(view[name])]
+        bad = [] if opcode == Opcode.LAYOUT else self._beyond_limits(names, view)
         if opcode == Opcode.COMPUTE:
             bad += [view.n > MAX_WIDTH]
             bad += [each >= self._wordlines for each in _numbers(view.bases)]
@@ -212,6 +212,27 @@ class CommandDecoder(wiring.Component):
             overlaps = (view.a < view.d + view.n) & (view.d < view.a + view.n)
             bad.append(may_be_same & overlaps)
         return Cat(*bad).any() if bad else Const(0)
+
+    def _beyond_limits(self, names: list[str], view: data.View) -> list[Value]:
+        """Whether each number of fields that have a limit reaches it."""
+        limits = {
+            "entry": self._microinstructions,
+            "distance": self._bitlines,
+            "between": self._tiles,
+            "first": self._core_instructions,
+            **self._pattern_limits("bitlines", self._bitlines),
+            **{
+                name: limit
+                for pattern in ("tiles", "sources", "copies")
+                for name, limit in self._pattern_limits(pattern, self._tiles).items()
+            },
+        }
+        return [
+            each >= limits[name]
+            for name in names
+            if name in limits
+            for each in _numbers(view[name])
+        ]
 
     def _bad_near_operand(self, opcode: Opcode, view: data.View) -> Value:
         if opcode == Opcode.COPY:

@@ -176,26 +176,30 @@ class CommandUnit(wiring.Component):
                     m.d.comb += self.fault.eq(ErrorCause.OPERAND)
                 with m.Else():
                     self._go(m, command, state, is_set, unsynced, table, is_quiet, quiet_cycles)
-            with m.Case(_State.TRANSFER):
-                m.d.comb += [self.holds.eq(1), self.fault.eq(self.transfer_fault)]
-                with m.If(~self.transfer_busy):
-                    m.d.sync += state.eq(_State.DECODE)
-            with m.Case(_State.CORE):
-                m.d.comb += [self.holds.eq(1), self.fault.eq(self.core_fault)]
-                with m.If(self.core_fault != ErrorCause.NONE):
-                    m.d.comb += self.fault_place.eq(self.core_fault_place)
-                with m.If(~self.core_busy):
-                    m.d.sync += state.eq(_State.DECODE)
-            with m.Case(_State.NEAR):
-                m.d.comb += self.fault.eq(self.near_fault)
-                with m.If(self.near_fault != ErrorCause.NONE):
-                    m.d.comb += self.fault_place.eq(self.near_stream)
-                with m.If(~self.near_streams):
-                    m.d.sync += state.eq(_State.DECODE)
-            with m.Case(_State.EXCHANGE):
-                with m.If(~self.exchange_sends):
-                    m.d.sync += state.eq(_State.DECODE)
+            self._wait(m, state)
         return m
+
+    def _wait(self, m: Module, state: Signal) -> None:
+        """What is under way, until the next command is taken."""
+        with m.Case(_State.TRANSFER):
+            m.d.comb += [self.holds.eq(1), self.fault.eq(self.transfer_fault)]
+            with m.If(~self.transfer_busy):
+                m.d.sync += state.eq(_State.DECODE)
+        with m.Case(_State.CORE):
+            m.d.comb += [self.holds.eq(1), self.fault.eq(self.core_fault)]
+            with m.If(self.core_fault != ErrorCause.NONE):
+                m.d.comb += self.fault_place.eq(self.core_fault_place)
+            with m.If(~self.core_busy):
+                m.d.sync += state.eq(_State.DECODE)
+        with m.Case(_State.NEAR):
+            m.d.comb += self.fault.eq(self.near_fault)
+            with m.If(self.near_fault != ErrorCause.NONE):
+                m.d.comb += self.fault_place.eq(self.near_stream)
+            with m.If(~self.near_streams):
+                m.d.sync += state.eq(_State.DECODE)
+        with m.Case(_State.EXCHANGE):
+            with m.If(~self.exchange_sends):
+                m.d.sync += state.eq(_State.DECODE)
 
     def _go_transfer(
         self,
@@ -218,6 +222,35 @@ class CommandUnit(wiring.Component):
         with m.Elif(is_quiet & self.fetch_idle & ~self.near_copies):
             m.d.comb += self.starts_transfer.eq(1)
             m.d.sync += state.eq(_State.TRANSFER)
+
+    def _go_near(
+        self,
+        m: Module,
+        command: data.View,
+        state: Signal,
+        unsynced: Signal,
+        is_quiet: Signal,
+    ) -> None:
+        """Of commands of stream engines and copies."""
+        with m.Case(Opcode.COPY):
+            with m.If(unsynced):
+                m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
+            with m.Elif(command.is_outside):
+                m.d.comb += self.fault.eq(ErrorCause.ADDRESS)
+            with m.Elif(is_quiet & self.near_has_room):
+                m.d.comb += self.starts_near.eq(1)
+                m.d.sync += state.eq(_State.DECODE)
+        with m.Case(Opcode.STREAM, Opcode.OPERATION):
+            m.d.comb += self.starts_near.eq(1)
+            m.d.sync += state.eq(_State.DECODE)
+        with m.Case(Opcode.NEAR):
+            with m.If(unsynced):
+                m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
+            with m.Elif(~self.near_is_complete):
+                m.d.comb += self.fault.eq(ErrorCause.OPERAND)
+            with m.Elif(is_quiet):
+                m.d.comb += self.starts_near.eq(1)
+                m.d.sync += state.eq(_State.NEAR)
 
     def _go(
         self,
@@ -257,25 +290,7 @@ class CommandUnit(wiring.Component):
                 with m.Elif(self.fetch_idle & ~self.near_copies):
                     m.d.comb += self.starts_core.eq(1)
                     m.d.sync += state.eq(_State.CORE)
-            with m.Case(Opcode.COPY):
-                with m.If(unsynced):
-                    m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
-                with m.Elif(command.is_outside):
-                    m.d.comb += self.fault.eq(ErrorCause.ADDRESS)
-                with m.Elif(is_quiet & self.near_has_room):
-                    m.d.comb += self.starts_near.eq(1)
-                    m.d.sync += state.eq(_State.DECODE)
-            with m.Case(Opcode.STREAM, Opcode.OPERATION):
-                m.d.comb += self.starts_near.eq(1)
-                m.d.sync += state.eq(_State.DECODE)
-            with m.Case(Opcode.NEAR):
-                with m.If(unsynced):
-                    m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)
-                with m.Elif(~self.near_is_complete):
-                    m.d.comb += self.fault.eq(ErrorCause.OPERAND)
-                with m.Elif(is_quiet):
-                    m.d.comb += self.starts_near.eq(1)
-                    m.d.sync += state.eq(_State.NEAR)
+            self._go_near(m, command, state, unsynced, is_quiet)
             with m.Case(Opcode.SHIFT, Opcode.BROADCAST):
                 with m.If(is_quiet & ~self.near_copies):
                     m.d.comb += self.starts_exchange.eq(1)

@@ -292,9 +292,18 @@ class StreamEngine(Instanced):
             there = Signal(name=f"there_{stage}")
             m.d.sync += there.eq(is_there)
             is_there = there
+        word = self._choose_result(m, lane, integer, quotient)
+        m.d.comb += [
+            registers.write_address.eq(result.place),
+            registers.write_enable.eq(result.writes & (is_there | result.is_whole)),
+            registers.write_data.eq(word),
+        ]
+
+    def _choose_result(self, m: Module, lane: Lane, integer: Value, quotient: Value) -> Signal:
+        """The result of the operation that ends."""
         word = Signal(32)
         m.d.comb += word.eq(integer)
-        with m.Switch(result.operation):
+        with m.Switch(self.result.operation):
             with m.Case(*_FLOAT_SUMS):
                 m.d.comb += word.eq(lane.total)
             with m.Case(ExecuteOpcode.FMUL):
@@ -305,8 +314,4 @@ class StreamEngine(Instanced):
                 m.d.comb += word.eq(lane.converted)
             with m.Case(ExecuteOpcode.MUL):
                 m.d.comb += word.eq(lane.product)
-        m.d.comb += [
-            registers.write_address.eq(result.place),
-            registers.write_enable.eq(result.writes & (is_there | result.is_whole)),
-            registers.write_data.eq(word),
-        ]
+        return word

@@ -121,6 +121,20 @@ class WordCopy(wiring.Component):
             m.d.sync += place.eq(place + 1)
         with m.If(ends_line):
             m.d.sync += [words.eq(words + 1), left.eq(left - 1)]
+        self._step(m, state, is_store, place, ends_line, ends)
+        return m
+
+    def _step(
+        self,
+        m: Module,
+        state: Signal,
+        is_store: Signal,
+        place: Signal,
+        ends_line: Signal,
+        ends: Signal,
+    ) -> None:
+        """The state that follows; ``ends_line``, to be set: with the last word of a line."""
+        command, request, response = self.command, self.port.request, self.port.response
         last_word = place == LINE_WORDS - 1
         begins = Mux(is_store, _State.GATHER, _State.TAKE)
         with m.Switch(state):
@@ -141,4 +155,3 @@ class WordCopy(wiring.Component):
                 m.d.comb += ends_line.eq(request.ready)
         with m.If(ends_line):
             m.d.sync += state.eq(Mux(ends, _State.IDLE, begins))
-        return m

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
@@ -92,13 +93,8 @@ class LayoutWalker(Instanced):
         sizes = [*(entry.sizes[dimension] for dimension in range(3)), Const(0)]
         line, tile = Signal(_LINE_BITS), Signal(_TILE_BITS)
         at, next_at, ends_chunks = Signal(_LINE_BITS), Signal(_LINE_BITS + 1), Signal()
+        self._find_ends(m, ends, counts, sizes)
         m.d.comb += [
-            *(
-                end.eq(count + 1 == self._size_of_chunk(dimension, size))
-                for dimension, (end, count, size) in enumerate(
-                    zip(ends, counts, sizes[:3], strict=True)
-                )
-            ),
             next_at.eq(at + entry.chunk),
             ends_chunks.eq((entry.chunk == 0) | (next_at >= at_index(sizes, entry.chunked))),
         ]
@@ -136,8 +132,8 @@ class LayoutWalker(Instanced):
                         tile.eq(next_tile),
                         at.eq(at_index([Const(0)] * dimension + outer, entry.chunked)),
                     ]
-                    for inner in range(dimension):
-                        m.d.sync += [counts[inner].eq(0), places[inner].eq(0)]
+                    inner_pairs = zip(counts[:dimension], places[:dimension], strict=True)
+                    m.d.sync += [each.eq(0) for each in chain.from_iterable(inner_pairs)]
                     for inner in range(dimension + 1):
                         m.d.sync += [lines[inner].eq(next_line), tiles[inner].eq(next_tile)]
             with m.Else():
@@ -157,6 +153,12 @@ class LayoutWalker(Instanced):
             row_tiles.eq(Mux(elements > stride_1, elements >> entry.tile[0], 1)),
         ]
         return _Shape(elements, stride_1, stride_2, row_tiles)
+
+    def _find_ends(
+        self, m: Module, ends: list[Signal], counts: list[Signal], sizes: list[Value]
+    ) -> None:
+        for dimension, (end, count) in enumerate(zip(ends, counts, strict=True)):
+            m.d.comb += end.eq(count + 1 == self._size_of_chunk(dimension, sizes[dimension]))
 
     def _give(
         self,
