@@ -143,25 +143,8 @@ class AccessUnit(wiring.Component):
 
         innermost = Cat(marshaller.depth == place + 1 for place in range(self._layers))
         waits_slot = Cat(generator.waits_slot for generator in generators)
-        modes = Cat(layer.mode != Mode.OFF for layer in self._rows_of(self.layers))
+        self._connect_marshaller(m, marshaller)
         m.d.comb += [
-            marshaller.layers.eq(self.layers),
-            marshaller.events.eq(self.events),
-            marshaller.depth.eq(sum(modes[1:], modes[0])),
-            *(
-                marshaller.queues[place][number].eq(self.descriptors[place][number].queue)
-                for place in range(self._layers)
-                for number in range(self._streams)
-            ),
-            *(
-                marshaller.singles[place].eq(singles)
-                for place, singles in enumerate(self._singles())
-            ),
-            self.put.eq(marshaller.put),
-            self.put_vector.eq(marshaller.put_vector),
-            self.put_data.eq(marshaller.put_data),
-            marshaller.room.eq(self.room),
-            marshaller.token_room.eq(self.token_room),
             self.under_way.eq(requester.under_way),
             self.moves.eq(
                 Cat(
@@ -206,6 +189,29 @@ class AccessUnit(wiring.Component):
                 Cat(is_single | (is_wide & (kind == StreamKind.ADDRESS)) for kind in kinds)
             )
         return singles
+
+    def _connect_marshaller(self, m: Module, marshaller: Marshaller) -> None:
+        """Rows for the marshaller, and what it puts into queues."""
+        modes = Cat(layer.mode != Mode.OFF for layer in self._rows_of(self.layers))
+        m.d.comb += [
+            marshaller.layers.eq(self.layers),
+            marshaller.events.eq(self.events),
+            marshaller.depth.eq(sum(modes[1:], modes[0])),
+            *(
+                marshaller.queues[place][number].eq(self.descriptors[place][number].queue)
+                for place in range(self._layers)
+                for number in range(self._streams)
+            ),
+            *(
+                marshaller.singles[place].eq(singles)
+                for place, singles in enumerate(self._singles())
+            ),
+            self.put.eq(marshaller.put),
+            self.put_vector.eq(marshaller.put_vector),
+            self.put_data.eq(marshaller.put_data),
+            marshaller.room.eq(self.room),
+            marshaller.token_room.eq(self.token_room),
+        ]
 
     def _make_generator(self, m: Module, place: int) -> Generator:
         generator = Generator(self._lanes, self._rows, self._streams, self._address_bits)

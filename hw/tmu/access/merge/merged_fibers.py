@@ -126,14 +126,9 @@ class MergedFibers(wiring.Component):
             rows.operand_place.eq(contexts.operand_place),
             rows.lane.eq(fetcher.lane),
             rows.place.eq(turns.place),
-            fetcher.published.eq(contexts.published),
-            fetcher.is_fresh.eq(contexts.is_fresh),
-            fetcher.begin_pair.eq(contexts.begin_pair),
-            fetcher.unit.eq(rows.unit),
-            fetcher.coordinate.eq(rows.coordinate),
-            fetcher.bounds_fiber.eq(merger.bounds_fiber),
-            fetcher.bounds_lane.eq(merger.bounds_lane),
-            fetcher.cancel.eq(merger.cancel),
+        ]
+        self._connect_fetcher(m, rows, contexts, fetcher, merger)
+        m.d.comb += [
             merger.wants_all.eq(self.layer.mode == Mode.CONJUNCTIVE),
             merger.begun.eq(fetcher.begun),
             merger.bounds.eq(fetcher.bounds),
@@ -153,7 +148,31 @@ class MergedFibers(wiring.Component):
         ]
         self._add_queues(m, fetcher, merger)
 
-        width = merged_layout(lanes).size
+        self._add_ahead(m, merger)
+        return m
+
+    def _connect_fetcher(
+        self,
+        m: Module,
+        rows: LaneRows,
+        contexts: LaneContexts,
+        fetcher: FiberFetcher,
+        merger: Merger,
+    ) -> None:
+        m.d.comb += [
+            fetcher.published.eq(contexts.published),
+            fetcher.is_fresh.eq(contexts.is_fresh),
+            fetcher.begin_pair.eq(contexts.begin_pair),
+            fetcher.unit.eq(rows.unit),
+            fetcher.coordinate.eq(rows.coordinate),
+            fetcher.bounds_fiber.eq(merger.bounds_fiber),
+            fetcher.bounds_lane.eq(merger.bounds_lane),
+            fetcher.cancel.eq(merger.cancel),
+        ]
+
+    def _add_ahead(self, m: Module, merger: Merger) -> None:
+        """What is merged waits in a queue."""
+        width = merged_layout(self._lanes).size
         m.submodules.ahead = ahead = SyncFIFOBuffered(width=width, depth=_AHEAD)
         m.d.comb += [
             ahead.w_data.eq(merger.merged.payload.as_value()),
@@ -163,7 +182,6 @@ class MergedFibers(wiring.Component):
             self.merged.valid.eq(ahead.r_rdy),
             ahead.r_en.eq(self.merged.ready),
         ]
-        return m
 
     def _add_queues(self, m: Module, fetcher: FiberFetcher, merger: Merger) -> None:
         """Words come from memory or from the fetcher, to a unit's queue always from the same."""

@@ -95,18 +95,7 @@ class Merger(Instanced):
         merged = self.merged.payload
         lanes = range(self._lanes)
 
-        in_use, has_ended, is_beyond = (Signal(self._lanes) for _ in range(3))
-        for lane in lanes:
-            m.d.comb += [
-                in_use[lane].eq(lane < self.units),
-                has_ended[lane].eq(~in_use[lane] | (at[lane].lower >= at[lane].upper)),
-                is_beyond[lane].eq(
-                    self.is_fetching
-                    & self.beyond[lane]
-                    & ~has_ended[lane]
-                    & (at[lane].lower == self.positions[lane])
-                ),
-            ]
+        in_use, has_ended, is_beyond = self._ends(m, at)
         is_known = (has_ended | is_beyond | self.valid).all()
         some_end = (has_ended & in_use).any()
 
@@ -156,12 +145,32 @@ class Merger(Instanced):
                         state.eq(_State.WAIT),
                         self.bounds_fiber.eq(self.bounds_fiber + 1),
                     ]
-        for lane in lanes:
+        self._move(m, at)
+        return m
+
+    def _ends(self, m: Module, at: data.View) -> tuple[Signal, Signal, Signal]:
+        """Which fibers are in use, have ended, and are beyond their array."""
+        in_use, has_ended, is_beyond = (Signal(self._lanes) for _ in range(3))
+        for lane in range(self._lanes):
+            m.d.comb += [
+                in_use[lane].eq(lane < self.units),
+                has_ended[lane].eq(~in_use[lane] | (at[lane].lower >= at[lane].upper)),
+                is_beyond[lane].eq(
+                    self.is_fetching
+                    & self.beyond[lane]
+                    & ~has_ended[lane]
+                    & (at[lane].lower == self.positions[lane])
+                ),
+            ]
+        return in_use, has_ended, is_beyond
+
+    def _move(self, m: Module, at: data.View) -> None:
+        """Fibers whose heads are taken go on; those that are cancelled end."""
+        for lane in range(self._lanes):
             with m.If(self.pops[lane]):
                 m.d.sync += at[lane].lower.eq(at[lane].lower + at[lane].stride)
             with m.If(self.cancelled):
                 m.d.sync += at[lane].upper.eq(self.positions[lane])
-        return m
 
 
 def _least(m: Module, name: str, wanted: Value, words: Sequence[Value]) -> tuple[Value, Value]:
