@@ -156,17 +156,24 @@ class Exchange(wiring.Component):
         crossings = Cat(
             step.targets[bank].any() & (step.sources[bank] != bank) for bank in range(self._banks)
         )
-        locals_ = (
-            Mux(step.sources[bank] == bank, step.targets[bank], 0) for bank in range(self._banks)
-        )
         shift = (self._network_bits - 1).bit_length()
-        sends_row = Signal()
         m.d.comb += [
             flits.eq(
                 Mux(crossings.any(), (plan.count + self._network_bits - 1) >> shift, Const(1))
             ),
             ends_row.eq(flit + 1 == flits),
             ends_step.eq(ends_row & (row + 1 == command.n)),
+        ]
+        self._give(m, state, aim, row, flit, ends_row)
+        self._count(m, plan, crossings, step.enable & ends_row)
+        return m
+
+    def _give(
+        self, m: Module, state: Signal, aim: Any, row: Signal, flit: Signal, ends_row: Signal
+    ) -> None:
+        """A step goes to the banks."""
+        command, step = self.command, self.step
+        m.d.comb += [
             *(step[name].eq(aim[name]) for name, _ in aim.shape()),
             step.enable.eq(state == _State.STEP),
             step.first.eq(flit == 0),
@@ -174,12 +181,21 @@ class Exchange(wiring.Component):
             step.flit.eq(flit),
             step.read_row.eq(command.a + row),
             step.write_row.eq(command.d + row),
-            sends_row.eq(step.enable & ends_row),
+        ]
+
+    def _count(self, m: Module, plan: PackPlan, crossings: Value, ends: Value) -> None:
+        """Counts bits between tiles and banks with the end of a row."""
+        step = self.step
+        locals_ = (
+            Mux(step.sources[bank] == bank, step.targets[bank], 0) for bank in range(self._banks)
+        )
+        sends_row = Signal()
+        m.d.comb += [
+            sends_row.eq(ends),
             self.sent.eq(Mux(sends_row, crossings, 0)),
             self.bits_between_tiles.eq(Mux(sends_row, plan.count * count_ones(Cat(*locals_)), 0)),
             self.bits_between_banks.eq(plan.count * count_ones(self.sent)),
         ]
-        return m
 
     def _expand(self, m: Module) -> tuple[dict[str, Value], Value]:
         """Masks of the command's patterns, held as long as it is under way; whether they are
