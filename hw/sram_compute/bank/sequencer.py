@@ -189,6 +189,15 @@ class Sequencer(wiring.Component):
             operation.d.eq(rows["d"]),
             operation.write_enable.eq(writes & ~is_empty),
         ]
+        self._give_tables(m, held, is_first, is_empty)
+        return runs_last
+
+    def _give_tables(
+        self, m: Module, held: dict[str, Signal], is_first: Signal, is_empty: Signal
+    ) -> None:
+        """A row operation has a sweep's tables, but those of its begin behind the first row, and
+        those of its rows where it has none."""
+        operation = self.operation
         keeps = {
             "begin_carry": (~is_first, START_CARRY),
             "begin_predicate": (~is_first, START_PREDICATE),
@@ -198,7 +207,6 @@ class Sequencer(wiring.Component):
         m.d.comb += operation.write.eq(held["write"])
         for name, (is_kept, kept) in keeps.items():
             m.d.comb += operation[name].eq(Mux(is_kept, kept, held[name]))
-        return runs_last
 
     def _decide_skip(self, m: Module, waits: Value, done: Signal, passes: Signal) -> None:
         """Decides a skip. ``waits``: nothing is left to be done before a skip. It is ``done`` when

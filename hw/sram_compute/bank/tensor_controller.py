@@ -133,6 +133,14 @@ class TensorController(wiring.Component):
             ]
         with m.Elif(ends_move):
             m.d.sync += moves.eq(0)
+        self._give(m, sequencer, mover, distance, is_ready)
+        return m
+
+    def _give(
+        self, m: Module, sequencer: Sequencer, mover: Mover, distance: Signal, is_ready: Signal
+    ) -> None:
+        """What runs, a move or a program, goes to the arrays."""
+        moves = self.moves
         m.d.comb += [
             self.read.eq(Mux(moves, mover.read, sequencer.read)),
             self.operation.eq(Mux(moves, mover.operation, sequencer.operation)),
@@ -143,4 +151,3 @@ class TensorController(wiring.Component):
             self.computes.eq(sequencer.busy),
             self.busy.eq(~self.command.ready | is_ready | sequencer.busy | moves),
         ]
-        return m

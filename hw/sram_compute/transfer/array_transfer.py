@@ -126,15 +126,20 @@ class ArrayTransfer(wiring.Component):
         for number, transposer in enumerate(transposers):
             m.submodules[f"transposer_{number}"] = transposer
             self._connect(m, number, transposer, places, goes & (owner == number), giver)
+        self._share(m, shares, transposers[0])
+        return m
+
+    def _share(self, m: Module, shares: Signal, first: LineTransposer) -> None:
+        """Where a line is shared, the first transposer accesses all banks that have elements of
+        it."""
+        word = first.word
         with m.If(shares):
-            first, word = transposers[0], transposers[0].word
             m.d.comb += first.read.eq(reduce(or_, (self.reads[each] for each in self._numbers)))
             for number in self._numbers:
                 m.d.comb += [
                     self.words[number].eq(word),
                     self.accesses[number].eq(first.accesses & (self._bank(word.tile) == number)),
                 ]
-        return m
 
     def _connect(
         self,
