@@ -126,10 +126,7 @@ class Merger(Instanced):
             with m.Case(_State.BEGIN):
                 m.d.sync += begin.eq(begin + 1)
                 with m.If(begin != 0):
-                    m.d.sync += [
-                        Array(at)[(begin - 1)[: len(self.bounds_lane)]][name].eq(self.bounds[name])
-                        for name in BOUNDS.members
-                    ]
+                    self._take_bounds(m, at, begin)
                 with m.If(begin == self.units):
                     m.d.sync += state.eq(_State.MERGE)
             with m.Case(_State.MERGE):
@@ -163,6 +160,13 @@ class Merger(Instanced):
                 ),
             ]
         return in_use, has_ended, is_beyond
+
+    def _take_bounds(self, m: Module, at: data.View, begin: Signal) -> None:
+        """Takes the bounds of the lane before, which come a cycle after it is named."""
+        m.d.sync += [
+            Array(at)[(begin - 1)[: len(self.bounds_lane)]][name].eq(self.bounds[name])
+            for name in BOUNDS.members
+        ]
 
     def _move(self, m: Module, at: data.View) -> None:
         """Fibers whose heads are taken go on; those that are cancelled end."""
