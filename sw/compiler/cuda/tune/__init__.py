@@ -77,9 +77,7 @@ def tune(
     sizes = block_sizes(model, config, from_batches(model, batches), size)
     history = "1 batch" if len(batches) == 1 else f"{len(batches)} batches"
     if measurer is None or not measures(strategy) or not measurer.devices():
-        reason = f"; there was no GPU for {strategy} tuning" if measures(strategy) else ""
-        schedules = choose_for_sizes(model, sizes)
-        schedules = replace(schedules, origin=f"cost model, {history}{reason}")
+        schedules = _by_cost_model(model, sizes, strategy, history)
         _save(schedules, output, None)
         return schedules
     if quick:
@@ -106,6 +104,14 @@ def tune(
         )
     _save(schedules, output, journal)
     return schedules
+
+
+def _by_cost_model(
+    model: EmbeddingModel, sizes: Sequence[BlockSize], strategy: str, history: str
+) -> ScheduleSet:
+    reason = f"; there was no GPU for {strategy} tuning" if measures(strategy) else ""
+    schedules = choose_for_sizes(model, sizes)
+    return replace(schedules, origin=f"cost model, {history}{reason}")
 
 
 def _check(model: EmbeddingModel, batches: Sequence[Batch], strategy: str) -> None:

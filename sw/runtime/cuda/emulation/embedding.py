@@ -140,16 +140,7 @@ def launch(
     Raises ``WorkloadError`` for an index out of range.
     """
     features = len(program.model.features)
-    if grid is None:
-        bounds, total = Bounds.of(program.demands, batch), int(values.sum())
-        # No block has these, so that what the kernel does not write shows.
-        tasks = np.full(bounds.most_tasks(total), -1, TASK)
-        shares = np.full(features, -1, SHARE)
-        workspace, count = bounds.most_workspace(total), 0
-    else:
-        tasks = grid.tasks.astype(TASK)
-        shares, workspace = shares_of(program, grid, batch, values)
-        count = len(tasks)
+    tasks, shares, workspace, count = _task_map(program, batch, values, grid)
     blocks = min(len(tasks), BLOCKS)
     state = queue_state(count, blocks, QUEUES)
     addresses = np.array([table.address for table in tables], np.uint64)
@@ -175,14 +166,7 @@ def launch(
     )
     threads = program.schedules.block_threads
     if grid is None:
-        kernels.launch(
-            MAP_KERNEL,
-            map_blocks(features, threads),
-            threads,
-            kernel_arguments(MAP_PARAMETERS, arguments.of_map_kernel()),
-            [memory.offsets, *own.values()],
-            map_shared_bytes(threads),
-        )
+        _launch_map(kernels, features, threads, arguments, [memory.offsets, *own.values()])
     distinct = {table.address: table for table in tables}.values()
     statistics = kernels.launch(
         KERNEL,
@@ -195,6 +179,39 @@ def launch(
     require_no_error(program.model, error, np.cumsum(values) - values)
     assert not state[2:].any(), "a launch must leave its queues as zeroes"
     return statistics
+
+
+def _launch_map(
+    kernels: EmulatedKernels,
+    features: int,
+    threads: int,
+    arguments: LaunchArguments,
+    arrays: Sequence[GlobalArray],
+) -> None:
+    """Runs the kernel that makes the map of tasks."""
+    kernels.launch(
+        MAP_KERNEL,
+        map_blocks(features, threads),
+        threads,
+        kernel_arguments(MAP_PARAMETERS, arguments.of_map_kernel()),
+        arrays,
+        map_shared_bytes(threads),
+    )
+
+
+def _task_map(
+    program: EmbeddingProgram, batch: int, values: np.ndarray, grid: TaskMap | None
+) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """Tasks, shares, bytes of workspace, and how many tasks there are; of a map that the device
+    makes there is just the room."""
+    if grid is None:
+        bounds, total = Bounds.of(program.demands, batch), int(values.sum())
+        # No block has these, so that what the kernel does not write shows.
+        tasks = np.full(bounds.most_tasks(total), -1, TASK)
+        shares = np.full(len(program.model.features), -1, SHARE)
+        return tasks, shares, bounds.most_workspace(total), 0
+    shares, workspace = shares_of(program, grid, batch, values)
+    return grid.tasks.astype(TASK), shares, workspace, len(grid.tasks)
 
 
 def kernel_arguments(parameters: abc.Mapping[str, str], values: Iterable[int]) -> list[np.integer]:
