@@ -13,6 +13,9 @@ from gnarl.sw.workloads.dag.dag import Dag, Op
 from gnarl.sw.workloads.dag.topology import numbering
 from gnarl.sw.workloads.refusals import FINITE, refuse_first
 
+_Refuse = Callable[[np.ndarray, Callable[[int], str]], None]
+"""Refuses the first node of those that are wrong, with a text for it."""
+
 _CYCLE_NAMES = 8
 """At most this many nodes of a cycle are spelt out."""
 
@@ -202,23 +205,8 @@ def check(dag: Dag, source: str = "") -> None:
             f"{short(dag.name(int(dag.operands[at])))} does not come before it"
         ),
     )
-    negatives = np.bincount(user[dag.negative], minlength=size)
-    refuse(
-        (dag.op != Op.ADD) & (negatives > 0),
-        lambda node: f"{Op(dag.op[node]).name} has a negative operand: only an ADD may",
-    )
-    refuse(
-        (counts > 0) & (negatives == counts),
-        lambda _: "every operand is negative: at least one must not be",
-    )
-    refuse(
-        (dag.op == Op.CONST) & ~np.isfinite(dag.constants),
-        lambda node: f"the constant is {dag.constants[node]}: {FINITE}",
-    )
-    refuse(
-        (dag.op != Op.CONST) & (dag.constants != 0),
-        lambda node: f"{Op(dag.op[node]).name} has a constant's value: only CONST may",
-    )
+    _require_valid_signs(dag, np.bincount(user[dag.negative], minlength=size), refuse)
+    _require_valid_constants(dag, refuse)
     if len(dag.outputs) == 0:
         raise WorkloadError(f"{prefix}the DAG has no outputs: it must have at least one")
     _require_valid_outputs(size, dag.outputs, prefix)
@@ -286,3 +274,27 @@ def _spell_cycle(cycle: np.ndarray, name: Callable[[int], str]) -> str:
     if len(cycle) > _CYCLE_NAMES:
         names.append(f"({len(cycle) - _CYCLE_NAMES} more)")
     return " -> ".join([*names, names[0]])
+
+
+def _require_valid_signs(dag: Dag, negatives: np.ndarray, refuse: _Refuse) -> None:
+    """``negatives``: how many operands of each node are."""
+    counts = np.diff(dag.offsets)
+    refuse(
+        (dag.op != Op.ADD) & (negatives > 0),
+        lambda node: f"{Op(dag.op[node]).name} has a negative operand: only an ADD may",
+    )
+    refuse(
+        (counts > 0) & (negatives == counts),
+        lambda _: "every operand is negative: at least one must not be",
+    )
+
+
+def _require_valid_constants(dag: Dag, refuse: _Refuse) -> None:
+    refuse(
+        (dag.op == Op.CONST) & ~np.isfinite(dag.constants),
+        lambda node: f"the constant is {dag.constants[node]}: {FINITE}",
+    )
+    refuse(
+        (dag.op != Op.CONST) & (dag.constants != 0),
+        lambda node: f"{Op(dag.op[node]).name} has a constant's value: only CONST may",
+    )
