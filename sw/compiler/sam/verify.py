@@ -67,24 +67,28 @@ def _check_writers(graph: Graph, table: StreamTable, tensor: str, writers: list[
         )
     _check_drops(graph, table, levels, values[0])
     for block in levels:
-        loops = _read_loops(graph, table, block, "crd")
-        depth = block["level"] + 1
-        if before_drops(loops) != before_drops(inner)[:depth]:
-            raise WorkloadError(
-                f"graph: fiberwrite {block.name}: crd lies in loops ({names(loops)}); must lie in "
-                f"the first {depth} loops of the values, ({names(inner[:depth])}), with the same "
-                "coordinates"
-            )
-        if block["format"] == DENSE and not is_complete(loops[-1]):
-            raise WorkloadError(
-                f"graph: fiberwrite {block.name}: crd may lack coordinates of {block['index']}; a "
-                "dense level needs them all"
-            )
-        if block["index"] and loops[-1].index and block["index"] != loops[-1].index:
-            raise WorkloadError(
-                f"graph: fiberwrite {block.name}: crd has index {loops[-1].index}; must have "
-                f"index {block['index']}, as the block"
-            )
+        _check_level(block, _read_loops(graph, table, block, "crd"), inner)
+
+
+def _check_level(block: Block, loops: Loops, inner: Loops) -> None:
+    """Checks the loops of a level's coordinates, with those of the values."""
+    depth = block["level"] + 1
+    if before_drops(loops) != before_drops(inner)[:depth]:
+        raise WorkloadError(
+            f"graph: fiberwrite {block.name}: crd lies in loops ({names(loops)}); must lie in "
+            f"the first {depth} loops of the values, ({names(inner[:depth])}), with the same "
+            "coordinates"
+        )
+    if block["format"] == DENSE and not is_complete(loops[-1]):
+        raise WorkloadError(
+            f"graph: fiberwrite {block.name}: crd may lack coordinates of {block['index']}; a "
+            "dense level needs them all"
+        )
+    if block["index"] and loops[-1].index and block["index"] != loops[-1].index:
+        raise WorkloadError(
+            f"graph: fiberwrite {block.name}: crd has index {loops[-1].index}; must have "
+            f"index {block['index']}, as the block"
+        )
 
 
 def _check_drops(graph: Graph, table: StreamTable, levels: list[Block], values: Block) -> None:

@@ -72,12 +72,7 @@ def _hoist(module: ModuleOp, written: Collection[str]) -> None:
         runs = lower is not None and upper is not None and lower < upper
         block = loop.parent_block()
         assert block is not None
-        inside: set[SSAValue] = set()
-        for each in loop.body.walk():
-            inside |= set(each.results)
-            for region in each.regions:
-                inside |= {argument for one in region.blocks for argument in one.args}
-        inside |= set(loop.body.block.args)
+        inside = _values_inside(loop)
         loads = 0
         for operation in list(loop.body.block.ops):
             if not is_movable(operation, written) or not inside.isdisjoint(operation.operands):
@@ -89,6 +84,16 @@ def _hoist(module: ModuleOp, written: Collection[str]) -> None:
             operation.detach()
             block.insert_op_before(operation, loop)
             inside -= set(operation.results)
+
+
+def _values_inside(loop: scf.ForOp) -> set[SSAValue]:
+    """Results and arguments of what is in a loop, and its own induction variable."""
+    inside: set[SSAValue] = set(loop.body.block.args)
+    for each in loop.body.walk():
+        inside |= set(each.results)
+        for region in each.regions:
+            inside |= {argument for one in region.blocks for argument in one.args}
+    return inside
 
 
 def _share(

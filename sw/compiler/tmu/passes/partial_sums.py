@@ -123,15 +123,7 @@ class _Chain:
 
 def _chain(block: Block, name: str, vectors: int) -> _Chain | None:
     """The chain of a variable that nothing but this callback uses."""
-    module: Operation | None = block.parent_op()
-    while module is not None and module.parent_op() is not None:
-        module = module.parent_op()
-    assert module is not None
-    uses = [
-        each
-        for each in module.walk()
-        if isinstance(each, GetOp | SetOp) and each.variable.data == name
-    ]
+    uses = _uses(block, name)
     if len(uses) != 2 * vectors + 2 or any(each.parent_block() is not block for each in uses):
         return None
     sums = [_sum(uses[at], uses[at + 1]) for at in range(0, 2 * vectors, 2)]
@@ -140,6 +132,19 @@ def _chain(block: Block, name: str, vectors: int) -> _Chain | None:
         return None
     chained = [each for each in sums if each is not None]
     return _Chain(chained, total, end) if len(chained) == vectors else None
+
+
+def _uses(block: Block, name: str) -> list[GetOp | SetOp]:
+    """What reads or writes a variable in the module around a block."""
+    module: Operation | None = block.parent_op()
+    while module is not None and module.parent_op() is not None:
+        module = module.parent_op()
+    assert module is not None
+    return [
+        each
+        for each in module.walk()
+        if isinstance(each, GetOp | SetOp) and each.variable.data == name
+    ]
 
 
 def _sum(get: GetOp | SetOp, set: GetOp | SetOp) -> _Sum | None:

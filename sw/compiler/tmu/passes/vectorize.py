@@ -173,25 +173,26 @@ class _Body:
                 return self._set_sum(self._sums[operation.variable.data])
             case memref.StoreOp() | SetOp():
                 return False
-        if isinstance(operation, arith.AddiOp) and self._is_shifted(operation):
-            copied = self._append(copy(operation, self.values))
-            self.values[operation.result] = copied.results[0]
-            self.indices.append(operation.result)
-            return True
-        if isinstance(operation, _ELEMENTWISE):
-            if any(map(self._is_index, operation.operands)):
-                return False
-            if any(map(self._is_vector, operation.operands)):
-                self._compute(operation)
+            case arith.AddiOp() if self._is_shifted(operation):
+                copied = self._append(copy(operation, self.values))
+                self.values[operation.result] = copied.results[0]
+                self.indices.append(operation.result)
                 return True
-        if isinstance(operation, arith.SelectOp) and any(
-            self._is_vector(each) for each in operation.operands[1:]
-        ):
-            return self._select(operation)
-        is_cast = isinstance(operation, arith.IndexCastOp)
-        if not is_cast and any(map(self._is_index, operation.operands)):
+            case arith.SelectOp() if any(map(self._is_vector, operation.operands[1:])):
+                return self._select(operation)
+        return self._add_elementwise(operation)
+
+    def _add_elementwise(self, operation: Operation) -> bool:
+        """An operation on lanes of vectors, or one that all lanes share."""
+        has_index = any(map(self._is_index, operation.operands))
+        has_vector = any(map(self._is_vector, operation.operands))
+        is_elementwise = isinstance(operation, _ELEMENTWISE)
+        if has_index and (is_elementwise or not isinstance(operation, arith.IndexCastOp)):
             return False
-        if operation.regions or any(self._is_vector(each) for each in operation.operands):
+        if has_vector and is_elementwise:
+            self._compute(operation)
+            return True
+        if operation.regions or has_vector:
             return False
         copied = self._append(copy(operation, self.values))
         for old, new in zip(operation.results, copied.results, strict=True):
