@@ -33,6 +33,7 @@ from gnarl.sw.commands.options import (
     values_option,
 )
 from gnarl.sw.commands.output import hardware, page, print_result, print_table, stderr, workload_of
+from gnarl.sw.commands.path_types import OutputPath
 from gnarl.sw.commands.progress import ConsoleStages
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.runtime.target.configuration import (
@@ -41,7 +42,6 @@ from gnarl.sw.runtime.target.configuration import (
     load_configuration,
 )
 from gnarl.sw.runtime.target.contract import Target
-from gnarl.sw.runtime.target.path_types import OutputPath
 from gnarl.sw.runtime.target.registry import loaded, others
 
 

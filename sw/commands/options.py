@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +12,11 @@ from click.core import ParameterSource
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.sw.commands.boundary import BoundedGroup
+from gnarl.sw.commands.path_types import InputFile, OutputPath
 from gnarl.sw.program.command_files import check_output, note_input
 from gnarl.sw.program.python_files import python_allowed, split_name
-from gnarl.sw.runtime.target.contract import Target, TargetOption
-from gnarl.sw.runtime.target.path_types import InputFile, OutputPath
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption, WholeNumber
 from gnarl.sw.runtime.target.registry import all_options
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
@@ -79,14 +79,13 @@ class TargetCommand(GnarlCommand):
     def _own(self) -> list[click.Option]:
         """Options of all targets; those of one name are the first target's, with the names of all
         targets that have it in its help."""
-        options_by_name: dict[str, click.Option] = {}
+        options_by_name: dict[str, TargetOption] = {}
         users: dict[str, list[str]] = {}
-        for name, options in all_options().items():
+        for target, options in all_options().items():
             for option in _options(options, str(self.name)):
-                key = str(option.name)
-                options_by_name.setdefault(key, option)
-                users.setdefault(key, []).append(name)
-        return [_with_users(option, users[name]) for name, option in options_by_name.items()]
+                options_by_name.setdefault(option.name, option)
+                users.setdefault(option.name, []).append(target)
+        return [_click_option(option, users[name]) for name, option in options_by_name.items()]
 
 
 def own_options(
@@ -107,7 +106,7 @@ def refuse_foreign(
         for option in _options(options, command):
             if option.name in own and option.name not in known:
                 raise click.UsageError(
-                    f"{option.opts[0]}: not supported by target {' or '.join(names)}."
+                    f"{option.flag}: not supported by target {' or '.join(names)}."
                 )
 
 
@@ -124,11 +123,31 @@ def _options(options: Sequence[TargetOption], command: str) -> list[TargetOption
     return [each for each in options if wanted.intersection(each.commands)]
 
 
-def _with_users(option: click.Option, users: list[str]) -> click.Option:
-    text = (option.help or "").rstrip(".")
-    copied = copy(option)
-    copied.help = f"{text} ({', '.join(users)})."
-    return copied
+def _click_option(option: TargetOption, users: Sequence[str]) -> click.Option:
+    """The option as commands have it, with the names of its targets in its help."""
+    own: dict[str, Any] = {"default": option.default, "type": _click_type(option)}
+    if option.is_flag:
+        own = {"is_flag": True} if option.flag_value else {"flag_value": False, "default": None}
+    return click.Option(
+        [option.flag, option.name],
+        show_default=True,
+        metavar=option.metavar,
+        help=f"{option.help.rstrip('.')} ({', '.join(users)}).",
+        **own,
+    )
+
+
+def _click_type(option: TargetOption) -> click.ParamType | type:
+    match option.type:
+        case Choice(texts):
+            return click.Choice(texts)
+        case WholeNumber(least, most):
+            return click.IntRange(least, most)
+        case FilePath.READ:
+            return InputFile()
+        case FilePath.WRITTEN:
+            return OutputPath(dir_okay=False)
+    return option.type
 
 
 def _named(

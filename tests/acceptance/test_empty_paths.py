@@ -9,7 +9,7 @@ import click
 import pytest
 
 from gnarl.sw.commands.main import main
-from gnarl.sw.runtime.target.path_types import InputFile, OutputPath
+from gnarl.sw.commands.path_types import InputFile, OutputPath
 from tests.support.commands import refusal
 
 

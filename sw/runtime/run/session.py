@@ -127,7 +127,7 @@ class Session:
             for each in target.options:
                 if each.name in compile_options:
                     raise WorkloadError(
-                        f"{each.opts[0]}: {source} is compiled already: must be left out"
+                        f"{each.flag}: {source} is compiled already: must be left out"
                     )
             self.program = load_program(source, device.configuration)
         else:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
 from gnarl.sw.compiler.sram_compute.places import ENGINES
-from gnarl.sw.runtime.target.contract import TargetOption, reassociate_option
+from gnarl.sw.runtime.target.option import Choice, TargetOption, reassociate_option
 
 OPTIONS = (
     TargetOption(
         "--place",
         commands=("compile",),
-        type=click.Choice(ENGINES),
+        type=Choice(ENGINES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
         "vector core, or near, on stream engines, if the configuration has them; or auto, the "
         "default: each loop where it seems to take the fewest cycles.",

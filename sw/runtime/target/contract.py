@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-import click
 import numpy as np
 
 from gnarl.hw.lib.configuration import TargetConfig
@@ -25,6 +24,7 @@ from gnarl.sw.runtime.report.report import Figures
 from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import Verification, compare
+from gnarl.sw.runtime.target.option import TargetOption
 from gnarl.sw.workloads.made_up import MadeUp, without
 
 ConfigT = TypeVar("ConfigT", bound=TargetConfig)
@@ -40,29 +40,6 @@ class Example:
     source: str
     tensors: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-
-
-class TargetOption(click.Option):
-    """An option of a target's own, whose help shows its default.
-
-    ``commands``: those that have it, of compile, run and tune.
-    """
-
-    def __init__(self, *names: str, commands: tuple[str, ...], **attributes: Any) -> None:
-        super().__init__(names, show_default=True, **attributes)
-        self.commands = commands
-
-
-def reassociate_option(help: str) -> TargetOption:
-    """``--no-reassociate``, ``reassociate`` of a compiler."""
-    return TargetOption(
-        "--no-reassociate",
-        "reassociate",
-        commands=("compile",),
-        flag_value=False,
-        default=None,
-        help=help,
-    )
 
 
 class Target(ABC, Generic[ConfigT, WorkloadT, JobT]):

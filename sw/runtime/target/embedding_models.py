@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import click
 import numpy as np
 
 from gnarl.hw.lib.formats import FLOAT_FORMATS
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.report.vanished import Given, elements
-from gnarl.sw.runtime.target.contract import TargetOption
+from gnarl.sw.runtime.target.option import TargetOption, WholeNumber
 from gnarl.sw.workloads.embedding.inputs import DEFAULT_BATCH, Inputs
 from gnarl.sw.workloads.embedding.model import MAXIMUM_BATCH
 
@@ -20,7 +19,7 @@ def batch_option(command: str) -> TargetOption:
     return TargetOption(
         "--batch",
         commands=(command,),
-        type=click.IntRange(1, MAXIMUM_BATCH),
+        type=WholeNumber(1, MAXIMUM_BATCH),
         help=f"Samples to look up, by default {DEFAULT_BATCH}.",
     )
 

@@ -15,7 +15,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from gnarl.hw.lib.errors import ConfigError, one_line
-from gnarl.sw.runtime.target.contract import Target, TargetOption
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.option import TargetOption
 
 GROUP = "gnarl.targets"
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
-from gnarl.sw.runtime.target.contract import TargetOption, reassociate_option
 from gnarl.sw.runtime.target.embedding_models import batch_option
+from gnarl.sw.runtime.target.option import TargetOption, WholeNumber, reassociate_option
 
 OPTIONS = (
     TargetOption(
         "--opt",
         commands=("compile",),
-        type=click.IntRange(0, 4),
+        type=WholeNumber(0, 4),
         help="Level of optimisation: 1 vectorisation, 2 bufferisation, 3 queue alignment, 4 sums "
         "in registers, which is the default.",
     ),

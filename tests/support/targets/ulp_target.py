@@ -23,8 +23,9 @@ from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.schema import Schema, Section
 from gnarl.sw.program.tensor_spec import Array, TensorSpec
 from gnarl.sw.runtime.machine.host_machine import HostJob
-from gnarl.sw.runtime.target.contract import Example, TargetOption
+from gnarl.sw.runtime.target.contract import Example
 from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.option import TargetOption
 from tests.support.targets import adder
 
 STEPS = TensorSpec("steps", ("n",), "uint8")
