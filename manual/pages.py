@@ -65,7 +65,7 @@ def demo_page(config: str, name: str, backend: str) -> str:
     """The report on one of the demo's workloads, but for the times."""
     configuration = load_configuration(config)
     with tempfile.TemporaryDirectory() as folder:
-        examples = configuration.target.examples(Path(folder))
+        examples = configuration.target.reader.examples(Path(folder))
         example = next(example for example in examples if example.name == name)
         report = run_once(
             configuration,

@@ -71,7 +71,7 @@ def measure(point: Point) -> dict[str, float]:
     trace = Trace(progress=shares.append)
     workload = random_dag(point.operations, point.seed)
     begin = time.perf_counter()
-    program = configuration.target.compile(
+    program = configuration.target.compiler.compile(
         workload, configuration.config, seed=point.seed, trace=trace
     )
     compile_s = time.perf_counter() - begin

@@ -23,7 +23,7 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.report.output_files import save_outputs
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Op
 from gnarl.sw.workloads.dag.workload import DagWorkload
@@ -154,12 +154,12 @@ def _measured(
         save_outputs(folder / "results.npz", program.outputs, result.outputs)
         write_s = time.perf_counter() - begin
         # The same job, made anew so that nothing of it is known yet, on the interpreter alone.
-        target, launch = configuration.target, program.launches[0]
-        assert isinstance(target, HostTarget)
-        job = target.job(program, launch, result.tensors)
+        executor, launch = configuration.target.executor, program.launches[0]
+        assert isinstance(executor, HostExecutor)
+        job = executor.job(program, launch, result.tensors)
         hardware = device.hardware(program).config
         begin = time.perf_counter()
-        target.model(hardware, job, lambda counters: {})
+        executor.model(hardware, job, lambda counters: {})
         interpret_s = time.perf_counter() - begin
         return {
             "read_s": read_s,

@@ -51,7 +51,7 @@ def run_in(
     with Device(named, "model") as device:
         try:
             fat = device.compile(given, place=place)
-            program = device.target.lowered(fat, inputs, config, quiet)
+            program = device.target.compiler.lowered(fat, inputs, config, quiet)
         except (WorkloadError, CapacityError):
             return None
         for other in known.values():

@@ -77,7 +77,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
             inputs = {**measured.inputs, **(measured.sizes or {})}
             try:
                 fat = device.compile(measured, seed=job.seed, place=place)
-                program = device.target.lowered(fat, inputs, config, quiet)
+                program = device.target.compiler.lowered(fat, inputs, config, quiet)
             except (WorkloadError, CapacityError):
                 figures |= dict.fromkeys((f"cycles_{place}", f"estimate_{place}"))
                 continue

@@ -180,7 +180,7 @@ class Machine:
         with Device(self.named, "model") as device:
             try:
                 fat = device.compile(given, place=place, reassociate=False)
-                return device.target.lowered(fat, _inputs(given), config, quiet)
+                return device.target.compiler.lowered(fat, _inputs(given), config, quiet)
             except (WorkloadError, CapacityError):
                 return None
 

@@ -23,8 +23,9 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.program.rows import Rows
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.tmu.image import Operands
-from gnarl.sw.runtime.tmu.target import TmuTarget
+from gnarl.sw.runtime.tmu.target import TARGET, TmuExecutor
 
 WORDS, TOKENS = 1 << 21, 1 << 20
 """Words and tokens that can be recorded: RM3 at level 0 has 3 x 2**19 words and 2**19 + 1
@@ -84,12 +85,17 @@ class Unit(Enum):
     EXECUTE = "execute"
 
 
-class ApartTarget(TmuTarget):
-    """A TMU with an ``ApartCore``; runs have the option ``unit``."""
+class ApartGenerator(Generator[TmuConfig]):
+    """Generates TMUs with an ``ApartCore``."""
 
-    @staticmethod
-    def build(config: TmuConfig) -> Machine:
+    def build(self, config: TmuConfig) -> Machine:
         return Machine(ApartCore(config), config.digest)
+
+
+class ApartExecutor(TmuExecutor):
+    """Executes on a TMU with an ``ApartCore``; runs have the option ``unit``."""
+
+    generator = ApartGenerator()
 
     def job(
         self, program: Program, launch: Any, tensors: Mapping[str, Array], **options: Any
@@ -104,4 +110,4 @@ class ApartTarget(TmuTarget):
         return replace(job, image=image)
 
 
-APART = ApartTarget()
+APART = replace(TARGET, executor=ApartExecutor())

@@ -64,7 +64,7 @@ def run_named(
     program = device.compile(workload, **options)
     result = device.run(program, workload.inputs)
     bit_exact = device.verify(result).bit_exact
-    statistics = device.target.figures(program, result).statistics
+    statistics = device.target.presenter.figures(program, result).statistics
     return Run(workload, program, result, statistics, bit_exact)
 
 

@@ -22,7 +22,7 @@ from gnarl.sw.runtime.target.configuration import load_configuration
 
 CONFIGURATION = load_configuration("dpu_d1_b8")
 CONFIG = CONFIGURATION.config
-MAP = CONFIGURATION.target.memory_map(CONFIG)
+MAP = CONFIGURATION.target.executor.memory_map(CONFIG)
 DATA = MAP.window("data").base
 CLOCK_HZ, BAUD = 100_000, 25_000  # the fewest clock cycles a bit, and the shortest pause
 PAUSE = 1.02 * pause(BAUD)
@@ -260,5 +260,5 @@ async def the_lights_show_what_the_machine_does(dut):
 
 
 def test_board():
-    board = BoardMachine(CONFIGURATION.target.build(CONFIG), CLOCK_HZ, BAUD)
+    board = BoardMachine(CONFIGURATION.target.executor.generator.build(CONFIG), CLOCK_HZ, BAUD)
     run_cocotb(board, __name__, name="board")

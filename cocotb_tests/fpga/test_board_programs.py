@@ -107,5 +107,5 @@ def test_programs(tmp_path):
     for operations in SIZES:
         workload = random_dag(operations, seed=operations)
         device.compile(workload).save(tmp_path / f"{operations}.npz")
-    board = BoardMachine(TARGET.build(CONFIGURATION.config), CLOCK_HZ, BAUD)
+    board = BoardMachine(TARGET.executor.generator.build(CONFIGURATION.config), CLOCK_HZ, BAUD)
     run_cocotb(board, __name__, name="board", environment={FOLDER: str(tmp_path)})

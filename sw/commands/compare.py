@@ -28,7 +28,7 @@ from gnarl.sw.commands.options import (
 from gnarl.sw.commands.output import page, print_result, stderr
 from gnarl.sw.commands.progress import ConsoleStages
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.contract import AnyTarget
 
 
 @click.command(cls=TargetCommand)
@@ -112,8 +112,8 @@ def compare(
     return 0 if comparison.matches else DIFFERENT
 
 
-def _check_backends(backends: Sequence[str], targets: Sequence[Target[Any, Any, Any]]) -> None:
-    known = dict.fromkeys(name for target in targets for name in target.backends)
+def _check_backends(backends: Sequence[str], targets: Sequence[AnyTarget]) -> None:
+    known = dict.fromkeys(name for target in targets for name in target.executor.backends)
     for backend in backends:
         if backend not in known:
             names = " or ".join(dict.fromkeys(target.name for target in targets))

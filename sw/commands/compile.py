@@ -96,7 +96,7 @@ def compile_(
         raise click.UsageError("--dump-after needs --dump FOLDER.")
     configuration = load_configuration(config, overrides)
     target = configuration.target
-    passes = [each.name for each in target.passes]
+    passes = [each.name for each in target.compiler.passes]
     _check_passes("--dump-after", dump_after, passes)
     _check_passes("--stop-after", () if stop_after is None else (stop_after,), passes)
     source = workload_of(configuration, workload)
@@ -108,13 +108,13 @@ def compile_(
     )
     device = Device(configuration, stages=ConsoleStages(stderr()))
     try:
-        found = target.sized_source(target.source(source, tensors), sizes)
+        found = target.reader.sized_source(target.reader.source(source, tensors), sizes)
         program = device.compile(found, seed=seed, trace=trace, **options)
     except StoppedError:
         return
     if stop_after is not None:  # a pass that this workload does not need
         return
-    drawn = target.dot(program) if dot is not None else ""
+    drawn = target.presenter.dot(program) if dot is not None else ""
     if output is not None:
         program.save(output)
     if dot is not None:
@@ -150,7 +150,7 @@ def passes(config: str) -> None:
 
     Example: gnarl passes dpu_d3_b64
     """
-    print_table(("pass", "what it does"), load_configuration(config).target.passes)
+    print_table(("pass", "what it does"), load_configuration(config).target.compiler.passes)
 
 
 @click.command(cls=GnarlCommand)
@@ -187,8 +187,8 @@ def disasm(
         loaded = load_program(program)
     else:
         configuration = load_configuration(config, overrides)
-        loaded = configuration.target.at_sizes(
+        loaded = configuration.target.compiler.at_sizes(
             load_program(program, configuration), configuration.config, tensors, sizes
         )
-    for line in TARGETS[loaded.target].listing(loaded):
+    for line in TARGETS[loaded.target].presenter.listing(loaded):
         click.echo(line)

@@ -41,7 +41,7 @@ from gnarl.sw.runtime.target.configuration import (
     configuration_notes,
     load_configuration,
 )
-from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.contract import AnyTarget
 from gnarl.sw.runtime.target.registry import loaded, others
 
 
@@ -259,18 +259,19 @@ def run(
 
 
 def _check_run(
-    target: Target[Any, Any, Any], backend: str | None, waves: Path | None, timeline: Path | None
+    target: AnyTarget, backend: str | None, waves: Path | None, timeline: Path | None
 ) -> None:
     """That a target runs on the backend, which shows what is asked for."""
-    if backend is not None and backend not in target.backends:
+    backends = target.executor.backends
+    if backend is not None and backend not in backends:
         raise click.UsageError(
-            f"--backend {backend}: target {target.name} runs on {' or '.join(target.backends)}."
+            f"--backend {backend}: target {target.name} runs on {' or '.join(backends)}."
         )
-    if waves and (backend or target.backends[0]) != "rtl":
+    if waves and (backend or backends[0]) != "rtl":
         raise click.UsageError(
-            f"--waves shows the RTL: not for --backend {backend or target.backends[0]}."
+            f"--waves shows the RTL: not for --backend {backend or backends[0]}."
         )
-    if timeline is not None and not target.draws:
+    if timeline is not None and not target.presenter.draws:
         raise click.UsageError(f"--timeline: not supported by target {target.name}.")
 
 
@@ -297,7 +298,7 @@ def tune(
     Example: gnarl tune cuda_sm90 examples/embedding_model.py:model -o schedules.json
     """
     configuration = load_configuration(config, overrides)
-    summary = configuration.target.tune(
+    summary = configuration.target.compiler.tune(
         configuration,
         workload,
         output,
@@ -344,8 +345,8 @@ def _show_examples(configuration: NamedConfiguration, folder: Path) -> bool:
     from gnarl.sw.runtime.run.session import run_once
 
     matches = True
-    for example in configuration.target.examples(folder):
-        picture = folder / f"{example.name}.png" if configuration.target.draws else None
+    for example in configuration.target.reader.examples(folder):
+        picture = folder / f"{example.name}.png" if configuration.target.presenter.draws else None
         report = run_once(
             configuration,
             example.source,

@@ -47,5 +47,5 @@ def opt(
     """
     configuration = load_configuration(config, overrides)
     names = [name for name in passes.split(",") if name]
-    target = configuration.target
-    print_result(target.optimise(read_text(file), str(file), names, configuration.config, zeros))
+    compiler = configuration.target.compiler
+    print_result(compiler.optimise(read_text(file), str(file), names, configuration.config, zeros))

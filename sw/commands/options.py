@@ -15,7 +15,7 @@ from gnarl.sw.commands.boundary import BoundedGroup
 from gnarl.sw.commands.path_types import InputFile, OutputPath
 from gnarl.sw.program.command_files import check_output, note_input
 from gnarl.sw.program.python_files import python_allowed, split_name
-from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.contract import AnyTarget
 from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption, WholeNumber
 from gnarl.sw.runtime.target.registry import all_options
 
@@ -88,17 +88,13 @@ class TargetCommand(GnarlCommand):
         return [_click_option(option, users[name]) for name, option in options_by_name.items()]
 
 
-def own_options(
-    target: Target[Any, Any, Any], command: str, own: Mapping[str, Any]
-) -> dict[str, Any]:
+def own_options(target: AnyTarget, command: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """The target's options among those given; refuses options of other targets."""
     refuse_foreign([target], command, own)
     return dict(own)
 
 
-def refuse_foreign(
-    targets: Sequence[Target[Any, Any, Any]], command: str, own: Mapping[str, Any]
-) -> None:
+def refuse_foreign(targets: Sequence[AnyTarget], command: str, own: Mapping[str, Any]) -> None:
     """Refuses options that none of ``targets`` has."""
     known = {each.name for target in targets for each in _options(target.options, command)}
     names = dict.fromkeys(target.name for target in targets)
@@ -110,9 +106,9 @@ def refuse_foreign(
                 )
 
 
-def require_limits(targets: Sequence[Target[Any, Any, Any]], max_cycles: int | None) -> None:
+def require_limits(targets: Sequence[AnyTarget], max_cycles: int | None) -> None:
     """Refuses ``--max-cycles`` where none of ``targets`` has it."""
-    if max_cycles is not None and not any(target.limits_cycles for target in targets):
+    if max_cycles is not None and not any(target.executor.limits_cycles for target in targets):
         names = dict.fromkeys(target.name for target in targets)
         raise click.UsageError(f"--max-cycles: not supported by target {' or '.join(names)}.")
 

@@ -15,21 +15,20 @@ from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_confi
 def hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
     """The configuration of the hardware, for a workload if one is named on the command line."""
     from gnarl.sw.runtime.run.device import Device
-    from gnarl.sw.runtime.target.host_target import HostTarget
 
     configuration = load_configuration(config, overrides)
     target = configuration.target
-    if not isinstance(target, HostTarget):
+    if target.executor.generator is None:
         raise click.UsageError(f"{config}: target {target.name} has no Verilog.")
     if given is None:
         return configuration
-    if not target.filled_in:
+    if not target.compiler.filled_in:
         raise click.UsageError(
             f"Unexpected argument {given!r}: target {target.name} has one hardware for all "
             "workloads."
         )
     device = Device(configuration, backend="model")
-    return device.hardware(device.compile(target.source(given, {})))
+    return device.hardware(device.compile(target.reader.source(given, {})))
 
 
 def workload_of(configuration: NamedConfiguration, given: str | None) -> str:

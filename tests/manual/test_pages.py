@@ -41,7 +41,7 @@ def test_the_reference_has_every_option_and_field() -> None:
 def test_the_readme_shows_a_run_of_an_example_that_ships(name: str, tmp_path: Path) -> None:
     config, example, backend = DEMO[name]
     target = load_configuration(config).target
-    assert example in [one.name for one in target.examples(tmp_path)]
+    assert example in [one.name for one in target.reader.examples(tmp_path)]
     page = re.search(rf"<!-- {name}:begin -->\n```text\n(.*?)```", README, re.S)
     assert page and f" on {config}, {backend}" in page[1] and "✔ bit-exact" in page[1]
 

@@ -25,6 +25,7 @@ from gnarl.sw.runtime.area.liberty_text import read_liberty
 from gnarl.sw.runtime.area.macros import load_macros
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.dag.load import load
 from gnarl.sw.workloads.loops.c import source as c_source
 from gnarl.sw.workloads.loops.python import source as python_source
@@ -236,7 +237,7 @@ def test_values_are_data(tmp_path: Path) -> None:
         program = device.compile(workload)
         for name in ("v.json", "v.npz"):
             with pytest.raises(GnarlError):
-                device.target.inputs(program, workload, tmp_path / name, {}, 0, {})
+                device.target.reader.inputs(program, workload, RunArguments(tmp_path / name))
     assert not canary.exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from gnarl.sw.compiler.cuda.program import EmbeddingProgram
 from gnarl.sw.compiler.cuda.sections import decode
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.embedding.inputs import (
     Inputs,
     bind_model,
@@ -34,25 +34,21 @@ def embedding_of(program: Program) -> EmbeddingProgram:
 def inputs(
     program: Program,
     workload: EmbeddingModel | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
-    options: Mapping[str, Any],
+    arguments: RunArguments,
 ) -> Inputs:
     """See ``model_inputs``, with option ``batch``."""
-    refuse_tensors(tensors)
-    return model_inputs(embedding_of(program).model, values, options.get("batch"), seed)
+    refuse_tensors(arguments.tensors)
+    model, batch = embedding_of(program).model, arguments.options.get("batch")
+    return model_inputs(model, arguments.values, batch, arguments.seed)
 
 
 def made_up(
     program: Program,
     workload: EmbeddingModel | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
+    arguments: RunArguments,
 ) -> MadeUp:
-    """See ``Target.made_up``."""
-    return model_made_up(embedding_of(program).model, values, seed)
+    """See ``Reader.made_up``."""
+    return model_made_up(embedding_of(program).model, arguments.values, arguments.seed)
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:

@@ -14,38 +14,34 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Figures
 from gnarl.sw.runtime.report.vanished import Given
 from gnarl.sw.runtime.report.verify import Verification
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.made_up import MadeUp
 
 
 class Kind(ABC, Generic[JobT]):
-    """Methods are those of ``gnarl.sw.runtime.target.contract.Target``."""
+    """Methods are those of readers, executors and presenters, see ``gnarl.sw.runtime.target``."""
 
     @abstractmethod
     def inputs(
         self,
         program: Program,
         workload: Any,
-        values: Path | None,
-        tensors: Mapping[str, str],
-        seed: int,
-        options: Mapping[str, Any],
-    ) -> Any: ...
+        arguments: RunArguments,
+    ) -> object: ...
 
     @abstractmethod
     def made_up(
         self,
         program: Program,
         workload: Any,
-        values: Path | None,
-        tensors: Mapping[str, str],
-        seed: int,
+        arguments: RunArguments,
     ) -> MadeUp: ...
 
     @abstractmethod
-    def bind(self, program: Program, inputs: Any) -> dict[str, Array]: ...
+    def bind(self, program: Program, inputs: object) -> dict[str, Array]: ...
 
     @abstractmethod
-    def given(self, program: Program, inputs: Any) -> Iterator[Given]: ...
+    def given(self, program: Program, inputs: object) -> Iterator[Given]: ...
 
     @abstractmethod
     def job(

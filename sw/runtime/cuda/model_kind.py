@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
 from gnarl.sw.runtime.cuda.picture import draw_grid
 from gnarl.sw.runtime.cuda.verify import golden, reference, verify
 from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.vanished import Given
 from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.target.embedding_models import given
 
@@ -25,8 +26,10 @@ class ModelKind(Kind[EmbeddingJob]):
     inputs = staticmethod(inputs)
     made_up = staticmethod(made_up)
     bind = staticmethod(bind)
-    given = staticmethod(given)
     figures = staticmethod(figures)
+
+    def given(self, program: Program, inputs: Any) -> Iterator[Given]:
+        return given(program, inputs)
 
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any

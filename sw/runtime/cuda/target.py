@@ -20,6 +20,7 @@ from gnarl.sw.runtime.cuda.job_machine import CudaJob, JobMachine
 from gnarl.sw.runtime.cuda.kind import Kind
 from gnarl.sw.runtime.cuda.model_kind import ModelKind
 from gnarl.sw.runtime.cuda.options import OPTIONS
+from gnarl.sw.runtime.cuda.sources import CudaSource, source, workload
 from gnarl.sw.runtime.cuda.tensor.kind import TensorKind
 from gnarl.sw.runtime.cuda.tuning import tune
 from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
@@ -29,48 +30,45 @@ from gnarl.sw.runtime.report.report import Figures
 from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.report.vanished import Given
 from gnarl.sw.runtime.report.verify import Verification
-from gnarl.sw.runtime.target.configuration import NamedConfiguration
-from gnarl.sw.runtime.target.contract import Example, Target
-from gnarl.sw.workloads.embedding.inputs import refuse_tensors
-from gnarl.sw.workloads.embedding.model import EmbeddingModel
-from gnarl.sw.workloads.embedding.recflex import source_model, write_example
+from gnarl.sw.runtime.target.compiler import Compiler
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.executor import Executor
+from gnarl.sw.runtime.target.generator import Hardware
+from gnarl.sw.runtime.target.presenter import Presenter
+from gnarl.sw.runtime.target.reader import Example, Reader, RunArguments
+from gnarl.sw.workloads.embedding.recflex import write_example
 from gnarl.sw.workloads.made_up import MadeUp
-from gnarl.sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
-from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
-class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
-    """See ``gnarl.sw.runtime.target.contract.Target``. Models and expressions are kinds of their
-    own."""
+class CudaReader(Reader[CudaSource, CudaWorkload]):
+    """Reads models and expressions."""
 
-    name = "cuda"
-    configuration = CudaConfig
-    backends = ("cuda", "emulation")
-    options = OPTIONS
-    demo = "cuda_sm90"
-    passes = PASSES
-    schema = CUDA_SCHEMA
-
-    tune = staticmethod(tune)
+    target = "cuda"
+    source = staticmethod(source)
+    workload = staticmethod(workload)
 
     def examples(self, folder: Path) -> list[Example]:
         """A small recommendation model."""
         path = write_example(folder)
         return [Example(path.name, str(path))]
 
-    def source(self, text: str, tensors: Mapping[str, str]) -> Path | TensorWorkload:
-        """A model's folder or Python file, or an expression with operands from files by name."""
-        if is_expression(text):
-            return load_expression(text, tensors)
-        refuse_tensors(tensors)
-        return Path(text)
+    def inputs(
+        self, program: Program, workload: CudaWorkload | None, arguments: RunArguments
+    ) -> object:
+        return _kind(program).inputs(program, workload, arguments)
 
-    def workload(self, source: Any, seed: int = 0) -> CudaWorkload:
-        """The model in a folder or Python file, or as it is; or an expression, see
-        ``gnarl.sw.workloads.tensor.sources``."""
-        if isinstance(source, EmbeddingModel):
-            return source
-        return tensor_workload(source) or source_model(source)
+    def made_up(
+        self, program: Program, workload: CudaWorkload | None, arguments: RunArguments
+    ) -> MadeUp:
+        return _kind(program).made_up(program, workload, arguments)
+
+
+class CudaCompiler(Compiler[CudaConfig, CudaWorkload]):
+    """Compiles to fused kernels."""
+
+    passes = PASSES
+    schema = CUDA_SCHEMA
+    tune = staticmethod(tune)
 
     def compile(
         self,
@@ -83,35 +81,16 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
 
-    def listing(self, program: Program) -> Iterator[str]:
-        """The kernel's CUDA C++."""
-        yield from text_lines(program.launches[0].sections["source"].tobytes().decode())
 
-    def inputs(
-        self,
-        program: Program,
-        workload: CudaWorkload | None,
-        values: Path | None,
-        tensors: Mapping[str, str],
-        seed: int,
-        options: Mapping[str, Any],
-    ) -> Any:
-        return _kind(program).inputs(program, workload, values, tensors, seed, options)
+class CudaExecutor(Executor[CudaConfig, CudaJob]):
+    """Executes kernels. Models and expressions are kinds of their own."""
 
-    def made_up(
-        self,
-        program: Program,
-        workload: CudaWorkload | None,
-        values: Path | None,
-        tensors: Mapping[str, str],
-        seed: int,
-    ) -> MadeUp:
-        return _kind(program).made_up(program, workload, values, tensors, seed)
+    backends = ("cuda", "emulation")
 
-    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+    def bind(self, program: Program, inputs: object) -> dict[str, Array]:
         return _kind(program).bind(program, inputs)
 
-    def given(self, program: Program, inputs: Any) -> Iterator[Given]:
+    def given(self, program: Program, inputs: object) -> Iterator[Given]:
         return _kind(program).given(program, inputs)
 
     def job(
@@ -125,7 +104,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
 
     def machine(
         self,
-        hardware: NamedConfiguration,
+        hardware: Hardware[CudaConfig],
         backend: str,
         *,
         waves: Path | None,
@@ -134,8 +113,7 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
     ) -> Machine[CudaJob]:
         if waves is not None:
             raise ConfigError(["waves: not supported by target cuda: must be left out"])
-        config: Any = hardware.config
-        return JobMachine(config, backend, stages)
+        return JobMachine(hardware.config, backend, stages)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         return _kind(program).golden(program, tensors)
@@ -148,6 +126,14 @@ class CudaTarget(Target[CudaConfig, CudaWorkload, CudaJob]):
     ) -> Verification:
         """Verifies within a bound where sums depend on their order."""
         return _kind(program).verify(program, tensors, outputs)
+
+
+class CudaPresenter(Presenter[CudaJob]):
+    """Presents kernels and their runs."""
+
+    def listing(self, program: Program) -> Iterator[str]:
+        """The kernel's CUDA C++."""
+        yield from text_lines(program.launches[0].sections["source"].tobytes().decode())
 
     def figures(self, program: Program, result: Result[CudaJob]) -> Figures:
         return _kind(program).figures(program, result)
@@ -169,4 +155,12 @@ def _kind(program: Program) -> Kind[Any]:
     return _MODELS if is_model else _EXPRESSIONS
 
 
-TARGET = CudaTarget()
+TARGET = Target(
+    configuration=CudaConfig,
+    reader=CudaReader(),
+    compiler=CudaCompiler(),
+    executor=CudaExecutor(),
+    presenter=CudaPresenter(),
+    options=OPTIONS,
+    demo="cuda_sm90",
+)

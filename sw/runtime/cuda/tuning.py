@@ -13,14 +13,15 @@ from gnarl.sw.compiler.cuda.tune import measures
 from gnarl.sw.compiler.cuda.tune import tune as find_schedules
 from gnarl.sw.runtime.cuda.gpu.measure import find_measurer
 from gnarl.sw.runtime.cuda.options import DEFAULT_HISTORY
+from gnarl.sw.runtime.cuda.sources import workload
 from gnarl.sw.runtime.report.stages import Stages, quiet
-from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.runtime.target.generator import Hardware
 from gnarl.sw.workloads.embedding.data import past_batches
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 
 def tune(
-    hardware: NamedConfiguration,
+    hardware: Hardware[Any],
     source: EmbeddingModel | str | Path,
     output: Path,
     *,
@@ -41,7 +42,7 @@ def tune(
     """
     config = require_cuda(hardware.name, hardware.config)
     with stages("load"):
-        model = hardware.target.workload(source)
+        model = workload(source)
         if not isinstance(model, EmbeddingModel):
             raise WorkloadError(f"{model.name}: expressions are not tuned: must be a model")
     with stages("synthesise") as advance:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -15,6 +14,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.dpu.compile import compile as compile_dag
 from gnarl.sw.compiler.dpu.sections import dag_of, labels
 from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.dag.generate import random_dag
 from gnarl.sw.workloads.dag.graph import from_networkx
 from gnarl.sw.workloads.dag.load import load
@@ -22,8 +22,11 @@ from gnarl.sw.workloads.dag.rebind import made_up_with, values_from_file
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.made_up import MadeUp
 
+DagSource: TypeAlias = str | nx.Graph | DagWorkload
+"""What it may be beside the path of a file."""
 
-def workload(source: Any, seed: int = 0) -> DagWorkload:
+
+def workload(source: Path | DagSource, seed: int = 0) -> DagWorkload:
     """The workload in a file, or that a directed networkx graph describes, or ``source`` itself.
 
     ``seed`` is for input values that the source lacks.
@@ -38,21 +41,18 @@ def workload(source: Any, seed: int = 0) -> DagWorkload:
 def inputs(
     program: Program,
     workload: DagWorkload | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
-    options: Mapping[str, Any],
+    arguments: RunArguments,
 ) -> np.ndarray:
     """Input values, float64 [n_inputs], from a file; see ``rebind.values_from_file``."""
-    for name in tensors:
+    for name in arguments.tensors:
         raise WorkloadError(
             f"--tensor {name}: not supported by target dpu: --values FILE gives its inputs"
         )
     names = labels(program.inputs[0])
     defaults = None if workload is None else workload.inputs
-    if values is not None:
+    if arguments.values is not None:
         dag = dag_of(program.launches[0].sections)
-        return values_from_file(values, dag, names, defaults, seed)
+        return values_from_file(arguments.values, dag, names, defaults, arguments.seed)
     if defaults is not None:
         return defaults
     if len(names):
@@ -65,13 +65,13 @@ def inputs(
 def made_up(
     program: Program,
     workload: DagWorkload | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
+    arguments: RunArguments,
 ) -> MadeUp:
-    """See ``Target.made_up``."""
+    """See ``Reader.made_up``."""
     own: MadeUp = {} if workload is None else workload.made_up
-    return own if values is None else made_up_with(values, labels(program.inputs[0]), own, seed)
+    if arguments.values is None:
+        return own
+    return made_up_with(arguments.values, labels(program.inputs[0]), own, arguments.seed)
 
 
 @cache

@@ -24,57 +24,38 @@ from gnarl.sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from gnarl.sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from gnarl.sw.runtime.dpu.options import OPTIONS
-from gnarl.sw.runtime.dpu.sources import inputs, made_up, warm_up, workload
+from gnarl.sw.runtime.dpu.sources import DagSource, inputs, made_up, warm_up, workload
 from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.machine.host_machine import HostJob
-from gnarl.sw.runtime.target.contract import Example
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.compiler import Compiler
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.host_executor import HostExecutor
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
+from gnarl.sw.runtime.target.reader import Example, FileReader
 from gnarl.sw.workloads.dag.generate import write_examples
 from gnarl.sw.workloads.dag.workload import DagWorkload
 
 
-class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
-    """See ``gnarl.sw.runtime.target.contract.Target``.
+class DpuReader(FileReader[DagSource, DagWorkload]):
+    """Reads DAGs from files and networkx."""
 
-    Operands of jobs are the leaves: words, uint32, of all inputs and then all constants.
-    """
-
-    name = "dpu"
-    configuration = DpuConfig
-    demo = "dpu_d3_b64"
-    options = OPTIONS
-    passes = PASSES
-    schema = DPU_SCHEMA
-    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("banks", "depth", "registers"),
-        "flip_flops": ("banks", "depth"),
-        "dsps": ("banks", "depth"),
-        "block_rams": ("instruction_words", "data_rows", "banks"),
-    }
-
-    build = staticmethod(build)
-    memory_map = staticmethod(memory_map)
+    target = "dpu"
     workload = staticmethod(workload)
-    warm_up = staticmethod(warm_up)
-    listing = staticmethod(listing)
     inputs = staticmethod(inputs)
     made_up = staticmethod(made_up)
-    bind = staticmethod(bind)
-    given = staticmethod(given)
-    operands = staticmethod(leaves)
-    image = staticmethod(image)
-    result_rows = staticmethod(result_rows)
-    outputs = staticmethod(outputs)
-    cycle_limit = staticmethod(cycle_limit)
-    written_rows = staticmethod(written_rows)
-    volatile_rows = staticmethod(volatile_rows)
-    first_difference = staticmethod(first_difference)
-    figures = staticmethod(figures)
-    activity = staticmethod(activity)
 
     def examples(self, folder: Path) -> list[Example]:
         """A probabilistic circuit and a triangular system, both generated."""
         return [Example(path.stem, str(path)) for path in write_examples(folder)]
+
+
+class DpuCompiler(Compiler[DpuConfig, DagWorkload]):
+    """Compiles DAGs."""
+
+    passes = PASSES
+    schema = DPU_SCHEMA
+    warm_up = staticmethod(warm_up)
 
     def compile(
         self,
@@ -86,6 +67,36 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
         **options: Any,
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
+
+
+class DpuGenerator(Generator[DpuConfig]):
+    """Generates DPUs."""
+
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
+        "luts": ("banks", "depth", "registers"),
+        "flip_flops": ("banks", "depth"),
+        "dsps": ("banks", "depth"),
+        "block_rams": ("instruction_words", "data_rows", "banks"),
+    }
+    build = staticmethod(build)
+
+
+class DpuExecutor(HostExecutor[DpuConfig, np.ndarray]):
+    """Executes programs of DPUs. Operands of jobs are the leaves: words, uint32, of all inputs and
+    then all constants."""
+
+    generator = DpuGenerator()
+    memory_map = staticmethod(memory_map)
+    bind = staticmethod(bind)
+    given = staticmethod(given)
+    operands = staticmethod(leaves)
+    image = staticmethod(image)
+    result_rows = staticmethod(result_rows)
+    outputs = staticmethod(outputs)
+    cycle_limit = staticmethod(cycle_limit)
+    written_rows = staticmethod(written_rows)
+    volatile_rows = staticmethod(volatile_rows)
+    first_difference = staticmethod(first_difference)
 
     def model(self, config: DpuConfig, job: HostJob[np.ndarray], wanted: Wanted) -> MachineRun:
         """Raises as ``gnarl.sw.runtime.dpu.model.interpreter.run`` does, and
@@ -115,4 +126,20 @@ class DpuTarget(HostTarget[DpuConfig, DagWorkload, np.ndarray]):
         return {OUTPUTS: golden_model.reference(dag, np.asarray(tensors[INPUTS]))[dag.outputs]}
 
 
-TARGET = DpuTarget()
+class DpuPresenter(HostPresenter[np.ndarray]):
+    """Presents programs and runs of DPUs."""
+
+    listing = staticmethod(listing)
+    figures = staticmethod(figures)
+    activity = staticmethod(activity)
+
+
+TARGET = Target(
+    configuration=DpuConfig,
+    reader=DpuReader(),
+    compiler=DpuCompiler(),
+    executor=DpuExecutor(),
+    presenter=DpuPresenter(),
+    options=OPTIONS,
+    demo="dpu_d3_b64",
+)

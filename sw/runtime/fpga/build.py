@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 from gnarl.hw.fpga.baud import BAUD
 from gnarl.hw.fpga.boards import Board
@@ -115,10 +114,9 @@ def board_verilog(hardware: NamedConfiguration, board: Board, clock: Clock, baud
     from gnarl.hw.lib.machine.machine import Machine
     from gnarl.hw.lib.verilog import to_verilog
 
-    target: Any = hardware.target
-    machine = target.build(hardware.config)
+    machine = hardware.generator.build(hardware.config)
     if not isinstance(machine, Machine):
-        raise FpgaError(f"{hardware.name}: target {target.name} has no machine for boards")
+        raise FpgaError(f"{hardware.name}: target {hardware.target.name} has no machine for boards")
     return to_verilog(BoardTop(board, clock, machine, baud), module_name(hardware))
 
 

@@ -8,7 +8,6 @@ from gnarl.hw.fpga.boards import Board
 from gnarl.hw.fpga.family import RESOURCE_NAMES, Resources
 from gnarl.sw.runtime.fpga.tool_run import FpgaError
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
-from gnarl.sw.runtime.target.host_target import HostTarget
 
 
 def shortages(used: Resources, available: Resources) -> list[str]:
@@ -36,6 +35,6 @@ def check_capacity(hardware: NamedConfiguration, board: Board, used: Resources) 
 
 def _fields(hardware: NamedConfiguration, short: Sequence[str]) -> list[str]:
     """Fields of the configuration that what is short depends on, each once."""
-    target = hardware.target
-    by_resource = target.sizes if isinstance(target, HostTarget) else {}
+    generator = hardware.target.executor.generator
+    by_resource = generator.sizes if generator is not None else {}
     return list(dict.fromkeys(field for name in short for field in by_resource.get(name, ())))

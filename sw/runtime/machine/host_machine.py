@@ -49,8 +49,8 @@ class HostJob(Generic[OperandsT]):
     program: Program | None = None
 
 
-class HostedTarget(Protocol[OperandsT]):
-    """What machines ask of their target; see ``gnarl.sw.runtime.target.host_target.HostTarget``."""
+class Hosted(Protocol[OperandsT]):
+    """What machines ask of an executor, see ``gnarl.sw.runtime.target.host_executor``."""
 
     def memory_map(self, config: Any) -> MemoryMap: ...
 
@@ -75,22 +75,22 @@ class HostMachine(Generic[OperandsT]):
 
     def __init__(
         self,
-        target: HostedTarget[OperandsT],
+        executor: Hosted[OperandsT],
         config: Any,
         port: Port,
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        self._map = target.memory_map(config)
+        self._map = executor.memory_map(config)
         self.driver = HostDriver(port, self._map, config.digest)
         self.close = close
-        self._target = target
+        self._executor = executor
         self._config = config
         self._digests: dict[tuple[str, int], bytes] = {}
         self._job: HostJob[OperandsT] | None = None
 
     def load(self, job: HostJob[OperandsT]) -> None:
         if self._job is not None and self._job.program is not job.program:
-            written = self._target.volatile_rows(self._job.launch)
+            written = self._executor.volatile_rows(self._job.launch)
             whole = {name: self._all_rows(name) for name in written or ()}
             self._forget(None if written is None else whole)
         self._job = job
@@ -111,7 +111,7 @@ class HostMachine(Generic[OperandsT]):
 
     def start(self) -> None:
         job = self._loaded()
-        self._forget(self._target.volatile_rows(job.launch))
+        self._forget(self._executor.volatile_rows(job.launch))
         self.driver.limit(job.max_cycles)
         self.driver.start()
 
@@ -134,8 +134,8 @@ class HostMachine(Generic[OperandsT]):
 
     def read(self) -> Finished:
         job, counters = self._loaded(), self.driver.counters()
-        memory = self.rows(self._target.result_rows(job.launch, counters))
-        outputs = self._target.outputs(job.launch, job.operands, memory)
+        memory = self.rows(self._executor.result_rows(job.launch, counters))
+        outputs = self._executor.outputs(job.launch, job.operands, memory)
         return Finished(outputs, self.driver.cycles(), counters)
 
     def rows(self, wanted: Mapping[str, np.ndarray]) -> dict[str, Rows]:
@@ -169,12 +169,12 @@ class HostMachine(Generic[OperandsT]):
 
     def _on_model(self, job: HostJob[OperandsT], cycles: int) -> str:
         """What the model makes of a job that the hardware stops at."""
-        found = on_model(self._target, self._config, job, cycles, lambda counters: {})
+        found = on_model(self._executor, self._config, job, cycles, lambda counters: {})
         return found if isinstance(found, str) else "the model runs to the end"
 
 
 def on_model(
-    target: HostedTarget[OperandsT],
+    executor: Hosted[OperandsT],
     config: Any,
     job: HostJob[OperandsT],
     cycles: int,
@@ -183,7 +183,7 @@ def on_model(
     """The model's run of a job that took hardware so many cycles, or why it has none, in words: it
     may have not many more, and whatever happens to it does not hide what happened to hardware."""
     try:
-        return target.model(config, replace(job, max_cycles=2 * cycles + _MORE_CYCLES), wanted)
+        return executor.model(config, replace(job, max_cycles=2 * cycles + _MORE_CYCLES), wanted)
     except CycleLimitError:
         return "the model goes on"
     except GnarlError as error:
@@ -195,8 +195,8 @@ def on_model(
 class ModelMachine(Generic[OperandsT]):
     """The target's interpreter of its binary."""
 
-    def __init__(self, target: HostedTarget[OperandsT], config: Any) -> None:
-        self._target = target
+    def __init__(self, executor: Hosted[OperandsT], config: Any) -> None:
+        self._executor = executor
         self._config = config
         self._job: HostJob[OperandsT]
         self._run: MachineRun
@@ -208,12 +208,12 @@ class ModelMachine(Generic[OperandsT]):
         pass
 
     def wait(self) -> None:
-        wanted = partial(self._target.result_rows, self._job.launch)
-        self._run = self._target.model(self._config, self._job, wanted)
+        wanted = partial(self._executor.result_rows, self._job.launch)
+        self._run = self._executor.model(self._config, self._job, wanted)
 
     def read(self) -> Finished:
         run = self._run
-        outputs = self._target.outputs(self._job.launch, self._job.operands, run.memory)
+        outputs = self._executor.outputs(self._job.launch, self._job.operands, run.memory)
         return Finished(outputs, run.cycles, run.counters)
 
     def close(self) -> None:

@@ -44,9 +44,9 @@ class _Run:
 
     def golden(self, result: Result[Any]) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
         """What the results must be, and the same in float64."""
-        target, arguments = self.device.target, (result.program, result.tensors)
+        executor, arguments = self.device.target.executor, (result.program, result.tensors)
         with self.timed("verify"):
-            return target.golden(*arguments), target.reference(*arguments)
+            return executor.golden(*arguments), executor.reference(*arguments)
 
 
 def run_all(
@@ -86,8 +86,8 @@ def run_all(
         for configuration in configurations:
             timed = TimedStages(_Named(stages, configuration.name))
             with _blamed(configuration):
-                target = configuration.target
-                backend = next((each for each in backends if each in target.backends), None)
+                executor = configuration.target.executor
+                backend = next((each for each in backends if each in executor.backends), None)
                 device = stack.enter_context(Device(configuration, backend, stages=timed))
                 session = Session(
                     device,
@@ -97,7 +97,7 @@ def run_all(
                     sizes=sizes,
                     seed=seed,
                     options=options,
-                    max_cycles=max_cycles if target.limits_cycles else None,
+                    max_cycles=max_cycles if executor.limits_cycles else None,
                 )
                 runs.append(_Run(configuration, device, session, timed))
         return Comparison(_reports(runs))

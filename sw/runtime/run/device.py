@@ -18,6 +18,7 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.unsupported import unsupported
 
 
 class Device:
@@ -57,12 +58,12 @@ class Device:
             configuration = load_configuration(configuration)
         self.configuration = configuration
         self.target = configuration.target
-        self.backend = backend or self.target.default_backend()
-        if self.backend not in self.target.backends:
+        self.backend = backend or self.target.executor.default_backend()
+        if self.backend not in self.target.executor.backends:
             raise ConfigError(
                 [
                     f"backend {backend}: target {self.target.name} runs on "
-                    f"{' or '.join(self.target.backends)}"
+                    f"{' or '.join(self.target.executor.backends)}"
                 ]
             )
         self._waves = waves
@@ -77,7 +78,7 @@ class Device:
         Raises ``WorkloadError`` that names the place in it. ``seed`` is for values it lacks.
         """
         with self._stages("load"):
-            return self.target.workload(source, seed)
+            return self.target.reader.workload(source, seed)
 
     def compile(
         self, source: Any, *, seed: int = 0, trace: Trace | None = None, **options: Any
@@ -94,11 +95,11 @@ class Device:
         """
         workload = self.workload(source, seed)
         with self._stages("prepare compiler"):
-            self.target.warm_up()
+            self.target.compiler.warm_up()
         with self._stages("compile") as advance:
             trace = trace or Trace()
             trace.progress = advance
-            return self.target.compile(
+            return self.target.compiler.compile(
                 workload, self.configuration.config, seed=seed, trace=trace, **options
             )
 
@@ -125,8 +126,8 @@ class Device:
         if max_cycles is not None and max_cycles < 1:
             raise WorkloadError(f"max_cycles = {max_cycles}: must be at least 1")
         config = self.configuration.config
-        program = self.target.lowered(program, inputs, config, self._stages)
-        tensors = self.target.bind(program, inputs)
+        program = self.target.compiler.lowered(program, inputs, config, self._stages)
+        tensors = self.target.executor.bind(program, inputs)
         sizes = bind(program.inputs, tensors)
         known = dict(tensors)
         runs = []
@@ -150,12 +151,12 @@ class Device:
         """
         with self._stages("verify"):
             program = result.program
-            verification = self.target.verify(program, result.tensors, result.outputs)
+            verification = self.target.executor.verify(program, result.tensors, result.outputs)
             if not verification.difference or result is not self._last:
                 return verification
             run = result.launches[-1]
             machine = self._machine(program, run.launch)
-            reason = self.target.diagnose(self.hardware(program, run.launch), run, machine)
+            reason = self.target.executor.diagnose(self.hardware(program, run.launch), run, machine)
             return replace(
                 verification, difference="; ".join(filter(None, [verification.difference, reason]))
             )
@@ -167,7 +168,7 @@ class Device:
         """
         launch = launch or program.launches[0]
         own = self.configuration.config
-        brings_its_own = self.target.filled_in or launch.digest != program.digest
+        brings_its_own = self.target.compiler.filled_in or launch.digest != program.digest
         if launch.digest == own.digest or not brings_its_own:
             return self.configuration
         config = type(own).from_dict(dict(launch.config))
@@ -193,9 +194,12 @@ class Device:
         max_cycles: int | None,
         options: Mapping[str, Any],
     ) -> LaunchRun[Any]:
-        job = self.target.job(program, launch, tensors, **options)
-        self.target.check(job)
-        job = self.target.limited(job, max_cycles)
+        executor = self.target.executor
+        job = executor.job(program, launch, tensors, **options)
+        executor.check(job)
+        if max_cycles is not None and not executor.limits_cycles:
+            raise unsupported(f"--max-cycles {max_cycles}", self.target.name)
+        job = executor.limited(job, max_cycles)
         machine = self._machine(program, launch)
         place, stage = program.workload, "simulate"
         if len(program.launches) > 1:
@@ -208,7 +212,7 @@ class Device:
             except WorkloadError:
                 raise
             except GnarlError as error:
-                cause = self.target.cause(program, tensors)
+                cause = executor.cause(program, tensors)
                 text = "; ".join(filter(None, [f"{place}: {self.backend} {error}", cause]))
                 raise ProgramError(text) from error
             return LaunchRun(launch, job, machine.read())
@@ -222,7 +226,7 @@ class Device:
                     raise ConfigError(
                         [f"{name}: not supported where launches have different hardware"]
                     )
-            self._machines[digest] = self.target.machine(
+            self._machines[digest] = self.target.executor.machine(
                 hardware,
                 self.backend,
                 waves=self._waves,

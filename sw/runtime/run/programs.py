@@ -25,4 +25,4 @@ def load_program(path: str | Path, configuration: NamedConfiguration | None = No
 def _schema(target: str) -> Schema:
     if target not in TARGETS:
         raise ProgramError(f"target {quoted(target)}: must be one of {', '.join(TARGETS)}")
-    return TARGETS[target].schema
+    return TARGETS[target].compiler.schema

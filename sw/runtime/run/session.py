@@ -21,7 +21,8 @@ from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
-from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.contract import AnyTarget
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.loops.pytorch.export import SUFFIX
 
 
@@ -88,7 +89,7 @@ def run_once(
         result = session.run()
         report = session.report(result, device.verify(result), timed.seconds)
     if timeline is not None:
-        target.draw(result.program, result, _title(report), timeline)
+        target.presenter.draw(result.program, result, _title(report), timeline)
     if output is not None:
         save_outputs(output, result.program.outputs, result.outputs)
     return report
@@ -131,20 +132,20 @@ class Session:
                     )
             self.program = load_program(source, device.configuration)
         else:
-            sized = target.sized_source(target.source(source, tensors), sizes)
+            sized = target.reader.sized_source(target.reader.source(source, tensors), sizes)
             self._workload = device.workload(sized, seed)
             if values is not None:
-                self._workload = target.valued(self._workload, values)
+                self._workload = target.reader.valued(self._workload, values)
             self.program = device.compile(self._workload, seed=seed, **compile_options)
 
     def run(self) -> Result[Any]:
         """Runs the program once."""
-        target, program = self._device.target, self.program
-        source = program, self._workload, self._values, self._tensors, self._seed
-        self._given = target.inputs(*source, self._options)
-        self._made_up = target.made_up(*source)
+        reader, program = self._device.target.reader, self.program
+        arguments = RunArguments(self._values, self._tensors, self._seed, self._options)
+        self._given = reader.inputs(program, self._workload, arguments)
+        self._made_up = reader.made_up(program, self._workload, arguments)
         if self._workload is None:
-            self._given = target.sized_inputs(program, self._given, self._sizes)
+            self._given = reader.sized_inputs(program, self._given, self._sizes)
         return self._device.run(
             self.program, self._given, max_cycles=self._max_cycles, **self._options
         )
@@ -164,14 +165,14 @@ class Session:
             overrides=configuration.overrides,
             cycles=result.cycles,
             counters=result.counters,
-            figures=target.figures(program, result),
+            figures=target.presenter.figures(program, result),
             verification=verification,
             outputs=summarise(program.outputs, result.outputs),
             launches={run.launch.name: run.finished for run in result.launches},
-            vanished=vanished(target.given(program, self._given)),
+            vanished=vanished(target.executor.given(program, self._given)),
             seconds=seconds,
             made_up=self._made_up,
-            note=target.note(device.backend),
+            note=target.presenter.note(device.backend),
         )
 
 
@@ -182,9 +183,7 @@ def is_program(source: str) -> bool:
     return source.endswith(".npz") or (os.path.isfile(source) and zipfile.is_zipfile(source))
 
 
-def _options_of(
-    target: Target[Any, Any, Any], command: str, given: Mapping[str, Any]
-) -> dict[str, Any]:
+def _options_of(target: AnyTarget, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
     names = {each.name for each in target.options if command in each.commands}
     return {name: value for name, value in given.items() if name in names}
 

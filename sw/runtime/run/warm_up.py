@@ -30,7 +30,7 @@ def main() -> None:
             else NamedConfiguration(target.name, "", target, target.configuration(), {})
         )
         try:
-            _run_examples(configuration, 1, target.backends[-1])
+            _run_examples(configuration, 1, target.executor.backends[-1])
         except GnarlError as error:  # a part that is not installed, which others do without
             print(f"{target.name}: {error}", file=sys.stderr)
 
@@ -72,7 +72,7 @@ def _run_examples(
     configuration: NamedConfiguration, count: int | None = None, backend: str | None = None
 ) -> None:
     with TemporaryDirectory() as folder:
-        for example in configuration.target.examples(Path(folder))[:count]:
+        for example in configuration.target.reader.examples(Path(folder))[:count]:
             run_once(
                 configuration,
                 example.source,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.sam.check import require_index_bits
@@ -15,6 +15,7 @@ from gnarl.sw.compiler.sam.dot_read import read_dot
 from gnarl.sw.compiler.sam.sections import statement_of
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.workload import read_expression, split_source
@@ -25,6 +26,9 @@ GRAPH_SUFFIXES = (".gv", ".dot")
 _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 
+SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload
+
+
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
     """The workload of an expression or a graph's file, with operands from files by name."""
     parsed = workload(text)
@@ -33,7 +37,7 @@ def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
     return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
 
 
-def workload(source: Any, seed: int = 0) -> SamWorkload:
+def workload(source: SamSource, seed: int = 0) -> SamWorkload:
     """The workload that ``source`` means.
 
     ``source`` is an expression, the path of a ``.gv`` graph, or a ``SamWorkload``; or a tuple of
@@ -66,16 +70,14 @@ def workload(source: Any, seed: int = 0) -> SamWorkload:
 def inputs(
     program: Program,
     workload: SamWorkload | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
-    options: Mapping[str, Any],
+    arguments: RunArguments,
 ) -> dict[str, Operand]:
     """The program's operands, from files in place of the workload's own.
 
     Raises ``WorkloadError`` naming those that are in neither.
     """
-    if values is not None:
+    tensors = arguments.tensors
+    if arguments.values is not None:
         raise WorkloadError(
             "--values: not supported by target sam: --tensor NAME=PATH gives its tensors"
         )

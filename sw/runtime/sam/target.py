@@ -35,50 +35,39 @@ from gnarl.sw.runtime.sam.image import (
 )
 from gnarl.sw.runtime.sam.model.interpreter import machine_run
 from gnarl.sw.runtime.sam.model.timing import timing
-from gnarl.sw.runtime.sam.sources import inputs, source, workload
-from gnarl.sw.runtime.target.contract import Example
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
+from gnarl.sw.runtime.target.compiler import Compiler
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.host_executor import HostExecutor
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
+from gnarl.sw.runtime.target.reader import Example, Reader
 
 _STEPS_A_TOKEN = 64
 """More than a search takes: twice for each bit of a reference."""
 
 
-class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
-    """See ``gnarl.sw.runtime.target.contract.Target``."""
+class SamReader(Reader[SamSource, SamWorkload]):
+    """Reads expressions, graphs and their operands."""
 
-    name = "sam"
-    configuration = SamConfig
-    demo = "sam_fp32"
-    own_workload = "expression"
-    filled_in = ("expression", "graph")
-    passes = PASSES
-    schema = SAM_SCHEMA
-    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("index_bits", "queue_depth", "format"),
-        "flip_flops": ("index_bits", "queue_depth"),
-        "dsps": ("format",),
-        "block_rams": ("array_words", "accumulator_words"),
-    }
-
-    resolve = staticmethod(resolve)
-    build = staticmethod(build)
-    memory_map = staticmethod(memory_map)
+    target = "sam"
     source = staticmethod(source)
     workload = staticmethod(workload)
-    dot = staticmethod(dot)
     inputs = staticmethod(inputs)
-    bind = staticmethod(bind)
-    given = staticmethod(given)
-    operands = staticmethod(operands)
-    result_rows = staticmethod(result_rows)
-    outputs = staticmethod(outputs)
-    figures = staticmethod(figures)
-    activity = staticmethod(activity)
 
     def examples(self, folder: Path) -> list[Example]:
         """A product and a sum of random sparse matrices."""
         tensors = write_operands(folder)
         return [Example(name, text, tensors) for name, text in EXAMPLES.items()]
+
+
+class SamCompiler(Compiler[SamConfig, SamWorkload]):
+    """Compiles expressions."""
+
+    filled_in = ("expression", "graph")
+    passes = PASSES
+    schema = SAM_SCHEMA
+    resolve = staticmethod(resolve)
 
     def compile(
         self,
@@ -91,8 +80,29 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
 
-    def listing(self, program: Program) -> Iterator[str]:
-        return listing(graph_of(program.launches[0].sections))
+
+class SamGenerator(Generator[SamConfig]):
+    """Generates graphs and fabrics."""
+
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
+        "luts": ("index_bits", "queue_depth", "format"),
+        "flip_flops": ("index_bits", "queue_depth"),
+        "dsps": ("format",),
+        "block_rams": ("array_words", "accumulator_words"),
+    }
+    build = staticmethod(build)
+
+
+class SamExecutor(HostExecutor[SamConfig, Operands]):
+    """Executes graphs."""
+
+    generator = SamGenerator()
+    memory_map = staticmethod(memory_map)
+    bind = staticmethod(bind)
+    given = staticmethod(given)
+    operands = staticmethod(operands)
+    result_rows = staticmethod(result_rows)
+    outputs = staticmethod(outputs)
 
     def image(self, launch: Launch, operands: Operands) -> dict[str, Rows]:
         return operands.image
@@ -137,4 +147,23 @@ class SamTarget(HostTarget[SamConfig, SamWorkload, Operands]):
         return as_output(found, *entries)
 
 
-TARGET = SamTarget()
+class SamPresenter(HostPresenter[Operands]):
+    """Presents graphs and their runs."""
+
+    dot = staticmethod(dot)
+    figures = staticmethod(figures)
+    activity = staticmethod(activity)
+
+    def listing(self, program: Program) -> Iterator[str]:
+        return listing(graph_of(program.launches[0].sections))
+
+
+TARGET = Target(
+    configuration=SamConfig,
+    reader=SamReader(),
+    compiler=SamCompiler(),
+    executor=SamExecutor(),
+    presenter=SamPresenter(),
+    demo="sam_fp32",
+    own_workload="expression",
+)

@@ -66,7 +66,7 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     places = {field: f"{path}:{_line(text, field)}" for field in fields}
     places |= {field: "--set" for field in changed}
     try:
-        config = target.resolve(target.configuration.from_dict(fields | changed))
+        config = target.compiler.resolve(target.configuration.from_dict(fields | changed))
     except ConfigError as error:
         raise ConfigError([_placed(text, places, path) for text in error.violations]) from error
     return NamedConfiguration(path.stem, _note(text), target, config, changed)

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
 
 from gnarl.hw.lib.errors import ConfigError, one_line
-from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.contract import AnyTarget, Target
 from gnarl.sw.runtime.target.option import TargetOption
 
 GROUP = "gnarl.targets"
@@ -35,10 +34,10 @@ _OWN_OPTIONS = {
 }
 
 
-class _Targets(Mapping[str, Target[Any, Any, Any]]):
+class _Targets(Mapping[str, AnyTarget]):
     """Targets by name, the project's own first."""
 
-    def __getitem__(self, name: str) -> Target[Any, Any, Any]:
+    def __getitem__(self, name: str) -> AnyTarget:
         return _load(installed()[name])
 
     def __contains__(self, name: object) -> bool:
@@ -54,9 +53,9 @@ class _Targets(Mapping[str, Target[Any, Any, Any]]):
 TARGETS = _Targets()
 
 
-def others() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
+def others() -> tuple[dict[str, AnyTarget], list[ConfigError]]:
     """Targets of other packages, by name; and why some of them cannot be loaded."""
-    loaded: dict[str, Target[Any, Any, Any]] = {}
+    loaded: dict[str, AnyTarget] = {}
     errors = []
     for name in TARGETS:
         try:
@@ -67,7 +66,7 @@ def others() -> tuple[dict[str, Target[Any, Any, Any]], list[ConfigError]]:
     return loaded, errors
 
 
-def loaded() -> dict[str, Target[Any, Any, Any]]:
+def loaded() -> dict[str, AnyTarget]:
     """All targets that can be loaded, by name."""
     return {name: TARGETS[name] for name in _OWN} | others()[0]
 
@@ -87,7 +86,7 @@ def installed() -> dict[str, EntryPoint]:
 
 
 @cache
-def _load(entry: EntryPoint) -> Target[Any, Any, Any]:
+def _load(entry: EntryPoint) -> AnyTarget:
     """Raises ``ConfigError`` for an entry point of another package that does not hold a target."""
     try:
         target = entry.load()

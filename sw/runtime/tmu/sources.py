@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gnarl.sw.program.tensor_spec import bind as bind_arrays
 from gnarl.sw.runtime.report.vanished import Given
 from gnarl.sw.runtime.report.verify import entry_name
 from gnarl.sw.runtime.target import embedding_models
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.embedding.files import load_values
 from gnarl.sw.workloads.embedding.inputs import (
     bind_model,
@@ -46,10 +47,12 @@ from gnarl.sw.workloads.tensor.sources import is_expression, load_expression, te
 from gnarl.sw.workloads.tensor.workload import TensorWorkload
 from gnarl.sw.workloads.text_file import read_text
 
-TmuWorkload = LoopWorkload | ModelWorkload | DumpedWorkload
+TmuWorkload: TypeAlias = LoopWorkload | ModelWorkload | DumpedWorkload
+
+TmuSource: TypeAlias = str | Path | tuple[Any, Any] | TensorWorkload | EmbeddingModel | TmuWorkload
 
 
-def source(text: str, tensors: Mapping[str, str]) -> Any:
+def source(text: str, tensors: Mapping[str, str]) -> TmuSource:
     if is_expression(text):
         return load_expression(text, tensors)
     if is_model(text):
@@ -58,7 +61,7 @@ def source(text: str, tensors: Mapping[str, str]) -> Any:
     return text, tensors
 
 
-def workload(source: Any, seed: int = 0) -> TmuWorkload:
+def workload(source: TmuSource, seed: int = 0) -> TmuWorkload:
     """The workload that ``source`` means.
 
     ``source`` is the name of an operation or the path of a file, perhaps in a tuple with paths of
@@ -76,10 +79,9 @@ def workload(source: Any, seed: int = 0) -> TmuWorkload:
         raise WorkloadError(
             f"a {type(source).__name__}: must be in a tuple with arguments of its forward"
         )
-    text = source[0] if isinstance(source, tuple) and len(source) == 2 else source
+    text, tensors = source if isinstance(source, tuple) and len(source) == 2 else (source, {})
     if isinstance(source, TensorWorkload) or is_expression(text):
         return _expression_workload(source)
-    tensors = source[1] if text is not source else {}
     if is_module(text):
         return pytorch_workload(text, tensors)
     if not isinstance(text, str | Path):
@@ -148,10 +150,7 @@ def valued(workload: TmuWorkload, values: Path) -> TmuWorkload:
 def inputs(
     program: Program,
     workload: TmuWorkload | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
-    options: Mapping[str, Any],
+    arguments: RunArguments,
 ) -> Any:
     """The program's inputs, from files in place of the workload's own: arrays by name, operands
     where it was made of an expression, or what ``model_inputs`` gives.
@@ -159,6 +158,7 @@ def inputs(
     Raises ``WorkloadError`` naming those that are in neither.
     """
     model = model_of(program)
+    values, tensors, seed = arguments.values, arguments.tensors, arguments.seed
     if model is not None:
         refuse_tensors(tensors)
         batch = int(program.outputs[0].shape[0]) if values is None else None
@@ -192,15 +192,15 @@ def inputs(
 def made_up(
     program: Program,
     workload: TmuWorkload | None,
-    values: Path | None,
-    tensors: Mapping[str, str],
-    seed: int,
+    arguments: RunArguments,
 ) -> MadeUp:
-    """See ``Target.made_up``."""
+    """See ``Reader.made_up``."""
     model = model_of(program)
     if model is not None:
-        return model_made_up(model, values, seed)
-    return without(workload.made_up, tensors) if isinstance(workload, LoopWorkload) else {}
+        return model_made_up(model, arguments.values, arguments.seed)
+    return (
+        without(workload.made_up, arguments.tensors) if isinstance(workload, LoopWorkload) else {}
+    )
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
@@ -233,7 +233,7 @@ def _require_shape(program: Program, statement: Statement, sizes: Mapping[str, i
 
 def given(program: Program, inputs: Any) -> Iterator[Given]:
     """Values of models, and operands of expressions, which are given as float64, see
-    ``Target.given``."""
+    ``Executor.given``."""
     if model_of(program) is not None:
         yield from embedding_models.given(program, inputs)
         return

@@ -19,9 +19,13 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.program.rows import MachineRun, Wanted
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.host_machine import HostJob
-from gnarl.sw.runtime.target.contract import Example
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.compiler import Compiler
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.host_executor import HostExecutor
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.nest_cycles import most_cycles
+from gnarl.sw.runtime.target.reader import Example, Reader
 from gnarl.sw.runtime.tmu.figures import figures
 from gnarl.sw.runtime.tmu.image import (
     Operands,
@@ -34,6 +38,7 @@ from gnarl.sw.runtime.tmu.image import (
 from gnarl.sw.runtime.tmu.model import machine
 from gnarl.sw.runtime.tmu.options import OPTIONS
 from gnarl.sw.runtime.tmu.sources import (
+    TmuSource,
     TmuWorkload,
     bind,
     given,
@@ -45,42 +50,27 @@ from gnarl.sw.runtime.tmu.sources import (
 )
 
 
-class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
-    """See ``gnarl.sw.runtime.target.contract.Target``."""
+class TmuReader(Reader[TmuSource, TmuWorkload]):
+    """Reads loop nests, named operations, expressions, models and dumps."""
 
-    name = "tmu"
-    configuration = TmuConfig
-    demo = "tmu_l8"
-    options = OPTIONS
-    passes = PASSES
-    schema = TMU_SCHEMA
-    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
-        "luts": ("lanes", "layers", "streams", "requests"),
-        "flip_flops": ("lanes", "layers", "streams", "stream_words"),
-        "dsps": ("lanes",),
-        "block_rams": ("memory_bytes", "l2_bytes", "l1_bytes", "program_words"),
-    }
-
-    build = staticmethod(build)
-    memory_map = staticmethod(memory_map)
+    target = "tmu"
     source = staticmethod(source)
     workload = staticmethod(workload)
     valued = staticmethod(valued)
     inputs = staticmethod(inputs)
     made_up = staticmethod(made_up)
-    bind = staticmethod(bind)
-    given = staticmethod(given)
-    operands = staticmethod(operands)
-    image = staticmethod(image)
-    result_rows = staticmethod(result_rows)
-    optimise = staticmethod(optimise)
-    volatile_rows = staticmethod(volatile_rows)
-    outputs = staticmethod(outputs)
-    figures = staticmethod(figures)
 
     def examples(self, folder: Path) -> list[Example]:
         """EmbeddingBag of the first model of Ember's table IV."""
         return [Example("embedding_bag", "embedding_bag:rm1")]
+
+
+class TmuCompiler(Compiler[TmuConfig, TmuWorkload]):
+    """Compiles loop nests."""
+
+    passes = PASSES
+    schema = TMU_SCHEMA
+    optimise = staticmethod(optimise)
 
     def compile(
         self,
@@ -93,11 +83,31 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
 
-    def listing(self, program: Program) -> Iterator[str]:
-        for launch in program.launches:
-            if len(program.launches) > 1:
-                yield f"# launch {launch.name}"
-            yield from listing(launch)
+
+class TmuGenerator(Generator[TmuConfig]):
+    """Generates TMUs."""
+
+    sizes: ClassVar[Mapping[str, Sequence[str]]] = {
+        "luts": ("lanes", "layers", "streams", "requests"),
+        "flip_flops": ("lanes", "layers", "streams", "stream_words"),
+        "dsps": ("lanes",),
+        "block_rams": ("memory_bytes", "l2_bytes", "l1_bytes", "program_words"),
+    }
+    build = staticmethod(build)
+
+
+class TmuExecutor(HostExecutor[TmuConfig, Operands]):
+    """Executes programs of both units."""
+
+    generator: Generator[TmuConfig] = TmuGenerator()
+    memory_map = staticmethod(memory_map)
+    bind = staticmethod(bind)
+    given = staticmethod(given)
+    operands = staticmethod(operands)
+    image = staticmethod(image)
+    result_rows = staticmethod(result_rows)
+    volatile_rows = staticmethod(volatile_rows)
+    outputs = staticmethod(outputs)
 
     def check(self, job: HostJob[Operands]) -> None:
         check_units(job.launch)
@@ -125,4 +135,24 @@ class TmuTarget(HostTarget[TmuConfig, TmuWorkload, Operands]):
         return {spec.name: found[spec.name] for spec in program.outputs}
 
 
-TARGET = TmuTarget()
+class TmuPresenter(HostPresenter[Operands]):
+    """Presents programs and runs of TMUs."""
+
+    figures = staticmethod(figures)
+
+    def listing(self, program: Program) -> Iterator[str]:
+        for launch in program.launches:
+            if len(program.launches) > 1:
+                yield f"# launch {launch.name}"
+            yield from listing(launch)
+
+
+TARGET = Target(
+    configuration=TmuConfig,
+    reader=TmuReader(),
+    compiler=TmuCompiler(),
+    executor=TmuExecutor(),
+    presenter=TmuPresenter(),
+    options=OPTIONS,
+    demo="tmu_l8",
+)

@@ -129,7 +129,7 @@ def test_a_set_abstraction_on_rtl():
     given, named = set_abstraction(), load_configuration("sram_b4", changes)
     inputs = {**given.inputs, **(given.sizes or {})}
     with Device(named, "rtl") as device:
-        program = device.target.lowered(device.compile(given), inputs, named.config, quiet)
+        program = device.target.compiler.lowered(device.compile(given), inputs, named.config, quiet)
         commands = program.launches[0].sections["commands"]
         opcodes = {each.opcode for _, each in disassemble(commands)}
         assert {Opcode.CORE, Opcode.COMPUTE} <= opcodes

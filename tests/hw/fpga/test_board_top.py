@@ -20,7 +20,7 @@ pytest.importorskip("amaranth_boards")
 def top(board_name: str, hardware: NamedConfiguration) -> BoardTop:
     """On the board's own clock, without PLL."""
     board = find_board(board_name)
-    machine = hardware.target.build(hardware.config)
+    machine = hardware.target.executor.generator.build(hardware.config)
     return BoardTop(board, plan_clock(board, board.oscillator_hz), machine, 1_000_000)
 
 

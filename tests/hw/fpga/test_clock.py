@@ -19,7 +19,7 @@ pytest.importorskip("amaranth_boards")
 def top(board_name: str, wanted_hz: int | None = None) -> str:
     """Verilog of the top module alone."""
     board, hardware = find_board(board_name), configuration()
-    machine = hardware.target.build(hardware.config)
+    machine = hardware.target.executor.generator.build(hardware.config)
     component = BoardTop(board, plan_clock(board, wanted_hz), machine, 1_000_000)
     text = to_verilog(component, "top")
     return re.search(r"^module top\(.*?^endmodule", text, re.M | re.S)[0]

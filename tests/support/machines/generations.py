@@ -15,7 +15,7 @@ from gnarl.sw.runtime.target.registry import TARGETS
 from gnarl.hw.lib.verilog import to_verilog
 target = TARGETS[sys.argv[1]]
 config = target.configuration.from_dict(json.loads(sys.argv[2]))
-print(to_verilog(target.build(config), sys.argv[1]))
+print(to_verilog(target.executor.generator.build(config), sys.argv[1]))
 """
 
 

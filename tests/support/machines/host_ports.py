@@ -64,9 +64,9 @@ class FaultyPort:
 def put_port(device: Device, kind: Callable[[Port, MemoryMap], PortT]) -> PortT:
     """Puts a port between a device of the RTL, before its first run, and its simulator."""
     hardware = device.configuration
-    target: Any = device.target
+    executor: Any = device.target.executor
     simulator = Simulator(verilog(hardware), module_name(hardware))
-    port = kind(simulator, target.memory_map(hardware.config))
-    machine = HostMachine(target, hardware.config, port, simulator.close)
+    port = kind(simulator, executor.memory_map(hardware.config))
+    machine = HostMachine(executor, hardware.config, port, simulator.close)
     device._machines[hardware.config.digest] = machine
     return port

@@ -17,7 +17,12 @@ from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.schema import Schema
 from gnarl.sw.program.tensor_spec import Array, TensorSpec
 from gnarl.sw.runtime.machine.host_machine import HostJob
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.compiler import Compiler
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.host_executor import HostExecutor
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
+from gnarl.sw.runtime.target.reader import FileReader
 from tests.support.targets import adder
 
 
@@ -32,24 +37,19 @@ class Table(NamedTuple):  # numbers to add 1 to: uint32 [rows, words]
     inputs: dict[str, np.ndarray]
 
 
-class AdderTarget(HostTarget[AdderConfig, Table, Mapping[str, Array]]):
-    name = "adder"
-    configuration = AdderConfig
-    configurations = Path(__file__).parent / "adder_configurations"
-    passes = (Pass("place", "a row of the table to a row of memory"),)
-    schema = Schema(())
+class AdderReader(FileReader[Table, Table]):
+    target = "adder"
 
-    def build(self, config: AdderConfig) -> adder.Adder:
-        return adder.Adder(config.digest)
-
-    def memory_map(self, config: AdderConfig) -> MemoryMap:
-        return adder.memory_map()
-
-    def workload(self, source: Any, seed: int = 0) -> Table:
+    def workload(self, source: Path | Table, seed: int = 0) -> Table:
         if isinstance(source, Table):
             return source
         with damaged_as(WorkloadError, source):
             return Table(Path(source).stem, {"table": np.loadtxt(source, np.uint32, ndmin=2)})
+
+
+class AdderCompiler(Compiler[AdderConfig, Table]):
+    passes = (Pass("place", "a row of the table to a row of memory"),)
+    schema = Schema(())
 
     def compile(
         self, workload: Table, config: AdderConfig, *, seed: int = 0, trace: Trace, **options: Any
@@ -60,6 +60,18 @@ class AdderTarget(HostTarget[AdderConfig, Table, Mapping[str, Array]]):
         return Program.of_one_launch(
             config, workload.name, (table,), (sums,), statistics=counts, schema=self.schema
         )
+
+
+class AdderGenerator(Generator[AdderConfig]):
+    def build(self, config: AdderConfig) -> adder.Adder:
+        return adder.Adder(config.digest)
+
+
+class AdderExecutor(HostExecutor[AdderConfig, Mapping[str, Array]]):
+    generator = AdderGenerator()
+
+    def memory_map(self, config: AdderConfig) -> MemoryMap:
+        return adder.memory_map()
 
     def image(self, launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
         return {"table": Rows(np.arange(adder.ROWS), np.asarray(operands["table"], np.uint32))}
@@ -77,4 +89,11 @@ class AdderTarget(HostTarget[AdderConfig, Table, Mapping[str, Array]]):
         return {"sums": adder.expected(np.asarray(tensors["table"], np.uint32))}
 
 
-TARGET = AdderTarget()
+TARGET = Target(
+    configuration=AdderConfig,
+    reader=AdderReader(),
+    compiler=AdderCompiler(),
+    executor=AdderExecutor(),
+    presenter=HostPresenter[Mapping[str, Array]](),
+    configurations=Path(__file__).parent / "adder_configurations",
+)

@@ -14,7 +14,15 @@ from gnarl.hw.lib.machine.machine import Core, Machine
 from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
 from gnarl.hw.lib.memory.shared import SharedMemory
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
-from tests.support.targets.adder_target import AdderConfig, AdderTarget
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
+from tests.support.targets.adder_target import (
+    AdderCompiler,
+    AdderConfig,
+    AdderExecutor,
+    AdderReader,
+)
 
 ROWS = 512
 
@@ -44,17 +52,31 @@ class MemoryCore(Core):
         return m
 
 
-class MemoryTarget(AdderTarget):
-    """Compiles as the adder does; for hardware alone."""
+class MemoryConfig(AdderConfig):
+    target = "memory"
 
-    name = "memory"
 
+class MemoryGenerator(Generator[AdderConfig]):
     def build(self, config: AdderConfig) -> Machine:
         return Machine(MemoryCore(), config.digest)
+
+
+class MemoryExecutor(AdderExecutor):
+    generator = MemoryGenerator()
 
     def memory_map(self, config: AdderConfig) -> MemoryMap:
         return memory_map()
 
 
+TARGET = Target(
+    configuration=MemoryConfig,
+    reader=AdderReader(),
+    compiler=AdderCompiler(),
+    executor=MemoryExecutor(),
+    presenter=HostPresenter(),
+)
+"""Compiles as the adder does; for hardware alone."""
+
+
 def configuration() -> NamedConfiguration:
-    return NamedConfiguration("memory", "a memory", MemoryTarget(), AdderConfig(), {})
+    return NamedConfiguration("memory", "a memory", TARGET, MemoryConfig(), {})

@@ -23,9 +23,13 @@ from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.schema import Schema, Section
 from gnarl.sw.program.tensor_spec import Array, TensorSpec
 from gnarl.sw.runtime.machine.host_machine import HostJob
-from gnarl.sw.runtime.target.contract import Example
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.compiler import Compiler
+from gnarl.sw.runtime.target.contract import Target
+from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.host_executor import HostExecutor
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.option import TargetOption
+from gnarl.sw.runtime.target.reader import Example, FileReader
 from tests.support.targets import adder
 
 STEPS = TensorSpec("steps", ("n",), "uint8")
@@ -59,44 +63,15 @@ class Moves(NamedTuple):
 Operands = dict[str, np.ndarray]
 
 
-class UlpTarget(HostTarget[UlpConfig, Moves, Operands]):
-    """See the module."""
-
-    name = "ulp"
-    configuration = UlpConfig
-    configurations = Path(__file__).parent / "ulp_configurations"
-    demo = "ulp"
-    passes = (
-        Pass("split", "a launch for the distances, a launch for the floats"),
-        Pass("place", "elements to words of rows"),
-    )
-    schema = Schema([Section("order", np.int64, ("words",), 0, ("words",))], statistics=["stages"])
-    options = (
-        TargetOption("--most", commands=("run",), type=int, help="Refuse longer moves."),
-        TargetOption(
-            "--reverse", commands=("compile",), is_flag=True, help="Place the last element first."
-        ),
-    )
-
-    def differences(self, program: Program, config: UlpConfig) -> list[str]:
-        clock = program.config.get("clock_mhz", config.clock_mhz)
-        return super().differences(program, replace(config, clock_mhz=clock))
-
-    def build(self, config: UlpConfig) -> adder.Adder:
-        return adder.Adder(config.digest)
-
-    def memory_map(self, config: UlpConfig) -> MemoryMap:
-        return adder.memory_map()
-
-    def model(self, config: UlpConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
-        return adder.model(job.image["table"].words, wanted, job.max_cycles)
+class UlpReader(FileReader[Moves, Moves]):
+    target = "ulp"
 
     def examples(self, folder: Path) -> list[Example]:
         path = folder / "moves.txt"
         path.write_text("0 1.0\n1 -2.5\n255 1e-40\n")
         return [Example("moves", str(path))]
 
-    def workload(self, source: Any, seed: int = 0) -> Moves:
+    def workload(self, source: Path | Moves, seed: int = 0) -> Moves:
         """A file has a line ``steps x`` for each element."""
         if isinstance(source, Moves):
             return source
@@ -105,6 +80,18 @@ class UlpTarget(HostTarget[UlpConfig, Moves, Operands]):
         return Moves(
             Path(source).stem, {"steps": steps.astype(np.int64), "x": x.astype(np.float32)}
         )
+
+
+class UlpCompiler(Compiler[UlpConfig, Moves]):
+    passes = (
+        Pass("split", "a launch for the distances, a launch for the floats"),
+        Pass("place", "elements to words of rows"),
+    )
+    schema = Schema([Section("order", np.int64, ("words",), 0, ("words",))], statistics=["stages"])
+
+    def differences(self, program: Program, config: UlpConfig) -> list[str]:
+        clock = program.config.get("clock_mhz", config.clock_mhz)
+        return super().differences(program, replace(config, clock_mhz=clock))
 
     def compile(
         self, workload: Moves, config: UlpConfig, *, seed: int = 0, trace: Trace, **options: Any
@@ -133,6 +120,21 @@ class UlpTarget(HostTarget[UlpConfig, Moves, Operands]):
             tuple(launches),
             self.schema,
         )
+
+
+class UlpGenerator(Generator[UlpConfig]):
+    def build(self, config: UlpConfig) -> adder.Adder:
+        return adder.Adder(config.digest)
+
+
+class UlpExecutor(HostExecutor[UlpConfig, Operands]):
+    generator = UlpGenerator()
+
+    def memory_map(self, config: UlpConfig) -> MemoryMap:
+        return adder.memory_map()
+
+    def model(self, config: UlpConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
+        return adder.model(job.image["table"].words, wanted, job.max_cycles)
 
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
@@ -177,4 +179,20 @@ class UlpTarget(HostTarget[UlpConfig, Moves, Operands]):
         return {"distance": distance, "y": bits.view(np.float32)}
 
 
-TARGET = UlpTarget()
+OPTIONS = (
+    TargetOption("--most", commands=("run",), type=int, help="Refuse longer moves."),
+    TargetOption(
+        "--reverse", commands=("compile",), is_flag=True, help="Place the last element first."
+    ),
+)
+
+TARGET = Target(
+    configuration=UlpConfig,
+    reader=UlpReader(),
+    compiler=UlpCompiler(),
+    executor=UlpExecutor(),
+    presenter=HostPresenter[Operands](),
+    configurations=Path(__file__).parent / "ulp_configurations",
+    options=OPTIONS,
+    demo="ulp",
+)

@@ -63,7 +63,7 @@ def job_of(case: Case) -> HostJob[object]:
     """What machines are given for the first launch. Raises ``GnarlError`` where the program is
     refused."""
     case.program.check()
-    return TARGET.job(case.program, case.program.launches[0], case.tensors)
+    return TARGET.executor.job(case.program, case.program.launches[0], case.tensors)
 
 
 def first_difference(case: Case, ending: Callable[[HostJob[object]], Ending]) -> str:
@@ -72,7 +72,7 @@ def first_difference(case: Case, ending: Callable[[HostJob[object]], Ending]) ->
     results."""
     tensors = dict(case.tensors)
     for launch in case.program.launches:
-        job = TARGET.job(case.program, launch, tensors)
+        job = TARGET.executor.job(case.program, launch, tensors)
         model, found = on_model(job), ending(job)
         if model.is_too_long and not found.is_too_long:
             # No step takes less than a cycle.
@@ -82,11 +82,13 @@ def first_difference(case: Case, ending: Callable[[HostJob[object]], Ending]) ->
         if model.memory is None or found.memory is None or not model.is_clean:
             return ""
         lines = model.memory.reshape(-1, LINE_WORDS)
-        results = TARGET.result_rows(launch, {})["memory"]
+        results = TARGET.executor.result_rows(launch, {})["memory"]
         others = np.setdiff1d(np.arange(len(lines)), results)
         if (lines[others] != job.image["memory"].words[others]).any():
             return ""
-        tensors |= TARGET.outputs(launch, job.operands, {"memory": Rows(results, lines[results])})
+        tensors |= TARGET.executor.outputs(
+            launch, job.operands, {"memory": Rows(results, lines[results])}
+        )
     return ""
 
 
@@ -142,7 +144,7 @@ def on_target(job: HostJob[object], most: int = MOST_STEPS) -> Ending:
     lines = np.arange(config.memory_lines)
     limited = replace(job, max_cycles=most)
     try:
-        run = TARGET.model(config, limited, lambda counters: {"memory": lines})
+        run = TARGET.executor.model(config, limited, lambda counters: {"memory": lines})
     except (StreamError, BoundsError) as error:
         return Ending(None, frozenset({_error(error, config)}))
     except FaultError as error:

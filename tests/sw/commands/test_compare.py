@@ -16,9 +16,9 @@ from gnarl.sw.runtime.report.report import JSON_FIELDS as RUN_FIELDS
 from gnarl.sw.runtime.run.comparison_report import JSON_FIELDS
 from tests.support.commands import gnarl, refusal
 from tests.support.targets import adder
-from tests.support.targets.adder_target import AdderTarget, Table
+from tests.support.targets.adder_target import AdderReader, Table
 from tests.support.targets.installed import OUTSIDE, importable, install
-from tests.support.targets.ulp_target import UlpTarget
+from tests.support.targets.ulp_target import UlpExecutor
 
 EXPRESSION = "x(i)=B(i,j)*c(j) -f=x:d -f=B:ds -f=c:d"
 MODEL = ("--backend", "model")
@@ -95,7 +95,7 @@ def test_results_must_be_those_of_the_first_golden_model(
     moves: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A target that is wrong together with its own golden model."""
-    outputs, golden = UlpTarget.outputs, UlpTarget.golden
+    outputs, golden = UlpExecutor.outputs, UlpExecutor.golden
 
     def doubled(config: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         fast = config["clock_mhz"] != 100
@@ -104,12 +104,12 @@ def test_results_must_be_those_of_the_first_golden_model(
         }
 
     monkeypatch.setattr(
-        UlpTarget,
+        UlpExecutor,
         "outputs",
         lambda self, launch, *rest: doubled(launch.config, outputs(self, launch, *rest)),
     )
     monkeypatch.setattr(
-        UlpTarget,
+        UlpExecutor,
         "golden",
         lambda self, program, tensors: doubled(program.config, golden(self, program, tensors)),
     )
@@ -162,7 +162,7 @@ def test_results_of_other_names_are_of_another_workload(
     moves: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = Table("moves", {"table": np.zeros(adder.SHAPE, np.uint32)})
-    monkeypatch.setattr(AdderTarget, "workload", lambda *_: table)
+    monkeypatch.setattr(AdderReader, "workload", lambda *_: table)
     assert refusal(tmp_path, "compare", moves, "ulp", "adder", *MODEL) == (
         f"gnarl: adder: results are sums {list(adder.SHAPE)}: must be those of ulp, "
         "distance [2], y [2]"

@@ -29,6 +29,7 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Chart, Figures
 from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import Verification, entry_name
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.embedding.model import TABLE_TYPES
 from gnarl.sw.workloads.made_up import MadeUp
 from gnarl.sw.workloads.refusals import refuse_first
@@ -60,44 +61,41 @@ class TensorKind(Kind[CudaJob]):
         self,
         program: Program,
         workload: TensorWorkload | None,
-        values: Path | None,
-        tensors: Mapping[str, str],
-        seed: int,
-        options: Mapping[str, Any],
+        arguments: RunArguments,
     ) -> dict[str, Operand]:
         """The operands, from files in place of the workload's own.
 
         Raises ``WorkloadError`` naming those that are in neither, and what models have only.
         """
-        if values is not None:
+        if arguments.values is not None:
             raise WorkloadError(
                 "--values: not supported for expressions: --tensor NAME=PATH gives their tensors"
             )
-        if options.get("batch") is not None:
+        batch = arguments.options.get("batch")
+        if batch is not None:
             raise WorkloadError(
-                f"--batch {options['batch']}: not supported for expressions, whose operands have "
+                f"--batch {batch}: not supported for expressions, whose operands have "
                 "rows of their own: must be left out"
             )
         own = workload.inputs if workload is not None else None
-        return all_operands(program.workload, _compiled(program).expression.statement, own, tensors)
+        statement = _compiled(program).expression.statement
+        return all_operands(program.workload, statement, own, arguments.tensors)
 
     def made_up(
         self,
         program: Program,
         workload: TensorWorkload | None,
-        values: Path | None,
-        tensors: Mapping[str, str],
-        seed: int,
+        arguments: RunArguments,
     ) -> MadeUp:
         """Nothing: operands are given."""
         return {}
 
-    def bind(self, program: Program, inputs: Any) -> dict[str, Array]:
+    def bind(self, program: Program, inputs: object) -> dict[str, Array]:
         """See ``bind_operands``."""
         expression = _compiled(program).expression
         return {**bind_operands(expression.statement, inputs, expression.sizes)}
 
-    def given(self, program: Program, inputs: Any) -> Iterator[Given]:
+    def given(self, program: Program, inputs: object) -> Iterator[Given]:
         tensors = self.bind(program, inputs)
         return (elements(spec, tensors[spec.name]) for spec in program.inputs)
 

@@ -77,7 +77,7 @@ def test_a_graph_of_sam_on_its_board() -> None:
 
 
 def test_a_board_that_was_left_in_a_run_serves_the_next_host() -> None:
-    window = HARDWARE.target.memory_map(HARDWARE.config).window("instructions")
+    window = HARDWARE.target.executor.memory_map(HARDWARE.config).window("instructions")
     endless = np.full(window.rows * window.words, int(Opcode.NOP) * 0x01010101, np.uint32)
     workload = random_dag(30, seed=1)
     with fake_board(HARDWARE) as port:

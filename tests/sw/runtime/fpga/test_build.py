@@ -18,7 +18,7 @@ from gnarl.sw.runtime.fpga.synthesis import MemoryResource, Synthesis
 from gnarl.sw.runtime.fpga.tool_run import FpgaError
 from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.machines.yowasp import needs, needs_ecp5
-from tests.support.targets.adder_target import AdderConfig, AdderTarget
+from tests.support.targets.adder_target import TARGET, AdderConfig
 from tests.support.targets.memory_target import ROWS, configuration
 
 LINK = "machine.link.receiver.ram.words"
@@ -171,7 +171,7 @@ def test_clocks_and_baud_rates_that_do_not_go_together(tmp_path: Path) -> None:
 
 def test_targets_without_a_machine(tmp_path: Path) -> None:
     pytest.importorskip("amaranth_boards")
-    adder = replace(configuration(), target=AdderTarget(), config=AdderConfig())
+    adder = replace(configuration(), target=TARGET, config=AdderConfig())
     with pytest.raises(FpgaError) as caught:
         build(adder, find_board("ulx3s_85f"), tmp_path / "x")
     assert str(caught.value) == "memory: target adder has no machine for boards"

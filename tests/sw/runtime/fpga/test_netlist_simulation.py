@@ -18,6 +18,7 @@ from gnarl.sw.runtime.machine.machine import Finished
 from gnarl.sw.runtime.machine.simulator import Simulator
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.runtime.target.verilog import module_name, verilog
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support.dpu.dags import input_values, seeded_dag
@@ -43,7 +44,7 @@ def sam(folder: Path) -> tuple[NamedConfiguration, Any, dict[str, str]]:
     for name, text in ENTRIES.items():
         Path(tensors[name]).write_text(text)
     hardware = load_configuration("sam_fp32", settings)
-    return hardware, hardware.target.source(EXPRESSION, tensors), tensors
+    return hardware, hardware.target.reader.source(EXPRESSION, tensors), tensors
 
 
 def netlist(text: str, top: str, folder: Path) -> str:
@@ -86,12 +87,12 @@ def test_cells_do_as_the_rtl(case: Callable[..., Any], tmp_path: Path) -> None:
     hardware, source, tensors = case(tmp_path)
     target = hardware.target
     device = Device(hardware, backend="model")
-    workload = target.workload(source)
+    workload = target.reader.workload(source)
     program = device.compile(workload)
     hardware = device.hardware(program)
     (launch,) = program.launches
-    inputs = target.inputs(program, workload, None, tensors, 0, {})
-    job = target.job(program, launch, target.bind(program, inputs))
+    inputs = target.reader.inputs(program, workload, RunArguments(tensors=tensors))
+    job = target.executor.job(program, launch, target.executor.bind(program, inputs))
     text = verilog(hardware)
     expected = finished(hardware, text, job)
     found = finished(hardware, netlist(text, module_name(hardware), tmp_path), job)

@@ -95,12 +95,12 @@ def case(device: Device, folder: Path) -> Case:
     numbers = np.arange(1, 13)
     if name == "sam":
         values = {"b": numbers.astype(np.float32), "c": numbers.astype(np.float32)}
-        workload = device.workload(device.target.source(EXPRESSION, {}))
+        workload = device.workload(device.target.reader.source(EXPRESSION, {}))
         return Case(device, device.compile(workload), values)
     path, given = folder / "scaled.py", folder / "a.npy"
     path.write_text(NEST)
     np.save(given, numbers.astype(np.int32))
-    workload = device.workload(device.target.source(str(path), {"a": str(given)}))
+    workload = device.workload(device.target.reader.source(str(path), {"a": str(given)}))
     options = {"place": "core"} if name == "sram" else {}
     return Case(device, device.compile(workload, **options), workload.inputs)
 
@@ -139,12 +139,12 @@ def test_the_limit_without_one_is_far_from_what_right_runs_take(cases, target):
     if target == "sram":
         (launch,) = device.run(found.program, found.inputs).program.launches
     cycles = found.run()
-    program = device.target.lowered(
+    program = device.target.compiler.lowered(
         found.program, found.inputs, device.configuration.config, device._stages
     )
-    tensors = device.target.bind(program, found.inputs)
-    job = device.target.job(program, program.launches[0], tensors)
-    limit = device.target.limited(job, None).max_cycles
+    tensors = device.target.executor.bind(program, found.inputs)
+    job = device.target.executor.job(program, program.launches[0], tensors)
+    limit = device.target.executor.limited(job, None).max_cycles
     assert cycles <= limit < 10_000_000
     assert target == "dpu" or limit > 8 * cycles
 

@@ -26,13 +26,13 @@ from gnarl.sw.workloads.dag.generate import random_dag
 from tests.support.dpu.dags import input_values
 from tests.support.machines.host_ports import CountingPort, put_port
 from tests.support.targets import adder
-from tests.support.targets.adder_target import TARGET, AdderConfig, AdderTarget, Table
+from tests.support.targets.adder_target import TARGET, AdderConfig, AdderExecutor, Table
 
 NARROW_WORDS = adder.NARROW_ROWS * adder.NARROW_WORDS
 TABLE_WORDS = adder.ROWS * adder.WORDS
 
 
-class WatchedAdder(AdderTarget):
+class WatchedAdder(AdderExecutor):
     """The adder, of which it is known what runs write."""
 
     volatile: Mapping[str, np.ndarray] | None = {"table": np.arange(adder.ROWS)}
@@ -65,7 +65,7 @@ def machine(target: WatchedAdder, port: CountingPort) -> HostMachine[Any]:
 
 def launch() -> Launch:
     table = Table("table", {})
-    return TARGET.compile(table, AdderConfig(), trace=Trace()).launches[0]
+    return TARGET.compiler.compile(table, AdderConfig(), trace=Trace()).launches[0]
 
 
 def job(table: np.ndarray, narrow: np.ndarray | None = None) -> HostJob[Any]:
@@ -240,7 +240,7 @@ def test_another_program_may_have_written_anywhere_in_windows_that_it_writes(
     monkeypatch.setattr(host_machine, "_BLOCK_WORDS", 2 * adder.NARROW_WORDS)
     target.volatile = {"table": np.arange(adder.ROWS), "narrow": np.array([3])}
     first, second = (
-        TARGET.compile(Table("table", {}), AdderConfig(), trace=Trace()) for _ in range(2)
+        TARGET.compiler.compile(Table("table", {}), AdderConfig(), trace=Trace()) for _ in range(2)
     )
     given = job(TABLE, NARROW)
     run(machine, port, replace(given, program=first))

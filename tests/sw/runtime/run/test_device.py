@@ -28,7 +28,7 @@ from tests.support.targets import ulp_target
 
 CONFIG = "dpu_d1_b8"
 
-BACKENDS = TARGETS["dpu"].backends
+BACKENDS = TARGETS["dpu"].executor.backends
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def test_the_example_adds_vectors():
 def test_listings_are_what_they_were_compiled_from(tmp_path):
     with Device("sram_b2", "model") as device:
         program = device.compile(EXAMPLE)
-        listing = list(device.target.listing(program))
+        listing = list(device.target.presenter.listing(program))
         again = device.compile(written(tmp_path, *listing))
     assert (
         again.launches[0].sections["commands"] == program.launches[0].sections["commands"]

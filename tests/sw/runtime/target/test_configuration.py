@@ -182,11 +182,10 @@ def test_a_configuration_of_the_project_keeps_its_name(tmp_path: Path) -> None:
     own = configuration_files()["dpu_d1_b8"]
     (tmp_path / "dpu_d1_b8.toml").write_text('target = "adder"\n')
     (tmp_path / "mine.py").write_text(
+        "from dataclasses import replace\n"
         "from pathlib import Path\n"
-        "from tests.support.targets.adder_target import AdderTarget\n"
-        "class Mine(AdderTarget):\n"
-        "    configurations = Path(__file__).parent\n"
-        "TARGET = Mine()\n"
+        "from tests.support.targets import adder_target\n"
+        "TARGET = replace(adder_target.TARGET, configurations=Path(__file__).parent)\n"
     )
     install(tmp_path, "mine", {"adder": "mine:TARGET"})
     with importable(tmp_path):

@@ -22,11 +22,11 @@ from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import configuration_files, load_configuration
 from gnarl.sw.runtime.target.contract import Target
-from gnarl.sw.runtime.target.host_target import HostTarget
+from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.runtime.target.registry import TARGETS, loaded, others
 from tests.support.commands import GNARL, gnarl, refusal
 from tests.support.targets import adder
-from tests.support.targets.adder_target import AdderTarget
+from tests.support.targets.adder_target import TARGET as ADDER
 from tests.support.targets.installed import OUTSIDE, importable, install
 from tests.support.targets.ulp_target import SIZE
 
@@ -70,14 +70,17 @@ def test_every_target_is_complete(name: str, outside: None, tmp_path: Path) -> N
     assert target.name == name == target.configuration.target
     assert issubclass(target.configuration, TargetConfig)
     assert target.configuration().digest == target.configuration.from_dict({}).digest
-    assert isinstance(target.schema, Schema)
-    behind_port = isinstance(target, HostTarget)
-    assert target.backends == (("rtl", "fpga", "model") if behind_port else ("cuda", "emulation"))
-    assert target.default_backend() in target.backends
-    names = [each.name for each in target.passes]
+    assert isinstance(target.compiler.schema, Schema)
+    behind_port = isinstance(target.executor, HostExecutor)
+    assert target.executor.backends == (
+        ("rtl", "fpga", "model") if behind_port else ("cuda", "emulation")
+    )
+    assert target.executor.default_backend() in target.executor.backends
+    assert target.reader.target == name
+    names = [each.name for each in target.compiler.passes]
     assert names
     assert len(set(names)) == len(names)
-    for each in target.passes:
+    for each in target.compiler.passes:
         assert re.fullmatch(r"[a-z]+(_[a-z]+)*", each.name)
         assert each.does
     for option in target.options:
@@ -87,7 +90,7 @@ def test_every_target_is_complete(name: str, outside: None, tmp_path: Path) -> N
         assert option.commands
     if target.demo:
         assert load_configuration(target.demo).target is target
-        examples = target.examples(tmp_path)
+        examples = target.reader.examples(tmp_path)
         assert examples
     for path in target.configurations.glob("*.toml"):
         assert configuration_files()[path.stem] == path
@@ -109,15 +112,15 @@ def test_verilog_depends_on_the_sources_of_targets_from_elsewhere(outside: None)
     sources = {}
     for name in ("dpu", "adder"):
         target = TARGETS[name]
-        assert isinstance(target, HostTarget)
-        sources[name] = target.generator_sources()
+        assert target.executor.generator is not None
+        sources[name] = target.executor.generator.sources()
     assert sources == {"dpu": [ROOT / "hw"], "adder": [ROOT / "hw", Path(adder.__file__).parent]}
 
 
 @pytest.mark.parametrize("backend", ["rtl", "model"])
 def test_the_adder_runs(outside: None, table: Path, backend: str) -> None:
     with Device("adder", backend) as device:
-        assert isinstance(device.target, AdderTarget)
+        assert device.target is ADDER
         program = device.compile(table)
         numbers = device.workload(table).inputs["table"]
         for values in (numbers, numbers + 2**31):
@@ -358,7 +361,7 @@ def test_a_configuration_of_a_broken_target_is_refused(
 def test_the_projects_own_targets_cannot_be_replaced(tmp_path: Path) -> None:
     install(tmp_path, "outside", {"dpu": "tests.support.targets.adder_target:TARGET"})
     with importable(tmp_path):
-        assert type(TARGETS["dpu"]).__name__ == "DpuTarget"
+        assert type(TARGETS["dpu"].executor).__name__ == "DpuExecutor"
 
 
 def test_installed_packages_belong_to_processes_of_their_own(tmp_path: Path, table: Path) -> None:

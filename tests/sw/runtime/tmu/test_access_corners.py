@@ -147,7 +147,7 @@ CASES: dict[str, tuple[Case, ErrorCause | None]] = {
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[HostMachine]:
-    found = TARGET.machine(HARDWARE, "rtl", waves=None, port=None, stages=quiet)
+    found = TARGET.executor.machine(HARDWARE, "rtl", waves=None, port=None, stages=quiet)
     assert isinstance(found, HostMachine)
     yield found
     found.close()

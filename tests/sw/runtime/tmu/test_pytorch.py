@@ -50,7 +50,7 @@ def scattered(self, i, x, j):
 )
 def test_modules(made: torch.nn.Module, inputs: tuple[torch.Tensor, ...], opt: int) -> None:
     with Device("tmu_l2", "model") as device:
-        workload = device.target.workload((made, inputs))
+        workload = device.target.reader.workload((made, inputs))
         result = device.run(device.compile(workload, opt=opt), workload.inputs)
         assert device.verify(result).bit_exact
         np.testing.assert_array_equal(result.outputs["result"], made(*inputs).numpy())
@@ -67,10 +67,12 @@ WRONG = [
 def test_offsets_that_pytorch_refuses(options: dict[str, Any], tmp_path: Path) -> None:
     """At a later run, too, and of a program from a file."""
     with Device("tmu_l2", "model") as device:
-        workload = device.target.workload((module(bags, bag=bag("mean")), (INDICES, OFFSETS)))
+        workload = device.target.reader.workload(
+            (module(bags, bag=bag("mean")), (INDICES, OFFSETS))
+        )
         made = device.compile(workload, **options)
         made.save(tmp_path / "bags.npz")
-        saved = Program.load(tmp_path / "bags.npz", lambda target: device.target.schema)
+        saved = Program.load(tmp_path / "bags.npz", lambda target: device.target.compiler.schema)
         for program in (made, saved):
             for offsets, message in WRONG:
                 with refused(message):
@@ -102,7 +104,7 @@ def test_several_results_and_sums(options: dict[str, Any]) -> None:
     made = module(tables, a=bag(), b=bag("max"))
     inputs = (INDICES, OFFSETS, INDICES.flip(0), whole(3, 6))
     with Device("tmu_l2", "model") as device:
-        workload = device.target.workload((made, inputs))
+        workload = device.target.reader.workload((made, inputs))
         result = device.run(device.compile(workload, **options), workload.inputs)
         assert device.verify(result).bit_exact
     wanted = made(*(each.clone() for each in inputs))
@@ -158,7 +160,7 @@ def test_random_modules(steps: list[tuple[Callable[..., Any], int, int]], opt: i
 
     made, inputs = module(random_module, bag=bag()), (INDICES, OFFSETS, whole(3, 6))
     with Device("tmu_l2", "model") as device:
-        workload = device.target.workload((made, inputs))
+        workload = device.target.reader.workload((made, inputs))
         result = device.run(device.compile(workload, opt=opt), workload.inputs)
         assert device.verify(result).bit_exact
     for name, tensor in zip(workload.nest.results[-2:], made(*inputs), strict=True):
@@ -181,7 +183,7 @@ def test_modules_of_many_steps(seed: int, manners: Sequence[dict[str, Any]]) -> 
     with Device("tmu_l2", "model") as device:
         for manner in manners:
             try:
-                workload = device.target.workload((made, inputs))
+                workload = device.target.reader.workload((made, inputs))
                 result = device.run(device.compile(workload, **manner), workload.inputs)
             except WorkloadError as error:
                 assert "\n" not in str(error)

@@ -77,7 +77,7 @@ def test_as_files(tmp_path: Path, number: int):
 
 
 def opened(hardware: NamedConfiguration) -> HostMachine:
-    machine = TARGET.machine(hardware, "rtl", waves=None, port=None, stages=quiet)
+    machine = TARGET.executor.machine(hardware, "rtl", waves=None, port=None, stages=quiet)
     assert isinstance(machine, HostMachine)
     return machine
 

@@ -14,6 +14,7 @@ from gnarl.sw.compiler.tmu.compile import compile
 from gnarl.sw.compiler.tmu.record import DumpedWorkload
 from gnarl.sw.golden import loops
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.runtime.tmu.sources import source, workload
 from tests.support.errors import refused
 
@@ -85,5 +86,5 @@ def test_the_example_of_a_model(
     with Device("tmu_l2", "model") as device:
         model = device.workload(str(ROOT / "examples" / "float32_model.py:model"))
         program = device.compile(model, batch=2, **options)
-        inputs = device.target.inputs(program, model, None, {}, 0, {})
+        inputs = device.target.reader.inputs(program, model, RunArguments())
         assert device.verify(device.run(program, inputs)).bit_exact

@@ -182,7 +182,9 @@ def test_a_program_file(device: Device, tmp_path: Path):
     device.compile(workload).save(tmp_path / "bags.npz")
     program = load_program(str(tmp_path / "bags.npz"), device.configuration)
     assert device.verify(device.run(program, workload.inputs)).bit_exact
-    assert any("load.v" in line or "store.v" in line for line in device.target.listing(program))
+    assert any(
+        "load.v" in line or "store.v" in line for line in device.target.presenter.listing(program)
+    )
 
 
 def with_instructions(program: Program, instructions: list[Instruction]) -> Program:
@@ -209,11 +211,11 @@ def test_indices_outside_the_table_are_trapped(device: Device):
     workload = named_workload("embedding_bag:tiny")
     program = device.compile(workload)
     (launch,) = program.launches
-    job = device.target.job(program, launch, workload.inputs)
+    job = device.target.executor.job(program, launch, workload.inputs)
     job.operands.memory  # noqa: B018, made of good values
     job.operands.memory.reshape(-1)[launch.sections["bases"][1] + 3] = 64
     machine = device._machine(program, launch)
-    machine.load(replace(job, image=device.target.image(launch, job.operands)))
+    machine.load(replace(job, image=device.target.executor.image(launch, job.operands)))
     machine.start()
     with pytest.raises(ProgramError, match="INDEX") as caught:
         machine.wait()
@@ -245,10 +247,10 @@ def test_places_outside_a_result_are_trapped(device: Device):
     nest = read_source(FIBERS, "file.py")
     program = device.compile(LoopWorkload(nest.name, nest, inputs))
     (launch,) = program.launches
-    job = device.target.job(program, launch, inputs)
+    job = device.target.executor.job(program, launch, inputs)
     job.operands.memory.reshape(-1)[launch.sections["bases"][1] + 4] = 10
     machine = device._machine(program, launch)
-    machine.load(replace(job, image=device.target.image(launch, job.operands)))
+    machine.load(replace(job, image=device.target.executor.image(launch, job.operands)))
     machine.start()
     with pytest.raises(ProgramError, match="INDEX") as caught:
         machine.wait()
@@ -275,10 +277,10 @@ def test_offsets_that_decrease(device: Device):
     assert str(caught.value).endswith(
         f": offsets[3] = {offsets[3]}: must be at least {offsets[2]}, where the loop begins"
     )
-    job = device.target.job(program, launch, workload.inputs)
+    job = device.target.executor.job(program, launch, workload.inputs)
     job.operands.memory.reshape(-1)[launch.sections["bases"][2] + 3] = offsets[3]
     machine = device._machine(program, launch)
-    machine.load(replace(job, image=device.target.image(launch, job.operands)))
+    machine.load(replace(job, image=device.target.executor.image(launch, job.operands)))
     machine.start()
     with pytest.raises(ProgramError, match="BOUNDS") as trapped:
         machine.wait()

@@ -287,7 +287,7 @@ def test_one_program_runs_where_its_sizes_say():
     with Device(B4, "model") as device:
         program = device.compile(small)
         found = [
-            is_on_core(device.target.lowered(program, each.inputs, B4.config, quiet))
+            is_on_core(device.target.compiler.lowered(program, each.inputs, B4.config, quiet))
             for each in (small, large)
         ]
     assert found == [True, False]

@@ -86,7 +86,7 @@ def test_random_nests_copy_each_line_once_at_most_and_compute_what_the_source_do
         path.write_text(text)
         made = LoopWorkload("f", file_workload(str(path), {}).nest, values)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gnarl.sw.runtime.sram_compute.target.System", Used)
+            patch.setattr("gnarl.sw.runtime.sram_compute.executor.System", Used)
             result = device.run(device.compile(made, place="near"), values)
         assert device.verify(result).bit_exact
     code = code_of(made)

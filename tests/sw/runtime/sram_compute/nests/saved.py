@@ -16,4 +16,4 @@ def saved(text: str, folder: Path, name: str, **options: Any) -> Program:
     source.write_text(text)
     with Device("sram_b4", "model") as device:
         device.compile(device.workload(str(source)), **options).save(path)
-    return Program.load(path, lambda target: TARGET.schema)
+    return Program.load(path, lambda target: TARGET.compiler.schema)

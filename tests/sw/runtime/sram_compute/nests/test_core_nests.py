@@ -249,8 +249,8 @@ def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reasso
     with Device(load_configuration("sram_b2", fields), "model") as device:
         result = run(device, given, reassociate=reassociate)
         assert device.verify(result).bit_exact
-        commands = [line.split()[0] for line in TARGET.listing(result.program)]
-        dot = TARGET.dot(result.program)
+        commands = [line.split()[0] for line in TARGET.presenter.listing(result.program)]
+        dot = TARGET.presenter.dot(result.program)
     core = commands.index("core")
     assert "compute" in commands[:core]
     assert "compute" in commands[core:]
@@ -264,15 +264,15 @@ def test_statements_run_where_they_take_the_fewest_cycles(tmp_path: Path, reasso
 def test_a_saved_program_runs_on_the_core(model: Device, tmp_path: Path):
     given, path = workload("gather", tmp_path), tmp_path / "gather.npz"
     model.compile(given, place="core").save(path)
-    program = Program.load(path, lambda target: TARGET.schema)
+    program = Program.load(path, lambda target: TARGET.compiler.schema)
     result = model.run(program, given.inputs)
     assert model.verify(result).bit_exact
-    listing = list(TARGET.listing(result.program))
+    listing = list(TARGET.presenter.listing(result.program))
     assert listing[:2] == ["core", "end"]
     assert listing[-1] == "#     halt"
     for each in (program, result.program):
         with pytest.raises(WorkloadError, match="has no graph: it does not run in memory$"):
-            TARGET.dot(each)
+            TARGET.presenter.dot(each)
 
 
 def test_indices_outside_of_arrays_are_refused(model: Device, tmp_path: Path):

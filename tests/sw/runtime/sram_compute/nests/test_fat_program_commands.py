@@ -104,11 +104,11 @@ def test_listings_are_of_graphs_or_of_commands_for_sizes(files: Path):
     assert "def vec_add(a: float32[n], b: float32[n], c: float32[n]):" in graphs
     assert graphs[-1] == "    c[0, n) = %2"
     found = gnarl("disasm", path, "--config", "sram_b4_512", "--size", "n=40")
-    program = Program.load(path, lambda target: TARGET.schema)
+    program = Program.load(path, lambda target: TARGET.compiler.schema)
     a = np.zeros(40, np.float32)
     with Device("sram_b4_512", "model") as device:
         lowered = device.run(program, {"a": a, "b": a}).program
-    assert found.stdout.splitlines() == list(TARGET.listing(lowered))
+    assert found.stdout.splitlines() == list(TARGET.presenter.listing(lowered))
     tensors = ("--tensor", f"a={files / 'a.npy'}")
     assert gnarl("disasm", path, "--config", "sram_b4_512", *tensors).stdout == found.stdout
     assert refusal(files, "disasm", path, "--size", "n=40") == (

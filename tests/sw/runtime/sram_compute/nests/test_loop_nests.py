@@ -38,22 +38,22 @@ def test_a_saved_program_knows_what_it_means(tmp_path: Path):
     with Device("sram_b2", "model") as device:
         workload = device.workload(str(EXAMPLES / "array_sum.py"))
         device.compile(workload, place="memory").save(path)
-        program = Program.load(path, lambda target: TARGET.schema)
+        program = Program.load(path, lambda target: TARGET.compiler.schema)
         result = device.run(program, {"a": vector(16)})
         assert device.verify(result).bit_exact
     for each in (program, result.program):
-        assert TARGET.dot(each).startswith("digraph {\n")
+        assert TARGET.presenter.dot(each).startswith("digraph {\n")
 
 
 def test_a_seed_gives_the_same_values():
     source = str(EXAMPLES / "vec_add.c")
-    one, other = (TARGET.workload(source, seed=4) for _ in range(2))
+    one, other = (TARGET.reader.workload(source, seed=4) for _ in range(2))
     assert one.inputs["a"].tobytes() == other.inputs["a"].tobytes()
     assert one.inputs["a"].shape == (16,)
 
 
 def test_scalars_are_random_and_results_begin_as_zeros():
-    found = TARGET.workload(str(EXAMPLES / "stencil1d.c"))
+    found = TARGET.reader.workload(str(EXAMPLES / "stencil1d.c"))
     assert 1 <= found.inputs["steps"] <= 3
     assert found.inputs["a"].shape == (16,) and not found.inputs["a"].any()
     assert not found.binding.arrays["a"].any()

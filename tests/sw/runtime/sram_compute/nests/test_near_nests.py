@@ -119,7 +119,7 @@ def test_banks_that_were_used_before_change_nothing(
             super().__init__(config)
             self.arrays.planes[:] = ~np.uint64(0)
 
-    monkeypatch.setattr("gnarl.sw.runtime.sram_compute.target.System", Used)
+    monkeypatch.setattr("gnarl.sw.runtime.sram_compute.executor.System", Used)
     source = f"void f(int n, float x[n], {text}"
     given = workload(source, {"x": floats(np.random.default_rng(7), 5)}, tmp_path)
     assert model.verify(run(model, given)).bit_exact
@@ -176,7 +176,7 @@ def test_what_engines_do_not_run_is_refused(model: Device, tmp_path: Path, text,
 )
 def test_what_does_not_fit_is_refused(fields, size, kind, text):
     config = replace(load_configuration("sram_b2").config, **fields)
-    found = TARGET.workload(str(EXAMPLES / "vec_add.c"))
+    found = TARGET.reader.workload(str(EXAMPLES / "vec_add.c"))
     values = {name: np.zeros(size, np.float32) for name in "ab"}
     with pytest.raises(kind) as caught:
         lowered(LoopWorkload("vec_add", found.nest, values), config, place="near")

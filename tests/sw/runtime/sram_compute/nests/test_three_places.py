@@ -77,7 +77,7 @@ def test_each_statement_runs_in_a_place_of_its_own(tmp_path: Path):
             result = device.run(device.compile(given), given.inputs)
             assert device.verify(result).bit_exact
             results.append(result)
-    commands = [line.split()[0] for line in TARGET.listing(results[0].program)]
+    commands = [line.split()[0] for line in TARGET.presenter.listing(results[0].program)]
     assert engines(commands) == ["near", "compute", "core"]
     found = results[1].counters
     assert {name: found[name] for name in results[0].counters} == results[0].counters

@@ -1,9 +1,9 @@
-"""Targets whose machines are behind the common host port."""
+"""What executes on machines behind the common host port."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, cast
 
 import numpy as np
 
-from gnarl.hw.lib.errors import ConfigError, WorkloadError
+from gnarl.hw.lib.errors import ConfigError
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT, MemoryMap
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
@@ -26,26 +26,18 @@ from gnarl.sw.runtime.machine.host_machine import (
     on_model,
 )
 from gnarl.sw.runtime.machine.machine import LaunchRun, Machine
-from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.stages import Stages
-from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
-from gnarl.sw.runtime.target.contract import ConfigT, NamedConfiguration, WorkloadT
-from gnarl.sw.runtime.target.generated import GeneratedTarget
+from gnarl.sw.runtime.target.compiler import ConfigT
+from gnarl.sw.runtime.target.executor import Executor
+from gnarl.sw.runtime.target.generator import Generator, Hardware
 
 
-class HostTarget(
-    GeneratedTarget[ConfigT, WorkloadT, HostJob[OperandsT]], Generic[ConfigT, WorkloadT, OperandsT]
-):
-    """A target whose hardware is generated and has the host port of ``gnarl.hw.lib.machine.host``.
-
-    sizes
-        by a field of ``gnarl.hw.fpga.family.Resources``: the configuration's fields that decide how
-        much of it the hardware needs, for errors to name.
-    """
+class HostExecutor(Executor[ConfigT, HostJob[OperandsT]], Generic[ConfigT, OperandsT]):
+    """An executor on generated hardware with the host port of ``gnarl.hw.lib.machine.host``."""
 
     backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
     limits_cycles: ClassVar[bool] = True
-    sizes: ClassVar[Mapping[str, Sequence[str]]] = {}
+    generator: Generator[ConfigT]
 
     @abstractmethod
     def memory_map(self, config: ConfigT) -> MemoryMap:
@@ -115,10 +107,6 @@ class HostTarget(
                 )
         return None
 
-    def activity(self, run: LaunchRun[HostJob[OperandsT]]) -> Activity:
-        """What each cycle of a launch was spent on."""
-        raise WorkloadError(f"--timeline: not supported by target {self.name}")
-
     def job(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], **options: Any
     ) -> HostJob[OperandsT]:
@@ -127,21 +115,20 @@ class HostTarget(
 
     def machine(
         self,
-        hardware: NamedConfiguration,
+        hardware: Hardware[ConfigT],
         backend: str,
         *,
         waves: Path | None,
         port: SerialAddress | None,
         stages: Stages,
     ) -> Machine[HostJob[OperandsT]]:
-        config: Any = hardware.config
         if waves is not None and backend != "rtl":
             raise ConfigError([f"waves: backend {backend} shows no signals: must be left out"])
         if backend == "model":
-            return ModelMachine(self, config)
+            return ModelMachine(self, hardware.config)
         if port is not None:
             with stages("connect to board"):
-                return self._on_board(config, port)
+                return self._on_board(hardware.config, port)
         from gnarl.sw.runtime.machine.simulator import Simulator
         from gnarl.sw.runtime.target.verilog import module_name, verilog
 
@@ -149,9 +136,9 @@ class HostTarget(
             text = verilog(hardware)
         with stages("build simulator"):
             simulator = Simulator(text, module_name(hardware), wave=waves)
-        return HostMachine(self, config, simulator, simulator.close)
+        return HostMachine(self, hardware.config, simulator, simulator.close)
 
-    def _on_board(self, config: Any, port: SerialAddress) -> HostMachine[OperandsT]:
+    def _on_board(self, config: ConfigT, port: SerialAddress) -> HostMachine[OperandsT]:
         from gnarl.sw.runtime.machine.board.frame_port import LinkError
         from gnarl.sw.runtime.machine.board.serial_port import SerialPort
 
@@ -170,27 +157,16 @@ class HostTarget(
 
     def diagnose(
         self,
-        hardware: NamedConfiguration,
+        hardware: Hardware[ConfigT],
         run: LaunchRun[HostJob[OperandsT]],
         machine: Machine[HostJob[OperandsT]],
     ) -> str:
         if not isinstance(machine, HostMachine):
             return ""
-        config: Any = hardware.config
         wanted = partial(self.written_rows, run.launch)
         rows = machine.rows(wanted(run.finished.counters))
-        model = on_model(self, config, run.job, run.finished.cycles or 0, wanted)
+        model = on_model(self, hardware.config, run.job, run.finished.cycles or 0, wanted)
         if isinstance(model, str):
             return model
         event = self.first_difference(run.launch, rows, model.memory)
         return event or "machine and model store the same words: the program is wrong"
-
-    @property
-    def draws(self) -> bool:
-        return type(self).activity is not HostTarget.activity
-
-    def draw(
-        self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
-    ) -> None:
-        activity = joined([self.activity(run) for run in result.launches])
-        draw_timeline(activity, f"{title}; {activity.note}" if activity.note else title, path)

@@ -1,0 +1,117 @@
+"""What reads loop nests and commands for in-SRAM computing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.sw.compiler.sram_compute.command_program import CommandWorkload, read
+from gnarl.sw.compiler.sram_compute.sections import fat_program
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.program.program import Program
+from gnarl.sw.program.python_files import split_name
+from gnarl.sw.runtime.target.reader import Example, FileReader, RunArguments
+from gnarl.sw.workloads.loops.ir.sequence import begun
+from gnarl.sw.workloads.loops.sources import file_workload, load_arrays
+from gnarl.sw.workloads.loops.synthesise import made_up, synthesised
+from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.made_up import ZEROS, MadeUp, without
+
+SramWorkload: TypeAlias = LoopWorkload | CommandWorkload
+
+SramSource: TypeAlias = str | tuple[Any, ...] | SramWorkload
+"""What it may be beside the path of a file: tuples are as ``workload`` says."""
+
+_NESTS = (".py", ".c")
+
+_EXAMPLE = """/* By how much each element is more than the one before it. */
+
+void differences(int n, const float a[n], float b[n]) {
+    for (int i = 1; i < n; i++)
+        b[i] = a[i] - a[i - 1];
+}
+"""
+
+
+class SramReader(FileReader[SramSource, SramWorkload]):
+    """Reads loop nests and commands."""
+
+    target = "sram"
+
+    def examples(self, folder: Path) -> list[Example]:
+        """A nest in C, on bitlines: of so few elements, the core would be faster."""
+        path = folder / "differences.c"
+        write_text(path, _EXAMPLE)
+        return [Example(path.stem, str(path), options={"place": "memory"})]
+
+    def source(self, text: str, tensors: Mapping[str, str]) -> Path | SramSource:
+        return (text, dict(tensors)) if _is_nest(text) else super().source(text, {})
+
+    def sized_source(
+        self, source: Path | SramSource, sizes: Mapping[str, int]
+    ) -> Path | SramSource:
+        if isinstance(source, tuple):
+            return (*source, dict(sizes))
+        return super().sized_source(source, sizes)
+
+    def workload(self, source: Path | SramSource, seed: int = 0) -> SramWorkload:
+        """Reads a workload from a path, in a tuple with paths of ``.npy`` files by the names of
+        arrays and, perhaps, with sizes by name. A nest lacks no values: those that are not given
+        are synthesised. Raises ``WorkloadError``."""
+        if isinstance(source, LoopWorkload | CommandWorkload):
+            return source
+        text, tensors, *sizes = source if isinstance(source, tuple) else (source, {})
+        if not isinstance(text, str | Path):
+            raise WorkloadError(
+                f"{quoted(text)}: must be the path of a loop nest (.py or .c) or of a file of "
+                "commands"
+            )
+        if not _is_nest(str(text)):
+            return read(Path(text))
+        loaded = file_workload(str(text), tensors)
+        arguments = loaded.nest, loaded.inputs, seed, *sizes
+        values, extents = synthesised(*arguments)
+        return replace(loaded, inputs=values, sizes=extents, made_up=made_up(*arguments))
+
+    def inputs(
+        self, program: Program, workload: SramWorkload | None, arguments: RunArguments
+    ) -> object:
+        if arguments.values is not None:
+            raise WorkloadError("--values: arrays are given by --tensor NAME=FILE.npy")
+        loaded = load_arrays(arguments.tensors)
+        if isinstance(workload, LoopWorkload):
+            return {**workload.inputs, **loaded, **(workload.sizes or {})}
+        return loaded
+
+    def made_up(
+        self, program: Program, workload: SramWorkload | None, arguments: RunArguments
+    ) -> MadeUp:
+        fat = fat_program(program)
+        if workload is None and fat is not None:
+            return without(dict.fromkeys(begun(fat.nest), ZEROS), arguments.tensors)
+        return super().made_up(program, workload, arguments)
+
+    def sized_inputs(self, program: Program, inputs: object, sizes: Mapping[str, int]) -> object:
+        fat = fat_program(program)
+        if fat is None:
+            return super().sized_inputs(program, inputs, sizes)
+        assert isinstance(inputs, Mapping)
+        fat.require_sizes(sizes)
+        return {**inputs, **sizes}
+
+    def refuse_sizes(self, sizes: Mapping[str, int]) -> None:
+        refuse_sizes(sizes)
+
+
+def refuse_sizes(sizes: Mapping[str, int]) -> None:
+    """Raises ``WorkloadError`` if there are any: for commands."""
+    for name in sizes:
+        raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
+
+
+def _is_nest(text: str) -> bool:
+    """Whether it names a file of Python or C, perhaps with a function."""
+    return Path(split_name(text)[0]).suffix in _NESTS

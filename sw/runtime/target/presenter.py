@@ -1,0 +1,46 @@
+"""What presents: programs and their runs, to readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Generic
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.machine import JobT
+from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.report.report import Figures
+from gnarl.sw.runtime.target.unsupported import unsupported
+
+
+class Presenter(Generic[JobT]):
+    """The last part of a target. It has no duties: this class is one, too."""
+
+    def listing(self, program: Program) -> Iterator[str]:
+        """The program's instructions, a line each."""
+        raise WorkloadError(
+            f"{program.workload}: a listing is not supported by target {program.target}"
+        )
+
+    def dot(self, program: Program) -> str:
+        """The program's graph as Graphviz DOT. Raises ``WorkloadError`` where it has none."""
+        raise unsupported("--dot", program.target)
+
+    def figures(self, program: Program, result: Result[JobT]) -> Figures:
+        """What a report says of a run."""
+        statistics = program.statistics
+        return Figures(statistics.get("operations", 0), statistics=statistics)
+
+    @property
+    def draws(self) -> bool:
+        """Whether there is such a picture as ``draw`` writes."""
+        return type(self).draw is not Presenter.draw
+
+    def draw(self, program: Program, result: Result[JobT], title: str, path: Path) -> None:
+        """Writes a PNG of what the machine did."""
+        raise unsupported("--timeline", program.target)
+
+    def note(self, backend: str) -> str:
+        """What a reader has to know about a backend, or empty."""
+        return ""
