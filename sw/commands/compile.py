@@ -10,6 +10,7 @@ import click
 
 from gnarl.sw.commands.options import (
     GnarlCommand,
+    SharedOption,
     TargetCommand,
     allow_python_option,
     configuration_argument,
@@ -40,9 +41,7 @@ from gnarl.sw.runtime.target.registry import TARGETS
 @sizes_option
 @output_option("-o", "--output", help="The program file to write.")
 @output_option(
-    "--dot",
-    help="Write the program's graph as DOT: in the dialect of the SAM tools (sam), or its tensor "
-    "dataflow graphs (sram).",
+    "--dot", cls=SharedOption, between=", or ", help="Write the program's graph as DOT: {}."
 )
 @folder_option(
     "--dump",
@@ -73,14 +72,9 @@ def compile_(
 ) -> None:
     """Compile a workload to a program file, which `gnarl run` takes with new input values.
 
-    WORKLOAD is a file; for sam, an expression; for tmu, the name of an operation, an expression,
-    a .py file of a loop nest, a model's folder or .py file, or a dump's .mlir file; for cuda, a
-    model's folder or .py file, or an expression, whose kernel is made for the sizes of its tensors.
-    It may be left out where CONFIG names one.
+    WORKLOAD is what CONFIG's target takes; it may be left out where CONFIG names one.
 
-    For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
-
-    For sram, the program of a loop nest (.py, .c) is for any sizes, and runs on any configuration.
+    WORKLOADS
 
     Example: gnarl compile dpu_d3_b64 circuit.psdd -o circuit.npz
 

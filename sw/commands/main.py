@@ -198,16 +198,9 @@ def run(
 ) -> int:
     """Run a workload, or a program file with --values, and compare with the golden model.
 
-    WORKLOAD is a file; for sam, an expression or a .gv graph, with a --tensor for each of its
-    operands; for tmu, the name of an operation, an expression, or a .py file of a loop nest or a
-    dump's .mlir file, with a --tensor for each of its arrays; for cuda, an expression; for tmu and
-    cuda, a model: a folder of table_config.txt and data_config.txt, or a .py file. It may be left
-    out where CONFIG names one.
+    WORKLOAD is what CONFIG's target takes; it may be left out where CONFIG names one.
 
-    For tmu it may also be a PyTorch module: a .pt2 file that torch.export.save wrote.
-
-    For sram it is a loop nest: a .c or .py file, with :FUNCTION behind it where there are several,
-    whose arrays are given by --tensor or made up, results as zeros; or a .sram file of commands.
+    WORKLOADS
 
     Example: gnarl run dpu_d3_b64 circuit.psdd --timeline circuit.png
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +19,7 @@ from gnarl.sw.program.command_files import check_output, note_input
 from gnarl.sw.program.python_files import python_allowed, split_name
 from gnarl.sw.runtime.target.contract import AnyTarget
 from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption, WholeNumber
-from gnarl.sw.runtime.target.registry import all_options
+from gnarl.sw.runtime.target.registry import command_lines
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -76,16 +78,44 @@ class TargetCommand(GnarlCommand):
         }
         return rest
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Shows what each target's workloads are in the place of ``WORKLOADS``."""
+        shown = copy(self)
+        own = [f"For {name}, {line.workloads}." for name, line in command_lines().items()]
+        shown.help = cleandoc(self.help or "").replace("WORKLOADS", "\n\n".join(own))
+        super(TargetCommand, shown).format_help_text(ctx, formatter)
+
     def _own(self) -> list[click.Option]:
         """Options of all targets; those of one name are the first target's, with the names of all
         targets that have it in its help."""
         options_by_name: dict[str, TargetOption] = {}
         users: dict[str, list[str]] = {}
-        for target, options in all_options().items():
-            for option in _options(options, str(self.name)):
+        for target, own in command_lines().items():
+            for option in _options(own.options, str(self.name)):
                 options_by_name.setdefault(option.name, option)
                 users.setdefault(option.name, []).append(target)
         return [_click_option(option, users[name]) for name, option in options_by_name.items()]
+
+
+class SharedOption(click.Option):
+    """An option that has a meaning for some targets, which help names in the place of ``{}``.
+
+    ``between``: what is there between one meaning and the next.
+    """
+
+    def __init__(self, *names: Any, between: str = "; ", **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.between = between
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        users: dict[str, list[str]] = {}
+        for target, own in command_lines().items():
+            for text in own.shared.get(self.opts[0], ()):
+                users.setdefault(text, []).append(target)
+        meanings = [f"{text} ({', '.join(names)})".lstrip() for text, names in users.items()]
+        shown = copy(self)
+        shown.help = (self.help or "").format(self.between.join(meanings))
+        return super(SharedOption, shown).get_help_record(ctx)
 
 
 def own_options(target: AnyTarget, command: str, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,10 +126,12 @@ def own_options(target: AnyTarget, command: str, own: Mapping[str, Any]) -> dict
 
 def refuse_foreign(targets: Sequence[AnyTarget], command: str, own: Mapping[str, Any]) -> None:
     """Refuses options that none of ``targets`` has."""
-    known = {each.name for target in targets for each in _options(target.options, command)}
+    known = {
+        each.name for target in targets for each in _options(target.command_line.options, command)
+    }
     names = dict.fromkeys(target.name for target in targets)
-    for options in all_options().values():
-        for option in _options(options, command):
+    for each in command_lines().values():
+        for option in _options(each.options, command):
             if option.name in own and option.name not in known:
                 raise click.UsageError(
                     f"{option.flag}: not supported by target {' or '.join(names)}."
@@ -205,11 +237,11 @@ overrides_option = click.option(
 )
 allow_python_option = click.option(
     "--allow-python",
+    cls=SharedOption,
     is_flag=True,
     expose_value=False,
     callback=_allow_python,
-    help="Execute WORKLOAD where it is a model's .py file; FILE.py:NAME may be without (tmu, "
-    "cuda).",
+    help="Execute WORKLOAD where it is a model's .py file; FILE.py:NAME may be without {}.",
 )
 seed_option = click.option(
     "--seed",
@@ -221,19 +253,20 @@ seed_option = click.option(
 tensors_option = click.option(
     "--tensor",
     "tensors",
+    cls=SharedOption,
     multiple=True,
     metavar="NAME=PATH",
     callback=_named,
-    help="A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER (sam, tmu, "
-    "cuda); an array or scalar of a loop nest: .npy (tmu, sram).",
+    help="{}.",
 )
 sizes_option = click.option(
     "--size",
     "sizes",
+    cls=SharedOption,
     multiple=True,
     metavar="NAME=NUMBER",
     callback=_sizes,
-    help="A size of a loop nest that no given array has; may be given again (sram).",
+    help="A size of a loop nest that no given array has; may be given again {}.",
 )
 values_option = click.option(
     "--values",
@@ -243,10 +276,11 @@ values_option = click.option(
 )
 max_cycles_option = click.option(
     "--max-cycles",
+    cls=SharedOption,
     type=click.IntRange(min=1),
     metavar="N",
-    help="End a run that takes more cycles with an error (dpu, sam, tmu, sram).  [default: more "
-    "than any right program of its kind takes]",
+    help="End a run that takes more cycles with an error {}.  [default: more than "
+    "any right program of its kind takes]",
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of the page."

@@ -15,11 +15,11 @@ from gnarl.sw.compiler.cuda.sections import CUDA_SCHEMA, decode
 from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.cuda.command_line import COMMAND_LINE
 from gnarl.sw.runtime.cuda.gpu.gpus import gpus
 from gnarl.sw.runtime.cuda.job_machine import CudaJob, JobMachine
 from gnarl.sw.runtime.cuda.kind import Kind
 from gnarl.sw.runtime.cuda.model_kind import ModelKind
-from gnarl.sw.runtime.cuda.options import OPTIONS
 from gnarl.sw.runtime.cuda.sources import CudaSource, source, workload
 from gnarl.sw.runtime.cuda.tensor.kind import TensorKind
 from gnarl.sw.runtime.cuda.tuning import tune
@@ -161,6 +161,6 @@ TARGET = Target(
     compiler=CudaCompiler(),
     executor=CudaExecutor(),
     presenter=CudaPresenter(),
-    options=OPTIONS,
+    command_line=COMMAND_LINE,
     demo="cuda_sm90",
 )

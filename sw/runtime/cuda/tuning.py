@@ -11,8 +11,8 @@ from gnarl.sw.compiler.cuda.config import require_cuda
 from gnarl.sw.compiler.cuda.schedule import STRATEGIES
 from gnarl.sw.compiler.cuda.tune import measures
 from gnarl.sw.compiler.cuda.tune import tune as find_schedules
+from gnarl.sw.runtime.cuda.command_line import DEFAULT_HISTORY
 from gnarl.sw.runtime.cuda.gpu.measure import find_measurer
-from gnarl.sw.runtime.cuda.options import DEFAULT_HISTORY
 from gnarl.sw.runtime.cuda.sources import workload
 from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.target.generator import Hardware

@@ -19,11 +19,11 @@ from gnarl.sw.golden.words import typed
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.dpu.command_line import COMMAND_LINE
 from gnarl.sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
 from gnarl.sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from gnarl.sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
-from gnarl.sw.runtime.dpu.options import OPTIONS
 from gnarl.sw.runtime.dpu.sources import DagSource, inputs, made_up, warm_up, workload
 from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.machine.host_machine import HostJob
@@ -140,6 +140,6 @@ TARGET = Target(
     compiler=DpuCompiler(),
     executor=DpuExecutor(),
     presenter=DpuPresenter(),
-    options=OPTIONS,
+    command_line=COMMAND_LINE,
     demo="dpu_d3_b64",
 )

@@ -125,7 +125,7 @@ class Session:
         )
         self._workload = None
         if is_program(source):
-            for each in target.options:
+            for each in target.command_line.options:
                 if each.name in compile_options:
                     raise WorkloadError(
                         f"{each.flag}: {source} is compiled already: must be left out"
@@ -184,7 +184,7 @@ def is_program(source: str) -> bool:
 
 
 def _options_of(target: AnyTarget, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    names = {each.name for each in target.options if command in each.commands}
+    names = {each.name for each in target.command_line.options if command in each.commands}
     return {name: value for name, value in given.items() if name in names}
 
 

@@ -23,6 +23,7 @@ from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.sam.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sam.figures import activity, dot, figures
 from gnarl.sw.runtime.sam.image import (
     Operands,
@@ -164,6 +165,7 @@ TARGET = Target(
     compiler=SamCompiler(),
     executor=SamExecutor(),
     presenter=SamPresenter(),
+    command_line=COMMAND_LINE,
     demo="sam_fp32",
     own_workload="expression",
 )

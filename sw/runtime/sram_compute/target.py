@@ -11,10 +11,10 @@ from gnarl.sw.compiler.sram_compute.meaning import meaning
 from gnarl.sw.compiler.sram_compute.sections import fat_program, listing
 from gnarl.sw.compiler.sram_compute.tdfg.text import dot
 from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.sram_compute.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sram_compute.compiler import SramCompiler
 from gnarl.sw.runtime.sram_compute.executor import SramExecutor
 from gnarl.sw.runtime.sram_compute.figures import Tensors, figures
-from gnarl.sw.runtime.sram_compute.options import OPTIONS
 from gnarl.sw.runtime.sram_compute.reader import SramReader
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.host_presenter import HostPresenter
@@ -46,6 +46,6 @@ TARGET = Target(
     compiler=SramCompiler(),
     executor=SramExecutor(),
     presenter=SramPresenter(),
-    options=OPTIONS,
+    command_line=COMMAND_LINE,
     demo="sram_b2",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, final
@@ -12,10 +11,10 @@ from gnarl.hw.lib.errors import ConfigError, ProgramError
 from gnarl.sw.program.paths import CONFIGURATIONS
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.machine import JobT
+from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.compiler import Compiler, ConfigT
 from gnarl.sw.runtime.target.executor import Executor
 from gnarl.sw.runtime.target.generator import Generator
-from gnarl.sw.runtime.target.option import TargetOption
 from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.reader import Reader, SourceT, WorkloadT
 
@@ -29,10 +28,10 @@ class Target(Generic[ConfigT, SourceT, WorkloadT, JobT]):
         the class of its configurations, which has its name.
     reader, compiler, executor, presenter
         what it does with a workload, in this order.
+    command_line
+        what commands say of it, and options of its own.
     configurations
         the folder of its configurations that can be called by name; by default the project's.
-    options
-        further options of its compiler and runs, on the command line and in Python.
     demo
         configuration that ``gnarl demo`` runs the examples on; empty: none.
     own_workload
@@ -45,7 +44,7 @@ class Target(Generic[ConfigT, SourceT, WorkloadT, JobT]):
     executor: Executor[ConfigT, JobT]
     presenter: Presenter[JobT]
     configurations: Path = CONFIGURATIONS
-    options: Sequence[TargetOption] = ()
+    command_line: CommandLine = CommandLine()
     demo: str = ""
     own_workload: str = ""
 

@@ -3,19 +3,19 @@
 A new target is one folder in ``hw/``, one in ``sw/compiler/``, one in ``sw/runtime/``, one golden
 model and one line here. Another package adds one by an entry point of group ``gnarl.targets``,
 whose name is the target's and whose object is a ``gnarl.sw.runtime.target.contract.Target``.
-Nothing is imported before it is used: the project's own targets have their options in modules of
-their own, so that commands know all options without all compilers.
+Nothing is imported before it is used: what the project's own targets add to the command line is in
+modules of their own, so that commands know all of it without all compilers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from gnarl.hw.lib.errors import ConfigError, one_line
+from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.contract import AnyTarget, Target
-from gnarl.sw.runtime.target.option import TargetOption
 
 GROUP = "gnarl.targets"
 
@@ -26,11 +26,12 @@ _OWN = {
     "sram": "gnarl.sw.runtime.sram_compute.target:TARGET",
     "cuda": "gnarl.sw.runtime.cuda.target:TARGET",
 }
-_OWN_OPTIONS = {
-    "dpu": "gnarl.sw.runtime.dpu.options:OPTIONS",
-    "tmu": "gnarl.sw.runtime.tmu.options:OPTIONS",
-    "sram": "gnarl.sw.runtime.sram_compute.options:OPTIONS",
-    "cuda": "gnarl.sw.runtime.cuda.options:OPTIONS",
+_OWN_COMMAND_LINES = {
+    "dpu": "gnarl.sw.runtime.dpu.command_line:COMMAND_LINE",
+    "sam": "gnarl.sw.runtime.sam.command_line:COMMAND_LINE",
+    "tmu": "gnarl.sw.runtime.tmu.command_line:COMMAND_LINE",
+    "sram": "gnarl.sw.runtime.sram_compute.command_line:COMMAND_LINE",
+    "cuda": "gnarl.sw.runtime.cuda.command_line:COMMAND_LINE",
 }
 
 
@@ -71,10 +72,12 @@ def loaded() -> dict[str, AnyTarget]:
     return {name: TARGETS[name] for name in _OWN} | others()[0]
 
 
-def all_options() -> dict[str, Sequence[TargetOption]]:
-    """Options of all targets that can be loaded, by target."""
-    own = {name: EntryPoint(name, value, GROUP).load() for name, value in _OWN_OPTIONS.items()}
-    return own | {name: target.options for name, target in others()[0].items()}
+def command_lines() -> dict[str, CommandLine]:
+    """What all targets that can be loaded add to commands, by target."""
+    own = {
+        name: EntryPoint(name, value, GROUP).load() for name, value in _OWN_COMMAND_LINES.items()
+    }
+    return own | {name: target.command_line for name, target in others()[0].items()}
 
 
 @cache

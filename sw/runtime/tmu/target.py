@@ -26,6 +26,7 @@ from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.nest_cycles import most_cycles
 from gnarl.sw.runtime.target.reader import Example, Reader
+from gnarl.sw.runtime.tmu.command_line import COMMAND_LINE
 from gnarl.sw.runtime.tmu.figures import figures
 from gnarl.sw.runtime.tmu.image import (
     Operands,
@@ -36,7 +37,6 @@ from gnarl.sw.runtime.tmu.image import (
     volatile_rows,
 )
 from gnarl.sw.runtime.tmu.model import machine
-from gnarl.sw.runtime.tmu.options import OPTIONS
 from gnarl.sw.runtime.tmu.sources import (
     TmuSource,
     TmuWorkload,
@@ -153,6 +153,6 @@ TARGET = Target(
     compiler=TmuCompiler(),
     executor=TmuExecutor(),
     presenter=TmuPresenter(),
-    options=OPTIONS,
+    command_line=COMMAND_LINE,
     demo="tmu_l8",
 )

@@ -23,6 +23,7 @@ from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.schema import Schema, Section
 from gnarl.sw.program.tensor_spec import Array, TensorSpec
 from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.generator import Generator
@@ -193,6 +194,6 @@ TARGET = Target(
     executor=UlpExecutor(),
     presenter=HostPresenter[Operands](),
     configurations=Path(__file__).parent / "ulp_configurations",
-    options=OPTIONS,
+    command_line=CommandLine("a file of moves, a line each", OPTIONS, {"--max-cycles": ("",)}),
     demo="ulp",
 )

@@ -83,7 +83,7 @@ def test_every_target_is_complete(name: str, outside: None, tmp_path: Path) -> N
     for each in target.compiler.passes:
         assert re.fullmatch(r"[a-z]+(_[a-z]+)*", each.name)
         assert each.does
-    for option in target.options:
+    for option in target.command_line.options:
         assert option.help
         assert option.help.endswith(".")
         assert set(option.commands) <= {"compile", "run", "tune"}
@@ -279,6 +279,34 @@ def test_options_of_a_target_are_its_own(outside: None, moves: Path, table: Path
     assert refusal(folder, "compile", "adder", table, "--reverse", "-o", folder / "x.npz") == (
         "gnarl compile: --reverse: not supported by target adder. See gnarl compile --help"
     )
+
+
+@pytest.mark.parametrize("command", ["compile", "run"])
+def test_help_says_what_workloads_of_each_target_are(outside: None, command: str) -> None:
+    shown = " ".join(output(command, "--help").split())
+    assert " WORKLOADS " not in shown
+    assert " For adder, a file. For ulp, a file of moves, a line each. Example: gnarl" in shown
+    for name in TARGETS:
+        assert f" For {name}, {TARGETS[name].command_line.workloads}." in shown
+
+
+def test_help_says_which_targets_have_an_option(outside: None) -> None:
+    shown = " ".join(output("run", "--help").split())
+    assert "takes more cycles with an error (dpu, sam, tmu, sram, ulp). [default: more" in shown
+    assert "FOLDER (sam, tmu, cuda); an array or scalar of a loop nest: .npy (tmu, sram)." in shown
+
+
+@pytest.mark.parametrize("name", [*TARGETS, *OUTSIDE])
+def test_a_target_says_of_shared_options_what_it_does(outside: None, name: str) -> None:
+    target = TARGETS[name]
+    assert ("--max-cycles" in target.command_line.shared) <= target.executor.limits_cycles
+    assert set(target.command_line.shared) <= {
+        "--allow-python",
+        "--dot",
+        "--max-cycles",
+        "--size",
+        "--tensor",
+    }
 
 
 def test_what_a_target_lacks_is_refused_before_it_runs(outside: None, table: Path) -> None:

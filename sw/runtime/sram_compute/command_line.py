@@ -1,11 +1,12 @@
-"""Options of the compiler for in-SRAM computing."""
+"""In-SRAM computing on the command line."""
 
 from __future__ import annotations
 
 from gnarl.sw.compiler.sram_compute.places import ENGINES
+from gnarl.sw.runtime.target.command_line import NEST_ARRAYS, CommandLine
 from gnarl.sw.runtime.target.option import Choice, TargetOption, reassociate_option
 
-OPTIONS = (
+_OPTIONS = (
     TargetOption(
         "--place",
         commands=("compile",),
@@ -23,4 +24,19 @@ OPTIONS = (
         "bitlines; or best, for the tiles of the fewest cycles. By default a rule says it.",
     ),
     reassociate_option("Add up in the source's order: no sums by halves, no common factors."),
+)
+
+COMMAND_LINE = CommandLine(
+    workloads=(
+        "a loop nest: a .c or .py file, with :FUNCTION behind it where there are several, whose"
+        " arrays are given by --tensor or made up, results as zeros; its program is for any "
+        "sizes, and runs on any configuration; or a .sram file of commands"
+    ),
+    options=_OPTIONS,
+    shared={
+        "--tensor": (NEST_ARRAYS,),
+        "--size": ("",),
+        "--dot": ("its tensor dataflow graphs",),
+        "--max-cycles": ("",),
+    },
 )

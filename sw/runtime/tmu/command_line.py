@@ -1,11 +1,12 @@
-"""Options of the TMU's compiler."""
+"""The TMU on the command line."""
 
 from __future__ import annotations
 
+from gnarl.sw.runtime.target.command_line import EXPRESSION_TENSORS, NEST_ARRAYS, CommandLine
 from gnarl.sw.runtime.target.embedding_models import batch_option
 from gnarl.sw.runtime.target.option import TargetOption, WholeNumber, reassociate_option
 
-OPTIONS = (
+_OPTIONS = (
     TargetOption(
         "--opt",
         commands=("compile",),
@@ -29,4 +30,19 @@ OPTIONS = (
     ),
     reassociate_option("Add up in the source's order: no sums by lanes."),
     batch_option("compile"),
+)
+
+COMMAND_LINE = CommandLine(
+    workloads=(
+        "the name of an operation; an expression, a .py file of a loop nest or a dump's .mlir "
+        "file, with a --tensor for each of its arrays; a model: a folder of table_config.txt "
+        "and data_config.txt, or a .py file; or a PyTorch module: a .pt2 file that "
+        "torch.export.save wrote"
+    ),
+    options=_OPTIONS,
+    shared={
+        "--tensor": (EXPRESSION_TENSORS, NEST_ARRAYS),
+        "--allow-python": ("",),
+        "--max-cycles": ("",),
+    },
 )

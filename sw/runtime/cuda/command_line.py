@@ -1,15 +1,16 @@
-"""Options of CUDA's compiler, runs and tuner."""
+"""CUDA on the command line."""
 
 from __future__ import annotations
 
 from gnarl.sw.compiler.cuda.schedule import MAPPINGS, QUICK_CANDIDATES, STRATEGIES
+from gnarl.sw.runtime.target.command_line import EXPRESSION_TENSORS, CommandLine
 from gnarl.sw.runtime.target.embedding_models import batch_option
 from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption, WholeNumber
 
 DEFAULT_HISTORY = 16
 """Batches to tune on."""
 
-OPTIONS = (
+_OPTIONS = (
     TargetOption(
         "--schedules",
         commands=("compile",),
@@ -59,4 +60,16 @@ OPTIONS = (
         help="File for what has been measured until the tuning ends, to resume from; by default "
         "OUTPUT.journal.",
     ),
+)
+
+COMMAND_LINE = CommandLine(
+    workloads=(
+        "an expression, whose kernel is made for the sizes of its tensors; or a model: a folder"
+        " of table_config.txt and data_config.txt, or a .py file"
+    ),
+    options=_OPTIONS,
+    shared={
+        "--tensor": (EXPRESSION_TENSORS,),
+        "--allow-python": ("",),
+    },
 )
