@@ -16,7 +16,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted
 from gnarl.sw.program.atomic import atomic_path
-from gnarl.sw.program.npz import ArrayFileError, Npz
+from gnarl.sw.program.npz import ArrayFileError, Npz, member_names
 from gnarl.sw.program.unique_keys import unique_keys
 
 MANIFEST = "manifest.json"
@@ -56,6 +56,16 @@ def read_archive(octets: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not isinstance(manifest, dict):
         raise ProgramError(f"{MANIFEST} is damaged: must be an object")
     return manifest, arrays
+
+
+def is_archive(path: str | Path) -> bool:
+    """Whether a file is such an archive, perhaps a damaged one: other zip files have neither a
+    manifest nor arrays."""
+    try:
+        names = member_names(path)
+    except ArrayFileError:
+        return False
+    return any(name == MANIFEST or name.endswith(".npy") for name in names)
 
 
 def _write(archive: zipfile.ZipFile, name: str, octets: bytes) -> None:

@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 import numpy as np
@@ -179,6 +180,12 @@ def _fill(stream: BinaryIO, octets: np.ndarray) -> None:
             raise ArrayFileError(f"ends {len(octets) - at:,} bytes too early")
         octets[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
         at += len(piece)
+
+
+def member_names(path: str | Path) -> list[str]:
+    """Names of all that is in a zip file. Raises ``ArrayFileError`` for a file that is none."""
+    with _damage(), zipfile.ZipFile(path) as archive:
+        return archive.namelist()
 
 
 @contextmanager

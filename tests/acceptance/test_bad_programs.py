@@ -149,3 +149,20 @@ def test_a_program_without_statistics(tmp_path: Path, program: Path, values: Pat
     with_manifest(program, launches=[{**launch, "statistics": {}}])
     line = refusal(tmp_path, "run", CONFIG, program, "--values", values, "--backend", "model")
     assert line.startswith(f"gnarl: {program}: statistics")
+
+
+def test_other_zip_files_are_workloads(tmp_path: Path) -> None:
+    path = tmp_path / "circuit.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("circuit.psdd", "")
+    assert refusal(tmp_path, "run", CONFIG, path).startswith(
+        f"gnarl: {path}: no workload has the extension '.zip': must be one of "
+    )
+
+
+def test_a_program_is_known_by_what_is_in_it(tmp_path: Path, program: Path) -> None:
+    path = tmp_path / "program.psdd"
+    path.write_bytes(program.read_bytes())
+    assert refusal(tmp_path, "run", CONFIG, path) == (
+        "gnarl: product: a program has no input values: --values FILE gives them"
+    )

@@ -93,7 +93,12 @@ class Device:
         Raises ``WorkloadError``, and ``CapacityError`` that names what the configuration has too
         little of.
         """
-        workload = self.workload(source, seed)
+        return self.compile_workload(self.workload(source, seed), seed=seed, trace=trace, **options)
+
+    def compile_workload(
+        self, workload: Any, *, seed: int = 0, trace: Trace | None = None, **options: Any
+    ) -> Program:
+        """The program of what ``workload`` gave, see ``compile``."""
         with self._stages("prepare compiler"):
             self.target.compiler.warm_up()
         with self._stages("compile") as advance:

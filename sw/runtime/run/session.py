@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.archive import is_archive
 from gnarl.sw.program.atomic import atomic_path
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.output_files import check_output_path, save_outputs
@@ -23,7 +23,6 @@ from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from gnarl.sw.runtime.target.contract import AnyTarget
 from gnarl.sw.runtime.target.reader import RunArguments
-from gnarl.sw.workloads.loops.pytorch.export import SUFFIX
 
 
 def run_once(
@@ -136,7 +135,7 @@ class Session:
             self._workload = device.workload(sized, seed)
             if values is not None:
                 self._workload = target.reader.valued(self._workload, values)
-            self.program = device.compile(self._workload, seed=seed, **compile_options)
+            self.program = device.compile_workload(self._workload, seed=seed, **compile_options)
 
     def run(self) -> Result[Any]:
         """Runs the program once."""
@@ -178,9 +177,7 @@ class Session:
 
 def is_program(source: str) -> bool:
     """Whether a file is a program rather than a workload, or says that it is one."""
-    if source.endswith(SUFFIX):  # PyTorch's files are zip files, too
-        return False
-    return source.endswith(".npz") or (os.path.isfile(source) and zipfile.is_zipfile(source))
+    return source.endswith(".npz") or (os.path.isfile(source) and is_archive(source))
 
 
 def _options_of(target: AnyTarget, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
