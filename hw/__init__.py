@@ -2,5 +2,6 @@
 
 if __name__ != "gnarl.hw":
     raise ImportError(
-        f"import gnarl.hw instead of {__name__}: it would be a second copy of all modules"
+        f"import gnarl.hw instead of {__name__}: it would be a second copy of all modules",
+        name=__name__,
     )

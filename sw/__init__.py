@@ -2,5 +2,6 @@
 
 if __name__ != "gnarl.sw":
     raise ImportError(
-        f"import gnarl.sw instead of {__name__}: it would be a second copy of all modules"
+        f"import gnarl.sw instead of {__name__}: it would be a second copy of all modules",
+        name=__name__,
     )

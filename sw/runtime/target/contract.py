@@ -15,8 +15,9 @@ from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.compiler import Compiler, ConfigT
 from gnarl.sw.runtime.target.executor import Executor
 from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.old_names import DerivedTargetError
 from gnarl.sw.runtime.target.presenter import Presenter
-from gnarl.sw.runtime.target.reader import Reader, SourceT, WorkloadT
+from gnarl.sw.runtime.target.reader import FileReader, Reader, SourceT, WorkloadT
 
 
 @final
@@ -47,6 +48,13 @@ class Target(Generic[ConfigT, SourceT, WorkloadT, JobT]):
     command_line: CommandLine = CommandLine()
     demo: str = ""
     own_workload: str = ""
+
+    def __init_subclass__(cls) -> None:
+        from gnarl.sw.runtime.target.host_executor import HostExecutor
+        from gnarl.sw.runtime.target.host_presenter import HostPresenter
+
+        parts = (Reader, FileReader, Compiler, Executor, HostExecutor, Generator)
+        raise DerivedTargetError(cls, (*parts, HostPresenter, Presenter))
 
     @property
     def name(self) -> str:

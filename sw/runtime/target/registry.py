@@ -16,6 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from gnarl.hw.lib.errors import ConfigError, one_line
 from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.contract import AnyTarget, Target
+from gnarl.sw.runtime.target.old_names import new_names
 
 GROUP = "gnarl.targets"
 
@@ -96,7 +97,7 @@ def _load(entry: EntryPoint) -> AnyTarget:
     except (Exception, SystemExit) as error:  # whatever goes wrong as another package is imported
         if entry.name in _OWN and not isinstance(error, ModuleNotFoundError):
             raise
-        reason = f"{type(error).__name__}: {one_line(error)}"
+        reason = new_names(error) or f"{type(error).__name__}: {one_line(error)}"
         raise ConfigError(
             [f"target {entry.name}: {entry.value} cannot be loaded: {reason}"]
         ) from error
