@@ -40,7 +40,7 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
 
 
 def given(program: Program, inputs: Any) -> Iterator[Given]:
-    """Inputs and constants, see ``Target.given``."""
+    """Inputs and constants, see ``Executor.given``."""
     (launch,), (spec,) = program.launches, program.inputs
     yield elements(spec, bind(program, inputs)[INPUTS])
     yield Given(launch.sections["constants"], spec.type, lambda _: "constant")

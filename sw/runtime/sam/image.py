@@ -117,7 +117,7 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
 
 
 def given(program: Program, inputs: Any) -> Iterator[Given]:
-    """Entries of operands and constants, see ``Target.given``."""
+    """Entries of operands and constants, see ``Executor.given``."""
     (launch,), tensors = program.launches, bind(program, inputs)
     for spec in program.inputs:
         yield elements(spec, tensors[spec.name])

@@ -25,7 +25,7 @@ def batch_option(command: str) -> TargetOption:
 
 
 def given(program: Program, inputs: Inputs) -> Iterator[Given]:
-    """Tables and weights that are given in other types than their own, see ``Target.given``."""
+    """Tables and weights that are given in other types than their own, see ``Executor.given``."""
     arrays = inputs if isinstance(inputs, Mapping) else {}
     for spec in program.inputs:
         if spec.name in arrays and spec.type in FLOAT_FORMATS:
