@@ -6,12 +6,13 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
-
-from amaranth.lib import wiring
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.sw.program.paths import HARDWARE, SOFTWARE
+
+if TYPE_CHECKING:  # targets without hardware run without it
+    from amaranth.lib import wiring
 
 GeneratedT = TypeVar("GeneratedT", bound=TargetConfig, contravariant=True)
 ConfigT_co = TypeVar("ConfigT_co", bound=TargetConfig, covariant=True)
