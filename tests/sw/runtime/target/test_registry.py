@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from gnarl.sw.runtime.target.registry import TARGETS, loaded, others
 from tests.support.commands import GNARL, gnarl, refusal
 from tests.support.targets import adder
 from tests.support.targets.adder_target import TARGET as ADDER
+from tests.support.targets.adder_target import AdderCompiler, AdderReader
 from tests.support.targets.installed import OUTSIDE, importable, install
 from tests.support.targets.ulp_target import SIZE
 
@@ -279,6 +281,22 @@ def test_options_of_a_target_are_its_own(outside: None, moves: Path, table: Path
     assert refusal(folder, "compile", "adder", table, "--reverse", "-o", folder / "x.npz") == (
         "gnarl compile: --reverse: not supported by target adder. See gnarl compile --help"
     )
+
+
+def test_a_workload_is_read_and_compiled_once(
+    outside: None, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    for part, name in ((AdderReader, "workload"), (AdderCompiler, "compile")):
+        method = getattr(part, name)
+
+        def counted(self: Any, *given: Any, name: str = name, method: Any = method, **own: Any):
+            calls.append(name)
+            return method(self, *given, **own)
+
+        monkeypatch.setattr(part, name, counted)
+    output("run", "adder", table, "--backend", "model")
+    assert calls == ["workload", "compile"]
 
 
 @pytest.mark.parametrize("command", ["compile", "run"])
