@@ -21,9 +21,10 @@ Result = TypeVar("Result")
 class Machine:
     """A DPU behind its driver."""
 
-    def __init__(self, config: DpuConfig, driver: HostDriver) -> None:
+    def __init__(self, config: DpuConfig, driver: HostDriver, port: CocotbPort) -> None:
         self.config = config
         self.driver = driver
+        self._port = port
 
     def load(self, stream: np.ndarray, data: np.ndarray) -> None:
         """Writes a program, with 0 behind it, and the data memory."""
@@ -34,7 +35,12 @@ class Machine:
         self.driver.write_window("data", data)
 
     def data(self) -> np.ndarray:
-        return self.driver.read_window("data", 0, self.config.data_rows)
+        """All rows, read at once with the gaps between them, which are 0."""
+        window = memory_map(self.config).window("data")
+        words = self._port.read_words(window.base, window.rows * window.stride)
+        rows, gaps = np.split(words.reshape(window.rows, window.stride), [window.words], axis=1)
+        assert not gaps.any()
+        return rows
 
     def start_and_wait(self) -> Status:
         self.driver.start()
@@ -68,5 +74,5 @@ class Machine:
 async def use_machine(port: CocotbPort, config: DpuConfig, use: Callable[[Machine], Result]) -> Any:
     """What ``use`` returns, a plain function that is given the machine."""
     return await use_driver(
-        port, memory_map(config), config.digest, lambda driver: use(Machine(config, driver))
+        port, memory_map(config), config.digest, lambda driver: use(Machine(config, driver, port))
     )

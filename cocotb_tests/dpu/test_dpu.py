@@ -13,7 +13,7 @@ from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.dpu.random_programs import random_program
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.lib.run import run_machine
 from gnarl.hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from gnarl.hw.dpu.memory_map import memory_map
 from gnarl.hw.dpu.top import build
@@ -225,4 +225,4 @@ async def a_store_is_seen_by_the_next_load_and_a_load_by_the_next_store(dut):
 )
 def test_dpu(name):
     config = CONFIGS[name]
-    run_cocotb(build(config), __name__, name="dpu", environment=environment(config))
+    run_machine(build(config), __name__, name="dpu", environment=environment(config))

@@ -10,7 +10,7 @@ import numpy as np
 from cocotb_tests.dpu.configs import ODD, config_under_test, environment
 from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.lib.host_port import open_port
-from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.lib.run import run_machine
 from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     ISSUED,
@@ -231,4 +231,4 @@ async def nothing_behind_a_halt_counts(dut):
 
 
 def test_errors():
-    run_cocotb(build(CONFIG), __name__, name="dpu", environment=environment(CONFIG))
+    run_machine(build(CONFIG), __name__, name="dpu", environment=environment(CONFIG))

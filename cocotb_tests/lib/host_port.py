@@ -1,6 +1,7 @@
 """The host's side of an accelerator in cocotb, for the same driver as everywhere else.
 
-``HostDriver`` is not a coroutine; cocotb's ``bridge`` lets it run in a test::
+What happens in each cycle is C++, ``host.cpp`` with ``host.v``: Python begins transfers of many
+words, and waits for their ends. ``HostDriver`` is not a coroutine; cocotb's ``bridge`` lets it run in a test::
 
     @cocotb.test()
     async def runs(dut):
@@ -10,20 +11,25 @@
 
 from __future__ import annotations
 
-import random
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import cocotb
 import numpy as np
+import numpy.typing as npt
 from cocotb.clock import Clock
 from cocotb.task import bridge, resume
-from cocotb.triggers import FallingEdge, ReadOnly, Timer
+from cocotb.triggers import FallingEdge, Timer, ValueChange
 
 from gnarl.hw.lib.machine.memory_map import STATUS, MemoryMap, Register
 from gnarl.sw.runtime.machine.host import HostDriver, Words
 
 Result = TypeVar("Result")
+
+Requests = npt.NDArray[np.uint64]
+
+_WRITE = np.uint64(1 << 63)
 
 _STALL_LIMIT = 1000
 
@@ -32,22 +38,12 @@ _PERIOD_NS = 10
 _LONGEST_PAUSE = 64
 """Cycles from one look at the status to the next, at most: without Python they are fast."""
 
-
-class Driven:
-    """A signal that is written where its value changes: cocotb takes its time for each write."""
-
-    def __init__(self, signal: Any) -> None:
-        self._signal = signal
-        self._value: int | None = None
-
-    def drive(self, value: int) -> None:
-        if value != self._value:
-            self._signal.value = self._value = value
+_STALLED, _CHANGED = 1, 2
+"""What ``host_error`` of ``host.cpp`` says."""
 
 
 class CocotbPort:
-    """A ``gnarl.sw.runtime.machine.host.Port`` of a ``dut`` that has the host port and ports clk
-    and rst.
+    """A ``gnarl.sw.runtime.machine.host.Port`` of a ``dut`` that ``run_machine`` runs.
 
     ``stalls`` is the share of cycles in which either stream pauses on the host's side, 0 to below
     1. Checks that a response that waits stays as it is. Counts ``cycles``.
@@ -56,14 +52,18 @@ class CocotbPort:
     def __init__(self, dut: Any, *, stalls: float = 0.0) -> None:
         self.cycles = 0
         self._dut = dut
-        self._response_signals = (dut.host__response__valid, dut.host__response__payload)
-        self._stalls = stalls
-        self._random = random.Random(cocotb.RANDOM_SEED)
-        self._waiting: int | None = None
+        self._posted: list[Requests] = []
+        self._begun = int(dut.begun.value)
+        self._ended = ValueChange(dut.ended)
+        self._host = ctypes.CDLL(None)
+        for name in ("cycles", "sent"):
+            getattr(self._host, f"host_{name}").restype = ctypes.c_uint64
+        seed, limit = ctypes.c_uint64(cocotb.RANDOM_SEED), ctypes.c_uint64(_STALL_LIMIT)
+        self._host.host_open(ctypes.c_double(stalls), seed, limit)
 
     def write_words(self, address: int, words: Words) -> None:
-        """See ``Port``; to be called under ``bridge``."""
-        resume(self.exchange)(write_requests(address, words))
+        """See ``Port``. The words are sent with what follows: each way to cocotb takes its time."""
+        self._posted.append(write_requests(address, words))
 
     def read_words(self, address: int, count: int) -> Words:
         """See ``Port``; to be called under ``bridge``."""
@@ -83,16 +83,15 @@ class CocotbPort:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def reset(self) -> None:
-        """One cycle of reset, whatever the streams are at."""
+        """One cycle of reset, a cycle later, whatever the streams are at."""
         self._dut.rst.value = 1
-        self._dut.host__request__valid.value = 0
         await self.step()
         self._dut.rst.value = 0
-        self._waiting = None
+        await self.step()
 
     async def step(self, cycles: int = 1) -> None:
         """Lets clock cycles pass without requests, and without taking responses."""
-        self._dut.host__response__ready.value = 0
+        await self.exchange([])
         if cycles > 1:
             await Timer(_PERIOD_NS * (cycles - 1) - _PERIOD_NS // 2, unit="ns")
             await FallingEdge(self._dut.clk)
@@ -100,51 +99,31 @@ class CocotbPort:
             await FallingEdge(self._dut.clk)
         self.cycles += cycles
 
-    async def exchange(self, requests: Sequence[int]) -> Words:
-        """Sends requests (bits of ``gnarl.hw.lib.machine.host.REQUEST``) and returns the words that
-        they read."""
-        dut = self._dut
-        valid, payload = Driven(dut.host__request__valid), Driven(dut.host__request__payload)
-        request_ready, ready = dut.host__request__ready, Driven(dut.host__response__ready)
-        settled, next_cycle = ReadOnly(), FallingEdge(dut.clk)
-        expected = sum(1 for request in requests if not request >> 63)
-        sent, idle_cycles = 0, 0
-        words: list[int] = []
-        offered = False
-        while sent < len(requests) or len(words) < expected:
-            # A request that was offered has to stay until it is taken.
-            offered = offered or (sent < len(requests) and not self._stall())
-            valid.drive(int(offered))
-            if offered:
-                payload.drive(requests[sent])
-            takes = not self._stall()
-            ready.drive(int(takes))
-            await settled
-            idle_cycles += 1
-            if offered and int(request_ready.value):
-                sent, offered, idle_cycles = sent + 1, False, 0
-            word = self._response()
-            if word is not None and takes:
-                words.append(word)
-                self._waiting, idle_cycles = None, 0
-            assert idle_cycles < _STALL_LIMIT, f"host port stalls after {sent} requests"
-            await next_cycle
-            self.cycles += 1
-        valid.drive(0)
-        ready.drive(0)
-        return np.array(words, np.uint32)
+    async def exchange(self, requests: Requests | Sequence[int]) -> Words:
+        """Sends requests (bits of ``gnarl.hw.lib.machine.host.REQUEST``), behind words that are
+        written, and returns the words that they read."""
+        sent = np.concatenate([*self._posted, np.array(requests, np.uint64)])
+        self._posted.clear()
+        words = np.empty(np.count_nonzero(sent < _WRITE), np.uint32)
+        if len(sent):
+            await self._send(sent)
+            self._host.host_words(words.ctypes.data_as(ctypes.c_void_p))
+        return words
 
-    def _response(self) -> int | None:
-        """The word that the response stream offers in this cycle."""
-        valid, payload = self._response_signals
-        word = int(payload.value) if int(valid.value) else None
-        if self._waiting is not None:
-            assert word == self._waiting, f"response changed from {self._waiting} to {word}"
-        self._waiting = word
-        return word
+    async def offer(self, requests: Requests, cycles: int) -> None:
+        """Offers requests for so many cycles, and takes no response."""
+        await self._send(requests, cycles)
 
-    def _stall(self) -> bool:
-        return self._random.random() < self._stalls
+    async def _send(self, requests: Requests, cycles: int = 0) -> None:
+        numbers = (ctypes.c_uint64(number) for number in (len(requests), cycles))
+        self._host.host_send(requests.ctypes.data_as(ctypes.c_void_p), *numbers)
+        self._begun ^= 1
+        self._dut.begun.value = self._begun
+        await self._ended
+        self.cycles += self._host.host_cycles()
+        error = self._host.host_error()
+        assert error != _STALLED, f"host port stalls after {self._host.host_sent()} requests"
+        assert error != _CHANGED, "a response changed while it waited"
 
 
 async def open_port(dut: Any, *, stalls: float = 0.0) -> CocotbPort:
@@ -163,14 +142,20 @@ async def use_driver(
     def with_driver() -> Result:
         return use(HostDriver(port, memory_map, digest))
 
-    return await bridge(with_driver)()
+    result = await bridge(with_driver)()
+    await port.exchange([])
+    return result
 
 
-def read_requests(address: int, count: int) -> list[int]:
+def read_requests(address: int, count: int) -> Requests:
     """Requests to read ``count`` words from ``address`` on; their data, all ones, is ignored."""
-    return [(address + index) << 32 | 0xFFFFFFFF for index in range(count)]
+    return _addresses(address, count) | np.uint64(0xFFFF_FFFF)
 
 
-def write_requests(address: int, words: Words) -> list[int]:
+def write_requests(address: int, words: Words | Sequence[int]) -> Requests:
     """Requests to write ``words`` to ``address`` and the addresses that follow."""
-    return [1 << 63 | (address + index) << 32 | int(word) for index, word in enumerate(words)]
+    return _WRITE | _addresses(address, len(words)) | np.array(words, np.uint64)
+
+
+def _addresses(first: int, count: int) -> Requests:
+    return np.arange(first, first + count, dtype=np.uint64) << np.uint64(32)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,17 +28,19 @@ from cocotb_tools.runner import get_runner
 
 from gnarl.hw.lib.verilog import to_verilog
 from gnarl.sw.program.cache import cached, digest_of
-from gnarl.sw.runtime.machine.verilate import Trace, compile_design, verilate
+from gnarl.sw.runtime.machine.verilate import VERILATOR_FLAGS, Trace, compile_design, verilate
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.
 _FLAGS = [
-    *("--vpi", "--timescale", "1ns/1ps", "-Wno-fatal"),
-    *("--no-public-flat-rw", "--public-depth", "1"),
+    *VERILATOR_FLAGS,
+    *("--vpi", "--timescale", "1ns/1ps", "--no-public-flat-rw", "--public-depth", "1"),
 ]
+_HOST = Path(__file__).with_name("host.v"), Path(__file__).with_name("host.cpp")
 _MAIN = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
 _LIBRARIES = str(cocotb_tools.config.libs_dir)
-_LINK = [f"-Wl,-rpath,{_LIBRARIES}", f"-L{_LIBRARIES}", "-lcocotbvpi_verilator"]
+# Python finds the functions of C++ in the simulator's own file.
+_LINK = [f"-Wl,-rpath,{_LIBRARIES}", f"-L{_LIBRARIES}", "-lcocotbvpi_verilator", "-rdynamic"]
 _TOOLS = ("verilator", "cocotb")
 
 
@@ -54,31 +57,62 @@ def run_cocotb(
     ``build/cocotb``. ``environment`` adds variables for the tests to read. Fails as soon as a
     cocotb test does, and where there is none.
     """
-    text = to_verilog(component, name)
+    _run(_Design(name, to_verilog(component, name)), test_module, environment or {})
+
+
+def run_machine(
+    component: wiring.Component,
+    test_module: str,
+    *,
+    name: str = "top",
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Runs cocotb tests as ``run_cocotb`` does, of a machine with nothing but the host port, behind
+    the module of ``host.v``: see ``cocotb_tests.lib.host_port``."""
+    around, host = _HOST
+    text = to_verilog(component, name) + around.read_text().replace("TOP", name)
+    _run(_Design(f"{name}_with_host", text, host), test_module, environment or {})
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Verilog ``text`` with module ``top``, and C++ beside it."""
+
+    top: str
+    text: str
+    source: Path | None = None
+
+
+def _run(design: _Design, test_module: str, environment: Mapping[str, str]) -> None:
+    top = design.top
     trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
-    digest = digest_of(text, name, trace, *_FLAGS, *map(version, _TOOLS))
-    simulator = cached(digest, lambda folder: _build(text, name, folder, trace), keep=(name,))[0]
+    source = design.source.read_text() if design.source else ""
+    digest = digest_of(design.text, top, source, trace, *_FLAGS, *_LINK, *map(version, _TOOLS))
+    simulator = cached(digest, lambda folder: _build(design, folder, trace), keep=(top,))[0]
     run_folder = _FOLDER / _run_name()
     run_folder.mkdir(parents=True, exist_ok=True)
     results = get_runner("verilator").test(
         test_module=test_module,
-        hdl_toplevel=name,
+        hdl_toplevel=top,
         hdl_toplevel_lang="verilog",
         build_dir=simulator.parent,
         test_dir=run_folder,
-        extra_env=environment or {},
+        extra_env=environment,
     )
     count, _ = get_results(results)
     assert count, f"{test_module} has no cocotb tests"
 
 
-def _build(text: str, name: str, folder: Path, trace: Trace) -> None:
-    """Makes ``folder / name``, as cocotb's own runner would."""
-    source = folder / f"{name}.v"
-    source.write_text(text)
-    verilate(folder, name, [*_FLAGS, *(["--trace"] if trace else []), source.name])
+def _build(design: _Design, folder: Path, trace: Trace) -> None:
+    """Makes the file that is called as the top module, as cocotb's own runner would."""
+    verilog = folder / f"{design.top}.v"
+    verilog.write_text(design.text)
+    verilate(folder, design.top, [*_FLAGS, *(["--trace"] if trace else []), verilog.name])
+    sources = [str(source) for source in (_MAIN, design.source) if source]
     runtime = ("verilated_dpi", "verilated_vpi")
-    compile_design(folder, name, name, [str(_MAIN)], link=_LINK, runtime=runtime, trace=trace)
+    compile_design(
+        folder, design.top, design.top, sources, link=_LINK, runtime=runtime, trace=trace
+    )
 
 
 def _run_name() -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.lib.run import run_machine
 from cocotb_tests.sram_compute.broken import broken, broken_streams, unknown
 from cocotb_tests.sram_compute.core_programs import broken_core_programs, core_programs
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
@@ -347,4 +347,4 @@ async def a_host_that_stalls_sees_the_same(dut):
 
 
 def test_sram_compute():
-    run_cocotb(build(CONFIG), __name__, name="sram_compute")
+    run_machine(build(CONFIG), __name__, name="sram_compute")

@@ -10,7 +10,7 @@ import pytest
 
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.lib.run import run_machine
 from cocotb_tests.tmu.configs import CONFIGS, LONG, config_under_test, environment
 from cocotb_tests.tmu.damage import (
     damaged_memory,
@@ -299,10 +299,10 @@ async def a_host_that_stalls_sees_the_same(dut):
 def test_tmu(name):
     config = CONFIGS[name]
     modules = f"{__name__},cocotb_tests.tmu.test_dimensions"
-    run_cocotb(build(config), modules, name="tmu", environment=environment(config))
+    run_machine(build(config), modules, name="tmu", environment=environment(config))
 
 
 @pytest.mark.slow
 def test_the_longest_dimension():
     variables = environment(LONG, [4096])
-    run_cocotb(build(LONG), "cocotb_tests.tmu.test_dimensions", name="tmu", environment=variables)
+    run_machine(build(LONG), "cocotb_tests.tmu.test_dimensions", name="tmu", environment=variables)

