@@ -20,6 +20,18 @@ from typing import Any, Protocol
 from cocotb.triggers import ReadOnly
 
 
+class Driven:
+    """A signal that is written where its value changes: cocotb takes its time for each write."""
+
+    def __init__(self, signal: Any) -> None:
+        self._signal = signal
+        self._value: int | None = None
+
+    def drive(self, value: int) -> None:
+        if value != self._value:
+            self._signal.value = self._value = value
+
+
 class Port:
     """Signals of the stream that is member ``name`` of the top ``dut``."""
 
@@ -67,20 +79,23 @@ class Source:
 
     def __init__(self, port: Port, rng: random.Random, items: Sequence[int] = ()) -> None:
         self.items = list(items)
-        self._port = port
+        self._valid, self._payload = Driven(port.valid), Driven(port.payload)
+        self._ready = port.ready
         self._rng = rng
         self._pauses = Pauses(rng)
         self._offered = False
+        # What is there without being valid should not matter.
+        self._width = len(port.payload)
+        self._nothing = rng.getrandbits(self._width)
 
     def begin(self) -> None:
         self._offered = self._offered or (bool(self.items) and not self._pauses())
-        self._port.valid.value = int(self._offered)
-        # What is there without being valid should not matter.
-        width = len(self._port.payload)
-        self._port.payload.value = self.items[0] if self._offered else self._rng.getrandbits(width)
+        self._valid.drive(int(self._offered))
+        self._payload.drive(self.items[0] if self._offered else self._nothing)
 
     def end(self) -> None:
-        if self._offered and int(self._port.ready.value):
+        if self._offered and self._ready.value:
+            self._nothing = self._rng.getrandbits(self._width)
             del self.items[0]
             self._offered = False
 
@@ -90,6 +105,7 @@ class Sink:
 
     def __init__(self, port: Port, rng: random.Random, take: Callable[[int], None]) -> None:
         self._port = port
+        self._ready_signal = Driven(port.ready)
         self._pauses = Pauses(rng)
         self._take = take
         self._ready = False
@@ -97,10 +113,10 @@ class Sink:
 
     def begin(self) -> None:
         self._ready = not self._pauses()
-        self._port.ready.value = int(self._ready)
+        self._ready_signal.drive(int(self._ready))
 
     def end(self) -> None:
-        bits = int(self._port.payload.value) if int(self._port.valid.value) else None
+        bits = int(self._port.payload.value) if self._port.valid.value else None
         if self._waiting is not None:
             assert bits == self._waiting, f"{self._port.name}: {self._waiting:#x} became {bits}"
         self._waiting = None if self._ready else bits

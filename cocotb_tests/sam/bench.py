@@ -60,8 +60,9 @@ class Bench:
         quiet = 0
         for _ in range(limit if cycles is None else cycles):
             await settle(ends)
-            self._check_status(is_over())
-            quiet = quiet + 1 if is_over() and self._status("done", 1) else 0
+            over = is_over()
+            self._check_status(over)
+            quiet = quiet + 1 if over and self._status("done", 1) else 0
             await FallingEdge(self._dut.clk)
             if quiet > _QUIET_CYCLES:
                 break

@@ -10,6 +10,9 @@ from cocotb_tests.sam.specs import BROKEN, GROUPS, environment, specs_of
 
 SAMPLE = ["index", "fixed32", pytest.param("float32", marks=pytest.mark.slow)]
 
+RUNS = 20
+"""Of each block: as many as are enough to notice each block that is broken."""
+
 
 def run(group, module, runs):
     component = SideBySide(specs_of(group))
@@ -18,14 +21,14 @@ def run(group, module, runs):
 
 @pytest.mark.parametrize("group", SAMPLE)
 def test_blocks(group):
-    run(group, "cocotb_tests.sam.blocks", runs=40)
+    run(group, "cocotb_tests.sam.blocks", RUNS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_blocks_for_longer(group):
-    run(group, "cocotb_tests.sam.blocks", runs=400)
+    run(group, "cocotb_tests.sam.blocks", 400)
 
 
 def test_broken_blocks():
-    run(BROKEN, "cocotb_tests.sam.broken_blocks", runs=20)
+    run(BROKEN, "cocotb_tests.sam.broken_blocks", RUNS)

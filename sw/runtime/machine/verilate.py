@@ -178,19 +178,22 @@ def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
     """Object files of Verilator's runtime library, which simulators share.
 
     ``more`` names parts of it besides those that every simulator needs; what writes ``trace`` is
-    added. Compiled once, and cached.
+    added. Each is compiled once, and cached.
     """
     writer = [f"verilated_{trace}_c"] if trace else []
     names = ["verilated", "verilated_threads", *more, *writer]
+    return [_runtime_object(name, trace) for name in names]
+
+
+def _runtime_object(name: str, trace: Trace) -> Path:
     flags = ["-O1", *_compiler_flags(trace)]
     stand_ins = SHIM_FOLDER / "fst"
-    compiler = ["c++", *flags, *_FOLDERS, f"-I{stand_ins}"]
 
     def make(folder: Path) -> None:
-        for name in names:
-            done = _run([*compiler, "-c", str(_INCLUDE / f"{name}.cpp")], folder)
-            _check("compiler", name, done, folder)
+        compiler = ["c++", *flags, *_FOLDERS, f"-I{stand_ins}"]
+        done = _run([*compiler, "-c", str(_INCLUDE / f"{name}.cpp")], folder)
+        _check("compiler", name, done, folder)
 
     headers = [path.read_text() for path in sorted(stand_ins.glob("*.h"))]
-    digest = digest_of("runtime", *headers, *names, *flags, verilator.__version__)
-    return cached(digest, make, keep=tuple(f"{name}.o" for name in names))
+    digest = digest_of("runtime", *headers, name, *flags, verilator.__version__)
+    return cached(digest, make, keep=(f"{name}.o",))[0]
