@@ -13,10 +13,9 @@ from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.dpu.random_programs import random_program
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_machine
+from cocotb_tests.lib.run import run_machine, verilog_of
 from gnarl.hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from gnarl.hw.dpu.memory_map import memory_map
-from gnarl.hw.dpu.top import build
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from gnarl.sw.runtime.machine.host import Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, load, program, store
@@ -225,4 +224,4 @@ async def a_store_is_seen_by_the_next_load_and_a_load_by_the_next_store(dut):
 )
 def test_dpu(name):
     config = CONFIGS[name]
-    run_machine(build(config), __name__, name="dpu", environment=environment(config))
+    run_machine(verilog_of("dpu", config), __name__, name="dpu", environment=environment(config))

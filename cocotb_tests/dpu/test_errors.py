@@ -10,7 +10,7 @@ import numpy as np
 from cocotb_tests.dpu.configs import ODD, config_under_test, environment
 from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.lib.host_port import open_port
-from cocotb_tests.lib.run import run_machine
+from cocotb_tests.lib.run import run_machine, verilog_of
 from gnarl.hw.dpu.isa import (
     FIRST_WRITER,
     ISSUED,
@@ -20,7 +20,6 @@ from gnarl.hw.dpu.isa import (
     instruction_bytes,
     instruction_word_bits,
 )
-from gnarl.hw.dpu.top import build
 from gnarl.sw.runtime.machine.host import Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, copy, load, program, store
 
@@ -231,4 +230,4 @@ async def nothing_behind_a_halt_counts(dut):
 
 
 def test_errors():
-    run_machine(build(CONFIG), __name__, name="dpu", environment=environment(CONFIG))
+    run_machine(verilog_of("dpu", CONFIG), __name__, name="dpu", environment=environment(CONFIG))

@@ -1,7 +1,8 @@
 """The host's side of an accelerator in cocotb, for the same driver as everywhere else.
 
 What happens in each cycle is C++, ``host.cpp`` with ``host.v``: Python begins transfers of many
-words, and waits for their ends. ``HostDriver`` is not a coroutine; cocotb's ``bridge`` lets it run in a test::
+words, and waits for their ends. ``HostDriver`` is not a coroutine; cocotb's ``bridge`` lets it run
+in a test::
 
     @cocotb.test()
     async def runs(dut):

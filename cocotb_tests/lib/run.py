@@ -29,6 +29,9 @@ from cocotb_tools.runner import get_runner
 from gnarl.hw.lib.verilog import to_verilog
 from gnarl.sw.program.cache import cached, digest_of
 from gnarl.sw.runtime.machine.verilate import VERILATOR_FLAGS, Trace, compile_design, verilate
+from gnarl.sw.runtime.target.contract import NamedConfiguration, TargetConfig
+from gnarl.sw.runtime.target.registry import TARGETS
+from gnarl.sw.runtime.target.verilog import verilog
 
 _FOLDER = Path(__file__).parents[2] / "build" / "cocotb"
 # The ports of the top module are all that tests look at: other signals may be optimised away.
@@ -61,17 +64,33 @@ def run_cocotb(
 
 
 def run_machine(
-    component: wiring.Component,
+    text: str,
     test_module: str,
     *,
-    name: str = "top",
+    name: str,
     environment: Mapping[str, str] | None = None,
+    tests: str = "",
 ) -> None:
-    """Runs cocotb tests as ``run_cocotb`` does, of a machine with nothing but the host port, behind
-    the module of ``host.v``: see ``cocotb_tests.lib.host_port``."""
+    """Runs cocotb tests as ``run_cocotb`` does, of a machine with nothing but the host port, module
+    ``name`` of ``text``, behind the module of ``host.v``: see ``cocotb_tests.lib.host_port``.
+
+    ``tests`` is a regular expression of those to run, all by default.
+    """
     around, host = _HOST
-    text = to_verilog(component, name) + around.read_text().replace("TOP", name)
-    _run(_Design(f"{name}_with_host", text, host), test_module, environment or {})
+    whole = text + around.read_text().replace("TOP", name)
+    variables = {**(environment or {}), **({"COCOTB_TEST_FILTER": tests} if tests else {})}
+    _run(_Design(f"{name}_with_host", whole, host), test_module, variables)
+
+
+def verilog_of(target: str, config: TargetConfig) -> str:
+    """Verilog of a machine, from the cache where it was made before; its module is called as the
+    target."""
+    return verilog(NamedConfiguration(target, "", TARGETS[target], config, {}))
+
+
+def parts(*patterns: str) -> list[str]:
+    """``tests`` for ``run_machine``: those that these regular expressions find, and all others."""
+    return [*patterns, f"^(?!.*({'|'.join(patterns)}))"]
 
 
 @dataclass(frozen=True)
@@ -105,10 +124,10 @@ def _run(design: _Design, test_module: str, environment: Mapping[str, str]) -> N
 
 def _build(design: _Design, folder: Path, trace: Trace) -> None:
     """Makes the file that is called as the top module, as cocotb's own runner would."""
-    verilog = folder / f"{design.top}.v"
-    verilog.write_text(design.text)
-    verilate(folder, design.top, [*_FLAGS, *(["--trace"] if trace else []), verilog.name])
-    sources = [str(source) for source in (_MAIN, design.source) if source]
+    source = folder / f"{design.top}.v"
+    source.write_text(design.text)
+    verilate(folder, design.top, [*_FLAGS, *(["--trace"] if trace else []), source.name])
+    sources = [str(each) for each in (_MAIN, design.source) if each]
     runtime = ("verilated_dpi", "verilated_vpi")
     compile_design(
         folder, design.top, design.top, sources, link=_LINK, runtime=runtime, trace=trace

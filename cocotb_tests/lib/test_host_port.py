@@ -15,6 +15,7 @@ from cocotb_tests.lib.host_port import (
 )
 from cocotb_tests.lib.run import run_machine
 from gnarl.hw.lib.machine.memory_map import MAGIC, VERSION, CommonCause, Register
+from gnarl.hw.lib.verilog import to_verilog
 from gnarl.sw.runtime.machine.host import (
     AcceleratorError,
     HostDriver,
@@ -269,4 +270,4 @@ async def reset_in_the_middle_of_everything_starts_anew(dut):
 
 
 def test_host_port():
-    run_machine(Adder(), __name__, name="adder")
+    run_machine(to_verilog(Adder(), "adder"), __name__, name="adder")

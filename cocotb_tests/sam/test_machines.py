@@ -11,10 +11,9 @@ import pytest
 
 from cocotb_tests.lib.host_port import CocotbPort, open_port, use_driver
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_machine
+from cocotb_tests.lib.run import run_machine, verilog_of
 from cocotb_tests.sam.machines import Sample, environment, machine_under_test, machines
 from gnarl.hw.sam.memory_map import memory_map
-from gnarl.hw.sam.top import build
 from gnarl.sw.compiler.sam.compile import compile
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden.words import from_words
@@ -150,4 +149,4 @@ async def a_stopped_run_is_not_done(dut):
 )
 def test_machines(name):
     config = machines()[name].config
-    run_machine(build(config), __name__, name="sam", environment=environment(name))
+    run_machine(verilog_of("sam", config), __name__, name="sam", environment=environment(name))

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import cocotb
 import numpy as np
+import pytest
 
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_machine
+from cocotb_tests.lib.run import parts, run_machine, verilog_of
 from cocotb_tests.sram_compute.broken import broken, broken_streams, unknown
 from cocotb_tests.sram_compute.core_programs import broken_core_programs, core_programs
 from cocotb_tests.sram_compute.machine import CYCLE_LIMIT, DONE, IDLE, Machine, use_machine
@@ -21,7 +22,6 @@ from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.memory_map import ErrorCause, memory_map
 from gnarl.hw.sram_compute.program import Command, assemble, command
-from gnarl.hw.sram_compute.top import build
 from gnarl.sw.runtime.sram_compute.model.check import StoppedError
 
 CONFIG = SramConfig(
@@ -346,5 +346,9 @@ async def a_host_that_stalls_sees_the_same(dut):
     await use_machine(port, CONFIG, use)
 
 
-def test_sram_compute():
-    run_machine(build(CONFIG), __name__, name="sram_compute")
+PARTS = parts("faults|bad_commands", "interrupted")
+
+
+@pytest.mark.parametrize("tests", PARTS, ids=["errors", "interruptions", "others"])
+def test_sram_compute(tests):
+    run_machine(verilog_of("sram_compute", CONFIG), __name__, name="sram_compute", tests=tests)

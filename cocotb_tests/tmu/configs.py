@@ -51,15 +51,22 @@ CONFIGS = {"least": LEAST, "roomy": ROOMY}
 
 _VARIABLE = "TMU_CONFIG"
 _DIMENSIONS = "TMU_DIMENSIONS"
+_RUNS = "TMU_RUNS"
 
 DIMENSIONS = (1, 7, 8, 9, 63, 64, 65)
 
 
-def environment(config: TmuConfig, dimensions: Sequence[int] = DIMENSIONS) -> dict[str, str]:
-    """Variables that tell the tests inside the simulator what they test."""
+def environment(
+    config: TmuConfig, dimensions: Sequence[int] = DIMENSIONS, *, runs: int = 2
+) -> dict[str, str]:
+    """Variables that tell the tests inside the simulator what they test.
+
+    All operations together run with each of ``dimensions``, each so many ``runs``.
+    """
     return {
         _VARIABLE: json.dumps(config.to_dict()),
         _DIMENSIONS: json.dumps(list(dimensions)),
+        _RUNS: str(runs),
     }
 
 
@@ -67,6 +74,11 @@ def dimensions() -> list[int]:
     """Dimensions of rows of operations, inside the simulator."""
     found: list[int] = json.loads(os.environ[_DIMENSIONS])
     return found
+
+
+def runs_of_each() -> int:
+    """How many runs each operation is tested with, inside the simulator."""
+    return int(os.environ[_RUNS])
 
 
 def config_under_test() -> TmuConfig:

@@ -9,7 +9,7 @@ import cocotb
 import numpy as np
 
 from cocotb_tests.lib.host_port import open_port
-from cocotb_tests.tmu.configs import config_under_test, dimensions
+from cocotb_tests.tmu.configs import config_under_test, dimensions, runs_of_each
 from cocotb_tests.tmu.machine import Machine, use_machine
 from cocotb_tests.tmu.programs import Image, ending
 from gnarl.hw.tmu.config import TmuConfig
@@ -48,10 +48,12 @@ def compiled(config: TmuConfig, name: str, dim: int, opt: int) -> Image:
 
 
 def runs(name: str) -> list[tuple[int, int]]:
-    """Two dimensions of an operation, each at a level: all operations together have each dimension
-    at several levels."""
-    place, known = 2 * list(_ALL).index(name), dimensions()
-    return [(known[at % len(known)], LEVELS[at % len(LEVELS)]) for at in range(place, place + 2)]
+    """Dimensions of an operation, each at a level: all operations together have each dimension,
+    with two runs of each at several levels."""
+    count, known = runs_of_each(), dimensions()
+    place = count * list(_ALL).index(name)
+    levels = len(LEVELS)
+    return [(known[at % len(known)], LEVELS[at % levels]) for at in range(place, place + count)]
 
 
 @cocotb.test()

@@ -10,8 +10,8 @@ import pytest
 
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_machine
-from cocotb_tests.tmu.configs import CONFIGS, LONG, config_under_test, environment
+from cocotb_tests.lib.run import parts, run_machine, verilog_of
+from cocotb_tests.tmu.configs import CONFIGS, LEAST, LONG, config_under_test, environment
 from cocotb_tests.tmu.damage import (
     damaged_memory,
     damaged_program,
@@ -23,8 +23,10 @@ from cocotb_tests.tmu.programs import Image, copy_of, drained_nest, ending, fed_
 from gnarl.hw.lib.encoding.execute_assembly import assemble
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
 from gnarl.hw.tmu.memory_map import ErrorCause, memory_map
-from gnarl.hw.tmu.top import build
 from gnarl.sw.runtime.machine.host import HostTimeoutError
+
+DIMENSIONS = "cocotb_tests.tmu.test_dimensions"
+MODULES = f"{__name__},{DIMENSIONS}"
 
 
 def generator() -> random.Random:
@@ -295,14 +297,23 @@ async def a_host_that_stalls_sees_the_same(dut):
     await use_machine(port, config, use)
 
 
-@pytest.mark.parametrize("name", ["least", pytest.param("roomy", marks=pytest.mark.slow)])
+PARTS = parts("random_programs", "no_dimension", "damaged|interrupted")
+
+
+@pytest.mark.parametrize("tests", PARTS, ids=["random", "dimensions", "ends", "others"])
+def test_the_least(tests):
+    variables = environment(LEAST, runs=1)
+    run_machine(verilog_of("tmu", LEAST), MODULES, name="tmu", environment=variables, tests=tests)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFIGS)
 def test_tmu(name):
     config = CONFIGS[name]
-    modules = f"{__name__},cocotb_tests.tmu.test_dimensions"
-    run_machine(build(config), modules, name="tmu", environment=environment(config))
+    run_machine(verilog_of("tmu", config), MODULES, name="tmu", environment=environment(config))
 
 
 @pytest.mark.slow
 def test_the_longest_dimension():
     variables = environment(LONG, [4096])
-    run_machine(build(LONG), "cocotb_tests.tmu.test_dimensions", name="tmu", environment=variables)
+    run_machine(verilog_of("tmu", LONG), DIMENSIONS, name="tmu", environment=variables)
