@@ -25,13 +25,21 @@ class Machine:
         self.config = config
         self.driver = driver
         self._port = port
+        self._held: np.ndarray | None = None
 
     def load(self, stream: np.ndarray, data: np.ndarray) -> None:
-        """Writes a program, with 0 behind it, and the data memory."""
+        """Writes a program, with 0 behind it, where it differs from the one before, and the data
+        memory."""
         config = self.config
         rows = np.zeros((config.instruction_words, instruction_word_bits(config) // 8), np.uint8)
         rows.reshape(-1)[: len(stream)] = stream
-        self.driver.write_window("instructions", rows.view("<u4"))
+        words = rows.view("<u4")
+        held = ~words if self._held is None else self._held
+        differing = np.flatnonzero((words != held).any(axis=1))
+        if len(differing):
+            first, last = int(differing[0]), int(differing[-1])
+            self.driver.write_window("instructions", words[first : last + 1], first)
+        self._held = words
         self.driver.write_window("data", data)
 
     def data(self) -> np.ndarray:

@@ -46,9 +46,10 @@ async def damaged_programs_stop_as_in_the_model(dut):
 
     def use(machine: Machine) -> set[ErrorCause]:
         causes = set()
-        for _ in range(150):
-            rng = generator()
-            intact = random_program(config, rng, 60)
+        rng = generator()
+        # Programs take longer to draw than to run.
+        intacts = [random_program(config, rng, 60) for _ in range(30)]
+        for intact in intacts * 5:
             stream = intact.stream.copy()
             for _ in range(rng.integers(1, 4)):
                 stream[rng.integers(len(stream))] ^= 1 << rng.integers(8)

@@ -351,4 +351,4 @@ PARTS = parts("faults|bad_commands", "interrupted")
 
 @pytest.mark.parametrize("tests", PARTS, ids=["errors", "interruptions", "others"])
 def test_sram_compute(tests):
-    run_machine(verilog_of("sram_compute", CONFIG), __name__, name="sram_compute", tests=tests)
+    run_machine(verilog_of("sram", CONFIG), __name__, name="sram", tests=tests)
