@@ -8,10 +8,8 @@
 
 #define GNARL_EMULATION 1
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "vector_types.h"
 #include "wait.h"
@@ -37,6 +35,8 @@ constexpr int warpSize = 32;
 #define GNARL_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 #define GNARL_INLINE static inline __attribute__((always_inline))
 
+#include "math_functions.h"
+
 extern "C" {
 unsigned long long gnarl_emulation_barrier(gnarl_emulation::Wait wait, bool predicate,
                                            const char* file, int line);
@@ -48,9 +48,9 @@ void gnarl_emulation_copy_async(void* shared, const void* global, int bytes);
 void gnarl_emulation_commit();
 void gnarl_emulation_wait(int pending_groups);
 unsigned long long gnarl_emulation_globaltimer();
-void* __tsan_memcpy(void* to, const void* from, std::size_t size);
-void* __tsan_memmove(void* to, const void* from, std::size_t size);
-void* __tsan_memset(void* to, int value, std::size_t size);
+void* __tsan_memcpy(void* to, const void* from, size_t size);
+void* __tsan_memmove(void* to, const void* from, size_t size);
+void* __tsan_memset(void* to, int value, size_t size);
 }
 
 // Compilers expand small copies themselves, past the checks.
@@ -251,7 +251,6 @@ GNARL_INLINE float min(float a, float b) { return __builtin_fminf(a, b); }
 GNARL_INLINE float max(float a, float b) { return __builtin_fmaxf(a, b); }
 GNARL_INLINE double min(double a, double b) { return __builtin_fmin(a, b); }
 GNARL_INLINE double max(double a, double b) { return __builtin_fmax(a, b); }
-using std::abs;
 
 // The rest.
 
