@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from multiprocessing import get_context
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "libcuda.so.1"
 _ILLEGAL_ADDRESS = 700
+_IMPORTED = ("gnarl.sw.runtime.cuda.gpu.measure", "gnarl.sw.runtime.cuda.tuning")
 
 Call = Callable[..., Any]
 
@@ -41,13 +45,66 @@ def fake_gpus(**environment: str) -> Iterator[Call]:
     pytest.importorskip("cuda.bindings", reason="needs gnarl[cuda]")
     if not shutil.which("c++"):
         pytest.skip("needs a C++ compiler")
-    library = _library()
+    template = _template()
+    with Listener() as listener:
+        settings = {**os.environ, "LD_LIBRARY_PATH": str(_library().parent), **environment}
+        started = template.submit(_fork, str(listener.address), os.getcwd(), settings)
+        process = started.result()
+        connection = listener.accept()
+
+    def call(function: Call, *arguments: Any) -> Any:
+        connection.send((function, arguments))
+        is_error, result = connection.recv()
+        if is_error:
+            raise result
+        return result
+
+    try:
+        yield call
+    finally:
+        connection.close()
+        template.submit(os.waitpid, process, 0).result()
+
+
+@cache
+def _template() -> ProcessPoolExecutor:
+    """A process that has imported what takes long, which those with the driver are copies of."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LD_LIBRARY_PATH", str(library.parent))
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        with ProcessPoolExecutor(1, get_context("spawn"), initializer=_install) as pool:
-            yield lambda function, *arguments: pool.submit(function, *arguments).result()
+        patch.setenv("LD_LIBRARY_PATH", str(_library().parent))
+        pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_replace_compiler)
+        pool.submit(os.getpid).result()
+    return pool
+
+
+def _fork(address: str, folder: str, settings: dict[str, str]) -> int:
+    """The copy's process number."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(settings)
+        with Client(address) as connection:
+            _load_driver()
+            _answer(connection)
+    finally:
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _answer(connection: Connection) -> None:
+    """Calls what is asked for, until the other end is closed."""
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer = (False, function(*arguments))
+        except Exception as error:
+            answer = (True, error)
+        connection.send(answer)
 
 
 def _library() -> Path:
@@ -88,13 +145,18 @@ def _driver() -> ctypes.CDLL:
     return ctypes.CDLL(f"{os.environ['LD_LIBRARY_PATH']}/libcuda.so.1")
 
 
-def _install() -> None:
+def _replace_compiler() -> None:
     # It would have imported the function that is replaced.
     assert "gnarl.sw.runtime.cuda.gpu.embedding" not in sys.modules
     from gnarl.sw.compiler.cuda import nvrtc
 
     nvrtc.compile_kernel = _compile  # type: ignore[assignment]
     nvrtc.nvrtc_version = lambda: (13, 0)  # type: ignore[assignment]
+    for module in _IMPORTED:
+        import_module(module)
+
+
+def _load_driver() -> None:
     _driver().fake_on_launch(_launched)
     for kernel, parameters in PARAMETERS_OF.items():
         types = "".join("i" if type == "int" else "l" for type in parameters.values())
