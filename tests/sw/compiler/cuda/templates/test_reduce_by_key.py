@@ -149,12 +149,11 @@ def test_launches_leave_the_workspace_as_zeroes(
 
 
 @pytest.mark.parametrize("index", [-1, 20])
-def test_an_index_out_of_range_is_named(index: int) -> None:
-    bench = Bench(program_of(FEW[:1]))
-    inputs = bench.inputs(FEW[0].feature, [0, 3, 500, 1])
-    inputs.indices[370] = index
+def test_an_index_out_of_range_is_named(bench: Bench, index: int) -> None:
+    batch = batch_of(bench, [0, 3, 500, 1])
+    batch.features[0].indices[370] = index
     with pytest.raises(WorkloadError) as caught:
-        bench.check(Batch(4, [inputs]))
+        bench.check(batch)
     assert str(caught.value) == (f"indices of 0 reduce_by_key[370] = {index}: must be from 0 to 19")
 
 

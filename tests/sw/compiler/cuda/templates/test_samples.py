@@ -71,15 +71,18 @@ def test_every_schedule_of_every_kind(name: str, dim: int) -> None:
         check_cases(cases[first : first + 100])
 
 
-@pytest.mark.parametrize("one", ONE_OF_EACH, ids=lambda one: str(one.schedule))
+@pytest.mark.parametrize(
+    "number", range(len(ONE_OF_EACH)), ids=lambda number: str(ONE_OF_EACH[number].schedule)
+)
 @pytest.mark.parametrize("index", [-1, 20])
-def test_an_index_out_of_range_is_named_wherever_it_is(one: Case, index: int) -> None:
-    bench = Bench(program_of([one]))
-    inputs = bench.inputs(bench.program.model.features[0], [0, 3, 50, 1])
-    inputs.indices[37] = index
+def test_an_index_out_of_range_is_named_wherever_it_is(number: int, index: int) -> None:
+    bench = Bench(program_of(ONE_OF_EACH))
+    features = bench.program.model.features
+    inputs = [bench.inputs(feature, [0, 3, 50, 1]) for feature in features]
+    inputs[number].indices[37] = index
     with pytest.raises(WorkloadError) as caught:
-        bench.check(Batch(4, [inputs]))
-    name = f"0 {one.schedule.template}"
+        bench.check(Batch(4, inputs))
+    name = features[number].name
     assert str(caught.value) == f"indices of {name}[37] = {index}: must be from 0 to 19"
 
 

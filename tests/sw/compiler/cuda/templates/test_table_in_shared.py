@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -78,23 +80,14 @@ def test_every_schedule_of_every_kind(dim: int) -> None:
         check_cases(cases[first : first + 100])
 
 
-@pytest.mark.parametrize("table_type", ["float32", "float16"])
-@pytest.mark.parametrize("dim", [1, 3, 4, 7])
-def test_tables_of_every_size(dim: int, table_type: str) -> None:
+def test_tables_of_every_size() -> None:
     """Whole copies of 16 bytes, what is left of less, and both; up to the last byte there is."""
-    itemsize = 4 if table_type == "float32" else 2
-    full = 4096 // (dim * itemsize)
-    cases = [
-        case(
-            NAME,
-            Feature("f", rows, dim, table_type=table_type),
-            capacity=4,
-            vector=1,
-            threads=8,
-            samples=32,
-        )
-        for rows in (*range(1, 10), full - 1, full)
-    ]
+    cases = []
+    for dim, table_type in product((1, 3, 4, 7), ("float32", "float16")):
+        full = 4096 // (dim * np.dtype(table_type).itemsize)
+        for rows in (*range(1, 10), full - 1, full):
+            feature = Feature("f", rows, dim, table_type=table_type)
+            cases.append(case(NAME, feature, capacity=4, vector=1, threads=8, samples=32))
     bench = Bench(program_of(cases))
     bench.check(bench.batch(70, ["ragged"]))
 
