@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.commands import GNARL, gnarl, refusal, state
 from tests.support.dpu.dag_files import CONFIG, refused_file
+from tests.support.forked import run
 
 
 @pytest.mark.parametrize("command", ["run", "compile"])
@@ -101,11 +102,17 @@ def test_an_output_that_is_no_regular_file_is_not_replaced(tmp_path: Path, graph
             ("run", CONFIG, "loop.edgelist", "--json"),
             "gnarl: loop.edgelist: cycle: b -> a -> b",
         ),
-        (("run",), "gnarl run: Missing argument 'CONFIG'. See gnarl run --help"),
     ],
 )
-def test_the_command(tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:
+def test_a_command_that_is_refused(tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:
     (tmp_path / "loop.edgelist").write_text("a b {'op': 'add'}\nb a {'op': 'add'}\n")
-    done = subprocess.run([GNARL, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    done = run(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", text + "\n")
     assert list(state(tmp_path)) == ["loop.edgelist"]
+
+
+def test_the_installed_command(tmp_path: Path) -> None:
+    done = subprocess.run([GNARL, "run"], cwd=tmp_path, capture_output=True, text=True)
+    text = "gnarl run: Missing argument 'CONFIG'. See gnarl run --help\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", text)
+    assert state(tmp_path) == {}

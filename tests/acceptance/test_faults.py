@@ -13,14 +13,15 @@ import re
 import resource
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.commands import state
+from tests.support.forked import Forked
 
 CONFIG = "dpu_d1_b8"
 GRAPH = {
@@ -28,7 +29,6 @@ GRAPH = {
     "nodes": [{"id": "a", "op": "input", "value": 1.5}, {"id": "y", "op": "neg"}],
     "edges": [{"source": "a", "target": "y"}],
 }
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -43,35 +43,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(
-    folder: Path,
-    *arguments: str,
-    cache: Path | None = None,
-    before: Callable[[], None] | None = None,
-) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def start(folder: Path, *arguments: str, cache: Path | None = None, **options: Any) -> Forked:
+    environment = dict(os.environ)
     if cache is not None:
         environment["GNARL_CACHE"] = str(cache)
-    return subprocess.Popen(
-        [sys.executable, "-m", "gnarl", *arguments],
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=before,
-    )
+    return Forked(*arguments, cwd=folder, env=environment, **options)
 
 
-def gnarl(
-    folder: Path,
-    *arguments: str,
-    cache: Path | None = None,
-    before: Callable[[], None] | None = None,
-) -> subprocess.CompletedProcess[str]:
-    process = start(folder, *arguments, cache=cache, before=before)
-    output, error = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(arguments, process.returncode, output, error.rstrip("\n"))
+def gnarl(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    process = start(folder, *arguments, **options)
+    output, error = process.communicate()
+    return subprocess.CompletedProcess(arguments, process.wait(), output, error.rstrip("\n"))
 
 
 def full_disk() -> None:
@@ -116,7 +98,7 @@ def test_a_full_disk_under_the_cache(folder: Path) -> None:
     cache = folder / "cache"
     cache.mkdir()
     arguments = ("rtl", CONFIG, "-o", "out")
-    done = gnarl(folder, *arguments, cache=cache, before=lambda: mounted_small(cache))
+    done = gnarl(folder, *arguments, cache=cache, before=partial(mounted_small, cache))
     if done.returncode == 77:
         pytest.skip("needs the right to mount a small disk")
     assert done.returncode == 2
@@ -148,10 +130,15 @@ def test_a_machine_without_memory_for_yosys(folder: Path) -> None:
 
 
 def obey_permissions() -> None:
-    """Takes from an administrator's process, once it starts its program, the right to write
+    """Takes from an administrator's process, and from programs that it starts, the right to write
     whatever permissions say."""
-    drop_from_bounding_set, override_permissions = 24, 1
-    ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0)
+    library, drop_from_bounding_set, override_permissions = ctypes.CDLL(None), 24, 1
+    library.prctl(drop_from_bounding_set, override_permissions, 0, 0, 0)
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert library.capget(header, sets) == 0
+    for each in range(2):  # effective and permitted
+        sets[each] &= ~(1 << override_permissions)
+    assert library.capset(header, sets) == 0
 
 
 @pytest.mark.parametrize(
@@ -197,7 +184,7 @@ def test_a_cache_without_permission(folder: Path) -> None:
 
 def test_a_killed_command_leaves_what_can_be_used(folder: Path) -> None:
     cache, arguments = folder / "cache", ("rtl", CONFIG, "-o", "out")
-    for delay in (0.5, 1.5):
+    for delay in (0.1, 0.8):
         with start(folder, *arguments, cache=cache) as process:
             time.sleep(delay)
             process.kill()

@@ -9,9 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-REPOSITORY = Path(__file__).parents[2]
-
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+from tests.support.forked import ONE_THREAD, ROOT
 
 
 class Runner:
@@ -21,7 +19,7 @@ class Runner:
         self.folder = folder
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.server", str(folder.absolute())],
-            cwd=REPOSITORY,
+            cwd=ROOT,
             env={**os.environ, **ONE_THREAD},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

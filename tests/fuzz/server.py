@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import gc
 import io
 import json
 import os
@@ -17,8 +16,6 @@ import resource
 import shutil
 import signal
 import sys
-import threading
-import time
 import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,6 +33,7 @@ from tests.fuzz.valid_files import COMPILED, write_valid_files
 from tests.fuzz.verdict import failure
 from tests.support.commands import state
 from tests.support.cuda.simulated_gpu import SimulatedGpus
+from tests.support.fork_server import check_for_threads, freeze
 
 CPU_S = 10
 """Of one case, processor time."""
@@ -47,9 +45,6 @@ MEMORY_BYTES = 1 << 30
 """Of one case, beyond what the server has."""
 
 FILE_BYTES = 1 << 28
-
-_THREAD_ENDS_S = 10
-"""The system may have a thread yet that Python has seen the end of."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +72,8 @@ class Server:
         with mock.patch.object(sram_compile, "optimise_plan", _not_optimised):
             self._make_valid_files()
             self._warm_up()
-        _check_for_threads()
-        gc.collect()
-        gc.freeze()  # or collections in children would copy all pages
+        check_for_threads()
+        freeze()
 
     def run(self, seed: int, number: int) -> Outcome:
         case_folder, temporary = self.folder / "case", self.folder / "temporary"
@@ -162,15 +156,6 @@ def _run_in_child(case: Case, folder: Path, stdout: IO[bytes], stderr: IO[bytes]
 
 def _not_optimised(steps: tuple[Step, ...], **_: Any) -> tuple[Step, ...]:
     return steps
-
-
-def _check_for_threads() -> None:
-    assert threading.active_count() == 1
-    tasks = Path("/proc/self/task")
-    end = time.monotonic() + _THREAD_ENDS_S
-    while tasks.exists() and len(list(tasks.iterdir())) > 1:
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def _limit() -> None:

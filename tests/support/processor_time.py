@@ -18,6 +18,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from gnarl.sw.program import cache
+from tests.support import forked
 
 PROPERTY = "processor_s"
 """What each test's report says it took, set-up and builds included."""
@@ -39,9 +40,11 @@ _SCALED_LIMIT = pytest.StashKey[float]()
 
 
 def processor_s() -> float:
-    """Processor time of this process and of its children that have ended, in seconds."""
+    """Processor time of this process and of its children that have ended, in seconds, and of
+    commands that a fork server started for it."""
     times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    own = times.user + times.system + times.children_user + times.children_system
+    return own + forked.used_s()
 
 
 class Builds:

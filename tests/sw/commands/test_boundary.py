@@ -17,6 +17,7 @@ import pytest
 
 from gnarl.sw.runtime.run.device import Device
 from tests.support.commands import default_interrupts, gnarl
+from tests.support.forked import Forked, run
 
 CONFIG = "dpu_d1_b8"
 COMMAND = [sys.executable, "-m", "gnarl"]
@@ -33,10 +34,6 @@ def graph(tmp_path: Path) -> Path:
     path = tmp_path / "w.json"
     path.write_text(json.dumps(GRAPH))
     return path
-
-
-def process(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], **{**PIPES, **more})
 
 
 def warned(stderr: str) -> list[str]:
@@ -111,8 +108,15 @@ def test_an_interrupt_that_another_error_hides(
     assert (result.exit_code, result.stderr) == (130, "gnarl: interrupted\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize(
+    ("delay", "number"),
+    [
+        (0.05, signal.SIGTERM),
+        (0.15, signal.SIGINT),
+        (0.3, signal.SIGTERM),
+        (0.5, signal.SIGINT),
+    ],
+)
 def test_an_interrupt_of_imports(graph: Path, number: signal.Signals, delay: float) -> None:
     started = "import gnarl.__main__; print('started', flush=True); gnarl.__main__.main()"
     command = [sys.executable, "-c", started, "run", CONFIG, str(graph), "--backend", "model"]
@@ -138,8 +142,7 @@ gnarl.__main__.main()
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_while_interrupts_become_exceptions(graph: Path, name: str) -> None:
-    command = [sys.executable, "-c", STARTING.format(name=name), "run", CONFIG, str(graph)]
-    ended = subprocess.run(command, preexec_fn=default_interrupts, timeout=60, **PIPES)
+    ended = run("run", CONFIG, graph, code=STARTING.format(name=name))
     assert (ended.returncode, ended.stderr) == (130, "gnarl: interrupted\n")
 
 
@@ -190,26 +193,23 @@ main()
 def test_nothing_goes_on_after_an_interrupt(
     graph: Path, tmp_path: Path, code: str, number: signal.Signals
 ) -> None:
-    command = [sys.executable, "-c", code, "compile", CONFIG, str(graph), "-o", "x.npz"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, preexec_fn=default_interrupts, **PIPES
-    ) as child:
-        assert child.stdout and child.stdout.readline() == "started\n"
+    with Forked("compile", CONFIG, graph, "-o", "x.npz", code=code, cwd=tmp_path) as child:
+        assert child.stdout.readline() == "started\n"
         child.send_signal(number)
         _, error = child.communicate(timeout=8)
     assert (child.returncode, error) == (130, "gnarl: interrupted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["w.json"]
 
 
-def test_an_ignored_interrupt_stays_ignored(graph: Path) -> None:
-    def ignore() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+def ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    command = [*COMMAND, "run", CONFIG, str(graph), "--backend", "model"]
-    with subprocess.Popen(command, preexec_fn=ignore, **PIPES) as child:
-        for _ in range(10):
-            time.sleep(0.1)
+
+def test_an_ignored_interrupt_stays_ignored(graph: Path) -> None:
+    command = ("run", CONFIG, graph, "--backend", "model")
+    with Forked(*command, before=ignore_interrupts) as child:
+        for _ in range(20):
+            time.sleep(0.02)
             child.send_signal(signal.SIGINT)
         _, error = child.communicate(timeout=60)
     assert (child.returncode, error) == (0, "")
@@ -217,39 +217,38 @@ def test_an_ignored_interrupt_stays_ignored(graph: Path) -> None:
 
 @pytest.mark.parametrize("json_option", [(), ("--json",)])
 def test_a_result_without_a_reader_keeps_its_status(graph: Path, json_option: tuple[str]) -> None:
-    command = [*COMMAND, "run", CONFIG, str(graph), "--backend", "model", *json_option]
-    with subprocess.Popen(command, **PIPES) as child:
-        assert child.stdout and child.stderr
+    with Forked("run", CONFIG, graph, "--backend", "model", *json_option) as child:
         child.stdout.close()
         assert (warned(child.stderr.read()), child.wait()) == ([], 0)
 
 
 @pytest.mark.parametrize("command", [["configs"], ["--help"], ["passes", CONFIG]])
 def test_short_output_without_a_reader(command: list[str]) -> None:
-    with subprocess.Popen([*COMMAND, *command], **PIPES) as child:
-        assert child.stdout and child.stderr
+    with Forked(*command) as child:
         child.stdout.close()
         assert (child.stderr.read(), child.wait()) == ("", 0)
 
 
 def test_output_that_cannot_be_written() -> None:
     with open("/dev/full", "w") as full:
-        done = process("configs", stdout=full)
+        done = run("configs", stdout=full)
     reason = os.strerror(errno.ENOSPC)
     assert (done.returncode, done.stderr) == (2, f"gnarl: standard output: {reason}\n")
 
 
 def test_closed_output(graph: Path) -> None:
-    done = process("run", CONFIG, graph, "--backend", "model", preexec_fn=lambda: os.close(1))
+    done = subprocess.run(
+        [*COMMAND, "run", CONFIG, graph, "--backend", "model"],
+        preexec_fn=lambda: os.close(1),
+        **PIPES,
+    )
     assert (done.returncode, warned(done.stderr)) == (0, [])
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_errors_without_a_reader(unbuffered: str) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    command = [*COMMAND, "run", "nowhere", "x"]
-    with subprocess.Popen(command, env=environment, **PIPES) as child:
-        assert child.stdout and child.stderr
+    with Forked("run", "nowhere", "x", env=environment) as child:
         child.stderr.close()
         assert (child.stdout.read(), child.wait()) == ("", 2)
 
@@ -257,18 +256,12 @@ def test_errors_without_a_reader(unbuffered: str) -> None:
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_an_encoding_that_lacks_characters(graph: Path, encoding: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = subprocess.run(
-        [*COMMAND, "run", CONFIG, str(graph), "--backend", "model"],
-        capture_output=True,
-        env=environment,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b" bit-exact, error against float64" in done.stdout
-    done = subprocess.run(
-        [*COMMAND, "run", CONFIG, "\udcff\u00fc.json"], capture_output=True, env=environment
-    )
+    done = run("run", CONFIG, graph, "--backend", "model", env=environment)
+    assert (done.returncode, warned(done.stderr)) == (0, [])
+    assert " bit-exact, error against float64" in done.stdout
+    done = run("run", CONFIG, "\udcff\u00fc.json", env=environment)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"gnarl: ") and done.stderr.count(b"\n") == 1
+    assert done.stderr.startswith("gnarl: ") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["$^{$", "$x$", "_", "\u6f22", "a\nb", "%s {}", "\\frac{1"])
@@ -288,12 +281,12 @@ def test_a_line_has_an_end() -> None:
 
 def test_warnings_are_lines(graph: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "GNARL_CACHE": str(tmp_path / "cache")}
-    arguments = [*COMMAND, "rtl", CONFIG, "-o", str(tmp_path / "out")]
-    assert subprocess.run(arguments, env=environment, **PIPES).returncode == 0
+    arguments = ("rtl", CONFIG, "-o", tmp_path / "out")
+    assert run(*arguments, env=environment).returncode == 0
     (verilog,) = (tmp_path / "cache").glob("*/design.v")
     whole = verilog.read_bytes()
     verilog.write_bytes(b"\xff" + whole[1:])
-    done = subprocess.run(arguments, env=environment, **PIPES)
+    done = run(*arguments, env=environment)
     assert (done.returncode, warned(done.stderr)) == (
         0,
         [f"gnarl: warning: {verilog.parent}: damaged cache entry: made again"],

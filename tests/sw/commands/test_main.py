@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,13 +17,10 @@ from gnarl.sw.commands.main import main
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import configuration_files
-from tests.support.commands import default_interrupts
 from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link, product
+from tests.support.forked import Forked
 
 CONFIG = "dpu_d1_b8"
-
-COMMAND = [sys.executable, "-c", "from gnarl.sw.commands.main import main; main()"]
-"""In a process of its own."""
 
 
 @pytest.fixture
@@ -318,19 +313,19 @@ def test_a_folder_that_cannot_be_written(graph: Path, tmp_path: Path) -> None:
     assert refusal("rtl", CONFIG, "-o", tmp_path / "file" / "below").startswith("gnarl")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "delay"), [(signal.SIGINT, 1.0), (signal.SIGTERM, 0.3)])
+def test_an_interrupt_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals, delay: float
+) -> None:
     source, output = tmp_path / "big.mtx", tmp_path / "big.npz"
     size = 60_000
     lines = [f"{row} {column} 1.5" for row in range(1, size + 1) for column in {1, row}]
     header = f"%%MatrixMarket matrix coordinate real general\n{size} {size} {len(lines)}\n"
     source.write_text(header + "\n".join(lines) + "\n")
     started = "from gnarl.sw.commands.main import main; print('started', flush=True); main()"
-    command = [sys.executable, "-c", started, "compile", CONFIG, source, "-o", output]
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, preexec_fn=default_interrupts, **pipes) as process:
-        assert process.stdout and process.stdout.readline() == "started\n"
-        time.sleep(2)
+    with Forked("compile", CONFIG, source, "-o", output, code=started) as process:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(delay)
         process.send_signal(number)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -359,9 +354,6 @@ def test_an_interrupt_of_machine_code(
 def test_a_reader_that_stops_early_is_no_error(graph: Path, tmp_path: Path) -> None:
     program = tmp_path / "product.npz"
     gnarl("compile", CONFIG, graph, "-o", program)
-    with subprocess.Popen(
-        [*COMMAND, "disasm", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout and process.stderr
+    with Forked("disasm", program) as process:
         process.stdout.close()
         assert (process.stderr.read(), process.wait()) == ("", 0)
