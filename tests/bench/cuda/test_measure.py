@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -21,9 +22,16 @@ from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.workloads.embedding.model import INDEX_TYPES, POOLINGS, TABLE_TYPES
 from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 from tests.support.cuda.bench import GPU, write_model
-from tests.support.cuda.fake_cuda import fake_gpus
+from tests.support.cuda.fake_cuda import Call, fake_gpus
 
 BENCH = "cuda.kernels"
+
+
+@pytest.fixture(scope="module")
+def shared_call() -> Iterator[Call]:
+    """Calls functions that leave their process as it was."""
+    with fake_gpus() as call:
+        yield call
 
 
 def job_of(tmp_path: Path, *contenders: str, **changed: Any) -> Job:
@@ -39,10 +47,9 @@ def kernels_of(found: list[Record]) -> dict[str, dict[str, Any]]:
     return {kernel: values for (_, _, kernel), values in table.items()}
 
 
-def test_contenders_are_measured_side_by_side(tmp_path: Path):
+def test_contenders_are_measured_side_by_side(tmp_path: Path, shared_call: Call):
     job = job_of(tmp_path, *kernels.CONTENDERS, sizes=measure.VARYING, batches=3)
-    with fake_gpus() as call:
-        measured = call(measure.measure, job)
+    measured = shared_call(measure.measure, job)
     assert measured.failed == []
     left_out = dict(text.split(": ", 1) for text in measured.left_out)
     assert set(left_out) == {measure.SEPARATE, measure.TORCHREC, measure.TORCH}
@@ -78,6 +85,7 @@ def order_of_calls(job: Job) -> list[str]:
     ((batch, _),) = field.batches
     contender.outputs(batch)
     calls: list[str] = []
+    patch = pytest.MonkeyPatch()
 
     def note(name: str) -> None:
         original = getattr(driver, name)
@@ -86,19 +94,19 @@ def order_of_calls(job: Job) -> list[str]:
             calls.append(name)
             return original(*arguments)
 
-        setattr(driver, name, noted)
+        patch.setattr(driver, name, noted)
 
     for name in ("cuMemcpyHtoDAsync", "cuCtxSynchronize", "cuLaunchKernel"):
         note(name)
     launches.clear()
     contender.time(batch)
+    patch.undo()
     kernels = [launch["kernel"] for launch in launches]
     return [kernels.pop(0) if name == "cuLaunchKernel" else name for name in calls]
 
 
-def test_caches_are_emptied_after_inputs_have_arrived(tmp_path: Path):
-    with fake_gpus() as call:
-        *before, delay, read, kernel = call(order_of_calls, job_of(tmp_path))
+def test_caches_are_emptied_after_inputs_have_arrived(tmp_path: Path, shared_call: Call):
+    *before, delay, read, kernel = shared_call(order_of_calls, job_of(tmp_path))
     assert before[-1] == "cuCtxSynchronize"
     assert "cuMemcpyHtoDAsync" in before[:-1]
     assert (delay, read) == ("gnarl_delay", "gnarl_read")
@@ -129,10 +137,9 @@ def measure_broken(job: Job, kernel: str) -> Measured:
     return measure.measure(replace(job, ways=ways))
 
 
-def test_a_contender_that_fails_takes_no_other_with_it(tmp_path: Path):
+def test_a_contender_that_fails_takes_no_other_with_it(tmp_path: Path, shared_call: Call):
     job = job_of(tmp_path, measure.UNIFORM, measure.AVERAGE)
-    with fake_gpus() as call:
-        measured = call(measure_broken, job, measure.UNIFORM)
+    measured = shared_call(measure_broken, job, measure.UNIFORM)
     assert measured == Measured(failed=[f"{measure.UNIFORM}: the kernel does not compile"])
     assert list(kernels_of(job.results.load())) == [measure.OURS, measure.AVERAGE]
 
@@ -145,18 +152,18 @@ def measure_until(job: Job, contender: str) -> Measured:
         found = measure.layer_ways(*arguments)
 
         def late() -> Any:
-            time.time = lambda: deadline  # type: ignore[assignment]
+            patch.setattr(time, "time", lambda: deadline)
             return found[contender]()
 
         return found | {contender: late}
 
-    return measure.measure(replace(job, ways=ways, deadline=deadline))
+    with pytest.MonkeyPatch.context() as patch:
+        return measure.measure(replace(job, ways=ways, deadline=deadline))
 
 
-def test_the_time_limit_ends_with_what_there_is(tmp_path: Path):
+def test_the_time_limit_ends_with_what_there_is(tmp_path: Path, shared_call: Call):
     job = job_of(tmp_path, measure.AVERAGE, measure.MAXIMUM)
-    with fake_gpus() as call:
-        measured = call(measure_until, job, measure.AVERAGE)
+    measured = shared_call(measure_until, job, measure.AVERAGE)
     assert measured == Measured(failed=[f"{measure.AVERAGE}: the time limit has passed"])
     assert list(kernels_of(job.results.load())) == [measure.OURS]
 
@@ -181,10 +188,9 @@ def test_bits_are_of_every_pooling_and_type(name: str):
         assert found == set(product(INDEX_TYPES, weights))
 
 
-def test_bits_are_compared():
+def test_bits_are_compared(shared_call: Call):
     job = bits.Job("one_hot", "mean", GPU, 3)
-    with fake_gpus() as call:
-        values = call(bits.measure, job)
+    values = shared_call(bits.measure, job)
     assert values["equal"] is True
     assert values["kinds"] == 36
     assert values["elements"] > 36 * sum(bits.SIZES)

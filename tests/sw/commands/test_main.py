@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -19,6 +20,8 @@ from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link, product
 from tests.support.forked import Forked
+from tests.support.targets import adder
+from tests.support.targets.installed import OUTSIDE, importable, install
 
 CONFIG = "dpu_d1_b8"
 
@@ -196,12 +199,19 @@ def test_the_timeline_is_a_picture(graph: Path, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_waves_are_written_whole(graph: Path, tmp_path: Path) -> None:
-    waves = tmp_path / "waves.fst"
-    result = gnarl("run", CONFIG, graph, "--waves", waves)
-    assert result.exit_code == 0
+def test_waves_are_written_whole(tmp_path: Path) -> None:
+    """Of a small design, which other tests trace, too."""
+    table, waves = tmp_path / "table.txt", tmp_path / "waves.fst"
+    np.savetxt(table, np.arange(72).reshape(adder.SHAPE), "%d")
+    package = tmp_path / "package"
+    package.mkdir()
+    install(package, "outside", OUTSIDE)
+    with importable(package):
+        result = gnarl("run", "adder", table, "--waves", waves)
+    assert result.exit_code == 0, result.stderr
     assert waves.stat().st_size > 1000
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["product.json", "waves.fst"]
+    names = ["package", "table.txt", "waves.fst"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import ast
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from gnarl.hw.lib import errors
 from gnarl.sw.program import jit
 from gnarl.sw.program.paths import HARDWARE, SOFTWARE
+from tests.support import forked
 
 INNER = """
 from gnarl.hw.numbers import STEP
@@ -37,6 +37,17 @@ def twice(x):
     return step(step(x))
 """
 
+ALONE = """
+import sys
+import numba
+for name in list(sys.modules):
+    if name.partition(".")[0] == "gnarl":
+        del sys.modules[name]
+sys.path.insert(0, "")
+numba.core.config.reload_config()
+"""
+"""What a process does that has the project imported, to take a package in its folder for it."""
+
 MAIN = """
 from gnarl.sw.outer import twice
 print(twice(1), sum(twice.stats.cache_hits.values()))
@@ -57,14 +68,10 @@ def run(folder: Path, **environment: str) -> str:
 
 def process(folder: Path, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     known = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env=known | {"GNARL_CACHE": str(folder / "cache")} | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = known | {"GNARL_CACHE": str(folder / "cache")} | environment
+    done = forked.run(code=ALONE + code, cwd=folder, env=env)
+    done.check_returncode()
+    return done
 
 
 @pytest.fixture
