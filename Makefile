@@ -91,4 +91,6 @@ $(ALL): $(STAMP)
 	  || echo 'without NVRTC $(OLDEST_NVRTC): tests skip it'
 	@echo 'compiling the compilers (once, about a minute)'
 	@$(BIN)/python -m gnarl.sw.runtime.run.warm_up
+	@echo 'byte code of tests, which each of their processes would compile for itself'
+	@$(BIN)/python -m pytest -q --collect-only >/dev/null || echo 'some tests cannot be collected'
 	@touch $@

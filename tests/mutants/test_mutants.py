@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
+from tests.mutants import __main__ as mutants_command
 from tests.mutants.__main__ import EQUIVALENT, TARGETS, equivalents, main, sample
 from tests.mutants.__main__ import outcomes as run_mutants
 from tests.mutants.report import Outcome, page, share, summary, survivors
@@ -218,7 +219,8 @@ class Ran(list[Mutant]):
         return "survived"
 
 
-def test_again_is_of_survivors_and_new_ones():
+def test_again_is_of_survivors_and_new_ones(neighbours, monkeypatch):
+    monkeypatch.setattr(mutants_command, "Neighbours", lambda root: neighbours)
     group = next(group for group in GROUPS if group.name == "RTL lib")
     first, second, third, fourth = sample(group, "hw/lib/machine/memory_map.py", 4, 0)
     earlier = [

@@ -171,7 +171,8 @@ def changed(octets: bytes, at: int, value: bytes) -> bytes:
 def bomb() -> bytes:
     """3 GB of zeros, in 3 MB."""
     packer, zeros = zlib.compressobj(1, wbits=-15), bytes(10**7)
-    packed = b"".join(packer.compress(zeros) for _ in range(300)) + packer.flush()
+    part = packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)  # can be repeated
+    packed = 300 * part + packer.flush()
     octets = archive(("x.npy", packed))
     sizes = struct.pack("<II", len(packed), 3 * 10**9)
     octets = changed(changed(octets, 10, b"\x08\0"), 20, sizes)
