@@ -7,7 +7,7 @@ import random
 import signal
 import sys
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -63,24 +63,65 @@ def outcomes(
     workspace: Workspace,
     seed: int,
     earlier: Collection[dict[str, Any]] = (),
+    kept: Mapping[Mutant, Sequence[str]] | None = None,
 ) -> Iterator[Outcome]:
-    """The verdict on each; those that are ``earlier`` ones stand. Raises ``BaselineError``."""
+    """Yields the verdict on each mutant; those of ``earlier`` outcomes stand.
+
+    ``kept``: the tests of each mutant, instead of those that are near to its file. Raises
+    ``BaselineError``.
+    """
     known = dict.fromkeys(equivalents(), "equivalent")
+    decided = [{**entry, "tests": []} for entry in earlier]
     for verdict in (*KILLED, "broken"):
         for mutant in sampled:
-            if Outcome(group, mutant, verdict).to_dict() in earlier:
+            if Outcome(group, mutant, verdict).to_dict() in decided:
                 known.setdefault(mutant, verdict)
+    unknown = [mutant for mutant in sampled if mutant not in known]
     neighbours = Neighbours(workspace.root)
-    files = {mutant.file for mutant in sampled if mutant not in known}
-    near = {name: neighbours.of(name) for name in files}
-    used = sorted({test for tests in near.values() for test in tests} | set(group.whole))
-    seconds = workspace.seconds(used, seed, group.plain) if files else {}
+    files = dict.fromkeys(mutant.file for mutant in unknown)
+    near = {name: neighbours.of(name) for name in files} if kept is None else {}
+    candidates = [test for tests in near.values() for test in tests]
+    candidates += group.whole if kept is None else [t for m in unknown for t in kept[m]]
+    seconds = workspace.seconds(sorted(set(candidates)), seed, group.plain) if unknown else {}
     for mutant in sampled:
-        if mutant not in known:
+        if mutant in known:
+            yield Outcome(group, mutant, known[mutant])
+            continue
+        if kept is None:
             tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
-            limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
-            known[mutant] = workspace.verdict(mutant, tests, limit_s, seed, group.plain)
-        yield Outcome(group, mutant, known[mutant])
+        else:
+            tests = list(kept[mutant])
+        limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
+        verdict = workspace.verdict(mutant, tests, limit_s, seed, group.plain)
+        yield Outcome(group, mutant, verdict, tuple(tests))
+
+
+def kept_tests(group: Group, earlier: Sequence[dict[str, Any]]) -> dict[Mutant, list[str]]:
+    """Mutants of ``earlier`` outcomes whose text is still there, each with its tests that are.
+
+    Those without tests, whose verdict was known, are left out.
+    """
+    tests: dict[Mutant, list[str]] = {}
+    of_file: dict[str, list[Mutant]] = {}
+    for entry in earlier:
+        file = entry["file"]
+        if entry["group"] != group.name or not entry["tests"] or not (ROOT / file).exists():
+            continue
+        if file not in of_file:
+            of_file[file] = mutants(file, (ROOT / file).read_bytes())
+        same = [
+            mutant
+            for mutant in of_file[file]
+            if all(entry[name] == getattr(mutant, name) for name in _SAME)
+        ]
+        if same:
+            nearest = min(same, key=lambda mutant: abs(mutant.line - entry["line"]))
+            tests[nearest] = [test for test in entry["tests"] if (ROOT / test).exists()]
+    return tests
+
+
+_SAME = ("function", "operator", "before", "after")
+"""Fields of a mutant that stay when its file changes elsewhere."""
 
 
 @click.command()
@@ -93,6 +134,11 @@ def outcomes(
     "--again",
     type=click.File(),
     help="What --json wrote: only those that survived there, or are new, are run.",
+)
+@click.option(
+    "--same",
+    type=click.File(),
+    help="What --json wrote: its mutants, each with the tests of then.",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes.")
 @click.option(
@@ -108,6 +154,7 @@ def main(
     count: int,
     seed: int,
     again: TextIO | None,
+    same: TextIO | None,
     json_file: Path | None,
     output: Path | None,
 ) -> None:
@@ -122,18 +169,26 @@ def main(
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     groups = [g for g in GROUPS if target in (None, g.target) and kind in (None, g.kind)]
-    plan = {group: sample(group, file, count, seed) for group in groups}
+    earlier = _load(again, "--again") if again else []
+    first = _load(same, "--same") if same else []
+    kept = {group: kept_tests(group, first) for group in groups} if same else None
+    if kept is None:
+        plan = {group: sample(group, file, count, seed) for group in groups}
+    else:
+        plan = {group: [m for m in kept[group] if file in (None, m.file)] for group in groups}
     plan = {group: sampled for group, sampled in plan.items() if sampled}
+    if not plan and same:
+        raise click.UsageError(f"--same {same.name}: none of its mutants is there any more")
     if not plan:
         raise click.UsageError(f"--file {file}: must be a source of {', '.join(TARGETS)}")
-    earlier = _load(again) if again else []
     found: list[Outcome] = []
     console = Console(stderr=True, markup=False)
     try:
         with Workspace() as workspace, Progress(console=console) as progress:
             for group, sampled in plan.items():
                 bar = progress.add_task(group.name, total=len(sampled))
-                for outcome in outcomes(group, sampled, workspace, seed, earlier):
+                tests = kept[group] if kept else None
+                for outcome in outcomes(group, sampled, workspace, seed, earlier, tests):
                     found.append(outcome)
                     progress.advance(bar)
                     _tell(progress, outcome)
@@ -153,12 +208,12 @@ def main(
     sys.exit(any(share(outcomes) < GOAL for outcomes in by_group))
 
 
-def _load(file: TextIO) -> list[dict[str, Any]]:
+def _load(file: TextIO, option: str) -> list[dict[str, Any]]:
     """Outcomes that ``--json`` wrote. Raises ``click.UsageError`` for what is none."""
     try:
         return list(json.load(file))
     except (ValueError, TypeError) as error:
-        raise click.UsageError(f"--again {file.name}: not what --json writes: {error}") from error
+        raise click.UsageError(f"{option} {file.name}: not what --json writes: {error}") from error
 
 
 def _tell(progress: Any, outcome: Outcome) -> None:

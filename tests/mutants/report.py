@@ -20,17 +20,24 @@ class Outcome:
     """A mutant of a group and its verdict.
 
     ``killed``; ``timeout``, as good; ``survived``; ``equivalent``: survived, and does what the
-    source does; ``broken``: not even imported.
+    source does; ``broken``: not even imported. ``tests`` are the files that decided, in their
+    order; none where the verdict was known.
     """
 
     group: Group
     mutant: Mutant
     verdict: str
+    tests: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         fields = asdict(self.mutant)
         del fields["start"], fields["end"]
-        return {"group": self.group.name, **fields, "verdict": self.verdict}
+        return {
+            "group": self.group.name,
+            **fields,
+            "verdict": self.verdict,
+            "tests": list(self.tests),
+        }
 
 
 def share(outcomes: Sequence[Outcome]) -> float:

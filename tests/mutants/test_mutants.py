@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.mutants import __main__ as mutants_command
-from tests.mutants.__main__ import EQUIVALENT, TARGETS, equivalents, main, sample
+from tests.mutants.__main__ import EQUIVALENT, TARGETS, equivalents, kept_tests, main, sample
 from tests.mutants.__main__ import outcomes as run_mutants
 from tests.mutants.report import Outcome, page, share, summary, survivors
 from tests.mutants.sites import Mutant, keyed, mutants
@@ -214,8 +214,9 @@ class Ran(list[Mutant]):
     def seconds(self, tests: Sequence[str], *options: object) -> dict[str, float]:
         return dict.fromkeys(tests, 1.0)
 
-    def verdict(self, mutant: Mutant, *options: object) -> str:
+    def verdict(self, mutant: Mutant, tests: Sequence[str], *options: object) -> str:
         self.append(mutant)
+        self.tests = list(tests)
         return "survived"
 
 
@@ -231,6 +232,23 @@ def test_again_is_of_survivors_and_new_ones(neighbours, monkeypatch):
     found = run_mutants(group, [first, second, third, fourth], ran, 0, earlier)
     assert [each.verdict for each in found] == ["killed", "survived", "timeout", "survived"]
     assert ran == [second, fourth]
+
+
+def test_the_same_mutants_run_the_same_tests():
+    group = next(group for group in GROUPS if group.name == "RTL lib")
+    first, second = sample(group, "hw/lib/machine/memory_map.py", 2, 0)
+    tests = "tests/hw/lib/machine/test_memory_map.py", "tests/test_gone.py"
+    earlier = [
+        Outcome(group, first, "killed", tests).to_dict() | {"line": first.line + 1},
+        Outcome(group, second, "equivalent").to_dict(),
+        Outcome(group, second, "killed", tests).to_dict() | {"before": "not there any more"},
+        Outcome(group, second, "killed", tests).to_dict() | {"file": "hw/gone.py"},
+    ]
+    kept = kept_tests(group, earlier)
+    assert kept == {first: [tests[0]]}
+    ran = Ran()
+    (outcome,) = run_mutants(group, list(kept), ran, 0, kept=kept)
+    assert ran == [first] and ran.tests == [tests[0]] == list(outcome.tests)
 
 
 def test_the_page_keeps_what_was_not_run():
@@ -274,6 +292,7 @@ def test_equivalent_mutants_are_there_and_have_reasons():
             ["--file", "hw/lib/machine/memory_map.py", "--again", "README.md"],
             "--again README.md: not what --json writes: ",
         ),
+        (["--same", "README.md"], "--same README.md: not what --json writes: "),
     ],
 )
 def test_bad_arguments(arguments, text, monkeypatch):
