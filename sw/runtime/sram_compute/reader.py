@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.sw.compiler.sram_compute.command_program import CommandWorkload, read
 from gnarl.sw.compiler.sram_compute.sections import fat_program
-from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.python_files import split_name
+from gnarl.sw.runtime.sram_compute.examples import write_examples
 from gnarl.sw.runtime.target.reader import Example, FileReader, RunArguments
 from gnarl.sw.workloads.loops.ir.sequence import begun
 from gnarl.sw.workloads.loops.sources import file_workload, load_arrays
@@ -27,14 +27,6 @@ SramSource: TypeAlias = str | tuple[Any, ...] | SramWorkload
 
 _NESTS = (".py", ".c")
 
-_EXAMPLE = """/* By how much each element is more than the one before it. */
-
-void differences(int n, const float a[n], float b[n]) {
-    for (int i = 1; i < n; i++)
-        b[i] = a[i] - a[i - 1];
-}
-"""
-
 
 class SramReader(FileReader[SramSource, SramWorkload]):
     """Reads loop nests and commands."""
@@ -42,10 +34,7 @@ class SramReader(FileReader[SramSource, SramWorkload]):
     target = "sram"
 
     def examples(self, folder: Path) -> list[Example]:
-        """A nest in C, on bitlines: of so few elements, the core would be faster."""
-        path = folder / "differences.c"
-        write_text(path, _EXAMPLE)
-        return [Example(path.stem, str(path), options={"place": "memory"})]
+        return write_examples(folder)
 
     def source(self, text: str, tensors: Mapping[str, str]) -> Path | SramSource:
         return (text, dict(tensors)) if _is_nest(text) else super().source(text, {})

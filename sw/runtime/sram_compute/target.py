@@ -47,5 +47,5 @@ TARGET = Target(
     executor=SramExecutor(),
     presenter=SramPresenter(),
     command_line=COMMAND_LINE,
-    demo="sram_b2",
+    demo="sram_b4_64k",
 )

@@ -154,5 +154,5 @@ TARGET = Target(
     executor=TmuExecutor(),
     presenter=TmuPresenter(),
     command_line=COMMAND_LINE,
-    demo="tmu_l8",
+    demo="tmu_l2_4m",
 )
