@@ -1,6 +1,7 @@
-"""The wheel, installed outside of any repository: what it has, and that it runs.
+"""The package, installed outside of any repository: what it has, and that it runs.
 
-Dependencies are those of this Python, and simulators those of this cache.
+Most tests unpack the wheel; dependencies are those of this Python, and simulators those of this
+cache.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +29,14 @@ from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link
 ROOT = Path(__file__).parents[2]
 SOURCES = ("gnarl", "hw", "sw", "configs", "examples", "pyproject.toml", "README.md", "LICENSE")
 ENDINGS = {".py", ".toml", ".vlt", ".v", ".h", ".cpp", ".cuh", ".c", ".sram"}
-BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+BUILD = "import sys; from setuptools import build_meta; build_meta.{}(sys.argv[1])"
+PYTHONS = [f"python3.{minor}" for minor in range(11, 20)]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that the wheel is unpacked in, which nothing writes to."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what distributions are made of."""
+    source = tmp_path_factory.mktemp("source")
     skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in SOURCES:
         path = ROOT / name
@@ -43,11 +44,26 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             shutil.copytree(path, source / name, symlinks=True, ignore=skipped)
         else:
             shutil.copy2(path, source)
+    return source
+
+
+def distribution(source: Path, build: str, folder: Path) -> Path:
+    """What ``build``, a hook of the build backend, makes of ``source``."""
     subprocess.run(
-        [sys.executable, "-c", BUILD, str(folder)], cwd=source, check=True, capture_output=True
+        [sys.executable, "-c", BUILD.format(build), str(folder)],
+        cwd=source,
+        check=True,
+        capture_output=True,
     )
-    (wheel,) = folder.glob("*.whl")
-    site = folder / "site"
+    (built,) = folder.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def site(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that the wheel is unpacked in, which nothing writes to."""
+    wheel = distribution(source, "build_wheel", tmp_path_factory.mktemp("wheel"))
+    site = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     before = digests(site)
@@ -171,3 +187,37 @@ def test_every_target_runs(site: Path, tmp_path: Path) -> None:
     model = str(write_model(tmp_path))
     options = ("--backend", "emulation", "--batch", "8", "--json")
     assert json.loads(command(site, tmp_path, "run", "cuda_sm90", model, *options))["bit_exact"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", ["build_wheel", "build_sdist"])
+@pytest.mark.parametrize("python", PYTHONS)
+def test_it_installs_with_its_dependencies(
+    source: Path, tmp_path: Path, python: str, build: str
+) -> None:
+    """Each Python on the path that the package is for, from what pip finds in its index."""
+    if (
+        not shutil.which(python)
+        or subprocess.run([python, "--version"], capture_output=True).returncode
+    ):
+        pytest.skip(f"{python}: not on the path")
+    built = tmp_path / "built"
+    built.mkdir()
+    package = distribution(source, build, built)
+    environment = tmp_path / "environment"
+    subprocess.run([python, "-m", "venv", str(environment)], check=True)
+    pip = [str(environment / "bin" / "pip"), "install", "--quiet"]
+    reached = subprocess.run([*pip, "setuptools", "wheel"], capture_output=True, text=True)
+    if reached.returncode:
+        pytest.skip(f"pip reaches no index: {reached.stderr.strip().splitlines()[-1]}")
+    subprocess.run([*pip, str(package)], check=True)
+    gnarl = str(environment / "bin" / "gnarl")
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    known |= {"GNARL_CACHE": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "1", "COLUMNS": "200"}
+    ran = partial(subprocess.run, cwd=tmp_path, env=known, check=True, stdout=subprocess.PIPE)
+    table = ran([gnarl, "configs"]).stdout.decode()
+    assert [line.split()[0] for line in table.splitlines()[1:] if line[0] != " "] == list(
+        configuration_files()
+    )
+    done = ran([gnarl, "run", "dpu_d1_b8", product(tmp_path), "--backend", "rtl", "--json"])
+    assert json.loads(done.stdout)["bit_exact"]
