@@ -22,8 +22,9 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean
 from bench.lib.tables import Cells
-from gnarl.sw.compiler.dpu.compile import compile_simplified
-from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.dpu.compile import PASSES
+from gnarl.sw.compiler.dpu.compile import compile as compile_dag
+from gnarl.sw.compiler.passes import without
 
 BENCH = "dpu.ladder"
 
@@ -101,7 +102,8 @@ def measure(step: Step) -> dict[str, Any]:
         program = job.device.compile(workload, seed=job.seed)
     else:
         config: Any = job.configuration().config
-        program = compile_simplified(workload, workload.dag, config, seed=job.seed, trace=Trace())
+        passes = without(PASSES, ["simplify"])
+        program = compile_dag(workload, config, seed=job.seed, passes=passes)
     cycles, bit_exact = run_program(job, program, workload)
     return {
         "operations": program.statistics["operations"],

@@ -17,7 +17,6 @@ def lowered_in_memory(given: LoopWorkload, config: SramConfig, tile: str | None)
     fat = fat_program(compile(given, config, trace=Trace(), place="memory", tile=tile))
     assert fat is not None
     specialiser, binding = Specialiser(fat, given.name, config), given.binding
-    codes = specialiser.codes(binding)
-    ((_, lowered),) = specialiser.made(binding, given.inputs, codes, Trace()).parts
+    ((_, lowered),) = specialiser.parts(binding, given.inputs)
     assert isinstance(lowered, MemoryCode)
     return lowered

@@ -144,7 +144,8 @@ def passes(config: str) -> None:
 
     Example: gnarl passes dpu_d3_b64
     """
-    print_table(("pass", "what it does"), load_configuration(config).target.compiler.passes)
+    passes = load_configuration(config).target.compiler.passes
+    print_table(("pass", "what it does"), [(each.name, each.does) for each in passes])
 
 
 @click.command(cls=GnarlCommand)

@@ -1,18 +1,151 @@
-"""Compilations as named passes: how far they are, what each has made, and where to stop."""
+"""Compilers as passes: what each is called, what it does, how they run, and who is told of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from time import perf_counter
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.lib.errors import GnarlError, WorkloadError
+
+StateT = TypeVar("StateT")
+OptionsT = TypeVar("OptionsT")
+ValueT = TypeVar("ValueT")
 
 
-class Pass(NamedTuple):
-    """A pass of a compiler: its name, and what it does, in a line."""
+def _always(state: Any, options: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class PassResult(Generic[StateT, OptionsT]):
+    """A pass as users see it, by what it leaves.
+
+    does
+        what it does, in a line.
+    texts
+        the dump of a state that it left, by file ending (``txt``, ``dot``, …).
+    check
+        raises ``GnarlError`` for a state that it should not have left.
+    is_reported
+        whether a state that it left has anything to tell; by default always.
+    """
 
     name: str
     does: str
+    texts: Callable[[StateT, OptionsT], Mapping[str, str]]
+    check: Callable[[StateT, OptionsT], None] | None = field(default=None, kw_only=True)
+    is_reported: Callable[[StateT, OptionsT], bool] = field(default=_always, kw_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass(PassResult[StateT, OptionsT]):
+    """A pass of a compiler, from a state to the next one.
+
+    run
+        gives the state after the pass. The one before stays as it is.
+    is_needed
+        whether such a state and options need the pass; by default always.
+    optional
+        whether programs compute the same without it.
+    """
+
+    run: Callable[[StateT, OptionsT], StateT]
+    is_needed: Callable[[StateT, OptionsT], bool] = _always
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Search(Generic[StateT, OptionsT]):
+    """Passes that run together, some of them several times, until the best results are known.
+
+    run
+        gives the state after each of ``results``, and tells the trace how long passes ran.
+    """
+
+    results: tuple[PassResult[StateT, OptionsT], ...]
+    run: Callable[[StateT, OptionsT, Trace], Iterable[StateT]]
+
+
+AnyPass = Pass[StateT, OptionsT] | Search[StateT, OptionsT]
+
+
+def run_passes(
+    passes: Iterable[AnyPass[StateT, OptionsT]], state: StateT, options: OptionsT, trace: Trace
+) -> StateT:
+    """The state after ``passes``, in their order. Those that are not needed do not run.
+
+    ``trace`` times them and gets their results. Raises what passes raise, ``PassError`` and
+    ``StoppedError``.
+    """
+    last = state
+    for result, last in states(passes, state, options, trace):
+        if result.is_reported(last, options):
+            check = None if result.check is None else partial(result.check, last, options)
+            trace.after(result.name, partial(result.texts, last, options), check)
+    return last
+
+
+def states(
+    passes: Iterable[AnyPass[StateT, OptionsT]], state: StateT, options: OptionsT, trace: Trace
+) -> Iterator[tuple[PassResult[StateT, OptionsT], StateT]]:
+    """Each pass with the state that it leaves, as it runs; ``trace`` times it."""
+    for each in passes:
+        if isinstance(each, Search):
+            found = each.run(state, options, trace)
+            for result, state in zip(each.results, found, strict=True):
+                yield result, state
+        elif each.is_needed(state, options):
+            with trace.timed(each.name):
+                state = each.run(state, options)
+            yield each, state
+
+
+def results(
+    passes: Iterable[AnyPass[StateT, OptionsT]],
+) -> tuple[PassResult[StateT, OptionsT], ...]:
+    """All passes by name, those of searches among them, to be listed."""
+    return tuple(
+        result
+        for each in passes
+        for result in (each.results if isinstance(each, Search) else (each,))
+    )
+
+
+def named(
+    passes: Collection[AnyPass[StateT, OptionsT]], names: Iterable[str]
+) -> tuple[Pass[StateT, OptionsT], ...]:
+    """The passes of these names in this order; one may come several times.
+
+    Raises ``WorkloadError`` for a name that no pass has that runs alone.
+    """
+    known = {each.name: each for each in passes if isinstance(each, Pass)}
+    for name in (names := list(names)):
+        if name not in known:
+            raise WorkloadError(f"pass {name}: must be one of {', '.join(known)}")
+    return tuple(known[name] for name in names)
+
+
+def without(
+    passes: Collection[AnyPass[StateT, OptionsT]], names: Collection[str]
+) -> tuple[AnyPass[StateT, OptionsT], ...]:
+    """All passes but those of these names. Raises ``WorkloadError`` for what is not optional."""
+    optional = [each.name for each in passes if isinstance(each, Pass) and each.optional]
+    for name in names:
+        if name not in optional:
+            allowed = f"only {', '.join(optional)} may be" if optional else "no pass may be"
+            raise WorkloadError(f"pass {name}: must not be left out: {allowed}")
+    return tuple(each for each in passes if isinstance(each, Search) or each.name not in names)
+
+
+def made(value: ValueT | None) -> ValueT:
+    """``value`` of a state, which an earlier pass has made."""
+    assert value is not None
+    return value
 
 
 def text_of(lines: Iterable[str]) -> str:
@@ -28,6 +161,13 @@ class StoppedError(Exception):
     """The compilation ended after the pass that it was to stop after."""
 
 
+class PassTime(NamedTuple):
+    """How long a pass ran, all its runs together."""
+
+    seconds: float = 0.0
+    runs: int = 0
+
+
 class Trace:
     """What compilers report to. By default nothing is kept.
 
@@ -38,6 +178,8 @@ class Trace:
         every pass in ``only`` (``None``: all).
     stop_after
         the pass to end at, by ``StoppedError``.
+
+    ``times``: how long each pass ran, by name, in the order in which they ended first.
     """
 
     def __init__(
@@ -52,6 +194,20 @@ class Trace:
         self._write = write
         self._only = only
         self._stop_after = stop_after
+        self._lock = Lock()
+        self.times: dict[str, PassTime] = {}
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Around a run of pass ``name``, in any thread."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            taken = perf_counter() - start
+            with self._lock:
+                seconds, runs = self.times.get(name, PassTime())
+                self.times[name] = PassTime(seconds + taken, runs + 1)
 
     def wants(self, name: str) -> bool:
         """Whether anyone looks at what pass ``name`` makes, for passes that run for that alone."""

@@ -224,7 +224,7 @@ def test_dump_after_needs_a_folder(tmp_path: Path, graph: Path) -> None:
     [
         ("dpu", "gnarl.sw.compiler.dpu.compile.check_dag", "simplify"),
         ("sam", "gnarl.sw.compiler.sam.compile.verify", "verify"),
-        ("tmu", "gnarl.sw.compiler.tmu.compile.verify", "scf"),
+        ("tmu", "gnarl.sw.compiler.tmu.step_passes.verify", "scf"),
         ("cuda", "gnarl.sw.compiler.cuda.schedule_file.check", "schedule"),
     ],
 )

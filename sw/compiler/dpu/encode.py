@@ -3,14 +3,31 @@ III.E."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from gnarl.hw.dpu.assembly import assemble
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.dpu.isa import WRITE_COPY, Opcode
 from gnarl.sw.compiler.dpu.memory import MemoryLayout
 from gnarl.sw.compiler.dpu.registers import register_addresses
 from gnarl.sw.compiler.dpu.schedule import Schedule
 from gnarl.sw.compiler.dpu.state import MEMORY_LOAD, MEMORY_RELOAD, MEMORY_STORE, NONE
+
+
+class Encoded(NamedTuple):
+    """Instructions: as ``instructions`` gives them, and the bytes of all of them."""
+
+    opcode: np.ndarray
+    columns: dict[str, np.ndarray]
+    stream: np.ndarray
+
+
+def encoded(schedule: Schedule, layout: MemoryLayout, config: DpuConfig) -> Encoded:
+    """The instructions of a schedule. O(cycles · banks)."""
+    opcode, columns = instructions(schedule, layout, config)
+    return Encoded(opcode, columns, assemble(config, opcode, columns))
 
 
 def instructions(

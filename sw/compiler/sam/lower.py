@@ -15,10 +15,10 @@ from typing import TypeGuard
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from gnarl.hw.sam.graph import Graph
-from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.passes import Trace, run_passes
 from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
 from gnarl.sw.compiler.sam.check import check_order
-from gnarl.sw.compiler.sam.dumps import graph_texts
+from gnarl.sw.compiler.sam.graph_pass import SamOptions, SamState, graph_pass
 from gnarl.sw.compiler.sam.iteration import (
     All,
     Coordinates,
@@ -33,7 +33,7 @@ from gnarl.sw.compiler.sam.iteration import (
 )
 from gnarl.sw.compiler.sam.nest import Loop, Nest, Walker
 from gnarl.sw.compiler.sam.parallelize import parallelize
-from gnarl.sw.compiler.sam.passes import clean
+from gnarl.sw.compiler.sam.passes import CLEANING
 from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,
@@ -44,24 +44,42 @@ from gnarl.sw.workloads.tensor.expression import (
 )
 
 
-def lower(statement: Statement, skip: bool = True, log: Trace | None = None) -> Graph:
+def lower(statement: Statement, skip: bool = True) -> Graph:
     """The graph of a statement; with ``skip``, lookups learn what intersections do not need.
-
-    ``log`` gets the results of the passes.
 
     Raises ``WorkloadError`` for loop orders that a tensor cannot be walked in, for sums that need
     an accumulator of more than two indices, and for results that no writer can store.
     """
-    log = log or Trace()
+    return run_passes(LOWERING, SamState(), SamOptions(statement, skip), Trace()).graph
+
+
+def _lowered(statement: Statement) -> Graph:
     check_order(statement)
-    graph = _Lowering(statement).graph()
-    log.after("lower", lambda: graph_texts(graph))
-    cleaned = clean(graph, skip, log)
-    if statement.lanes is None:
-        return cleaned
-    dealt = parallelize(cleaned, *statement.lanes)
-    log.after("parallelize", lambda: graph_texts(dealt))
-    return dealt
+    return _Lowering(statement).graph()
+
+
+def _dealt(graph: Graph, options: SamOptions) -> Graph:
+    assert options.statement.lanes is not None
+    return parallelize(graph, *options.statement.lanes)
+
+
+LOWERING = (
+    graph_pass(
+        "lower",
+        "from the statement to loops, joins and sums over streams",
+        lambda graph, options: _lowered(options.statement),
+    ),
+    *CLEANING,
+    graph_pass(
+        "parallelize",
+        "deals a loop to lanes, where the statement says so",
+        _dealt,
+        is_needed=lambda state, options: (
+            not options.has_graph and options.statement.lanes is not None
+        ),
+        optional=True,
+    ),
+)
 
 
 @dataclass(frozen=True)

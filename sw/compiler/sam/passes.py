@@ -4,42 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable
-from functools import partial
 
 from gnarl.hw.sam.block_types import COMPRESSED
 from gnarl.hw.sam.graph import Block, Edge, Graph
-from gnarl.sw.compiler.passes import Pass, Trace
-from gnarl.sw.compiler.sam.dumps import graph_texts
 from gnarl.sw.compiler.sam.empty_fibers import recorded
+from gnarl.sw.compiler.sam.graph_pass import graph_pass
 from gnarl.sw.compiler.sam.streams import Output, trace
 
 # Parameters that say what a block works for, not what it does.
 _LABELS = {"repeat": ("tensor", "index"), "repsiggen": ("index",), "locate": ("index",)}
-
-
-PASSES = (
-    Pass("merge_equal", "one block for all that do the same with the same streams"),
-    Pass("remove_unused", "drops blocks whose outputs nobody reads"),
-    Pass("attach_coordinates", "gives reductions the coordinates one level out"),
-    Pass("mark_empty_fibers", "writers learn which fibers may be empty"),
-    Pass("mark_skips", "lookups learn what intersections do not need"),
-)
-
-
-def clean(graph: Graph, skip: bool = True, log: Trace | None = None) -> Graph:
-    """All passes; with ``skip``, lookups learn what intersections do not need."""
-    steps = (
-        merge_equal,
-        remove_unused,
-        attach_coordinates,
-        mark_empty_fibers,
-        lambda graph: mark_skips(graph, skip),
-    )
-    for each, step in zip(PASSES, steps, strict=True):
-        graph = step(graph)
-        if log is not None:
-            log.after(each.name, partial(graph_texts, graph))
-    return graph
 
 
 def merge_equal(graph: Graph) -> Graph:
@@ -164,3 +137,35 @@ def _skips(graph: Graph, block: Block) -> bool:
         return False
     lane = crds[0].input.removeprefix("crd"), refs[0].input.removeprefix("ref")
     return graph[crds[0].target].type == "intersect" and lane in (("0", "0"), ("1", "1"))
+
+
+CLEANING = (
+    graph_pass(
+        "merge_equal",
+        "one block for all that do the same with the same streams",
+        lambda graph, options: merge_equal(graph),
+        optional=True,
+    ),
+    graph_pass(
+        "remove_unused",
+        "drops blocks whose outputs nobody reads",
+        lambda graph, options: remove_unused(graph),
+        optional=True,
+    ),
+    graph_pass(
+        "attach_coordinates",
+        "gives reductions the coordinates one level out",
+        lambda graph, options: attach_coordinates(graph),
+    ),
+    graph_pass(
+        "mark_empty_fibers",
+        "writers learn which fibers may be empty",
+        lambda graph, options: mark_empty_fibers(graph),
+    ),
+    graph_pass(
+        "mark_skips",
+        "lookups learn what intersections do not need",
+        lambda graph, options: mark_skips(graph, options.skip),
+        optional=True,
+    ),
+)

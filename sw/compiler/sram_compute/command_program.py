@@ -15,9 +15,11 @@ Rows of an array begin with lines. The program itself lies from line 0 on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError, short
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
@@ -25,18 +27,16 @@ from gnarl.hw.lib.text_lines import text_lines, words_of
 from gnarl.hw.sram_compute.assembly import command_of, line_of
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import UNIT_WORDS, Opcode
-from gnarl.hw.sram_compute.program import assemble
-from gnarl.sw.compiler.passes import Pass, Trace, text_of
+from gnarl.hw.sram_compute.program import Command, assemble
+from gnarl.sw.compiler.passes import Pass, Trace, made, run_passes, text_of
 from gnarl.sw.compiler.sram_compute.sections import hexadecimal, program_of
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.tensor_spec import TensorSpec
 from gnarl.sw.workloads.text_file import read_text, whole_number
 
-PASSES: tuple[Pass, ...] = (
-    Pass("lower", "commands: tiles, rows, moves between bitlines and tiles"),
-    Pass("assemble", "commands to words"),
-)
-"""A program of commands as text is lowered already."""
+LOWER = ("lower", "commands: tiles, rows, moves between bitlines and tiles")
+ASSEMBLE = ("assemble", "commands to words")
+"""Passes that programs of nests have, too: name, and what they do."""
 
 _TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "bfloat16", "float32")
 
@@ -98,24 +98,58 @@ def _array(words: Sequence[str], place: str) -> tuple[TensorSpec, int]:
     return TensorSpec(name, shape, type), first
 
 
+@dataclass(frozen=True)
+class CommandOptions:
+    """What the passes are told."""
+
+    workload: CommandWorkload
+    config: SramConfig
+
+
+@dataclass(frozen=True)
+class CommandState:
+    """What the passes have made."""
+
+    commands: Sequence[Command] = ()
+    units: np.ndarray | None = None
+
+
+def _lower(state: CommandState, options: CommandOptions) -> CommandState:
+    name, commands = options.workload.name, []
+    for number, line in options.workload.lines:
+        try:
+            commands.append(command_of(options.config, line))
+        except WorkloadError as error:
+            raise WorkloadError(f"{name}:{number}: {error}") from None
+        if commands[-1].opcode == Opcode.CORE:
+            raise WorkloadError(
+                f"{name}:{number}: core: not supported in a file of commands, which "
+                "has no instructions"
+            )
+    return replace(state, commands=commands)
+
+
+def _lower_texts(state: CommandState, options: CommandOptions) -> dict[str, str]:
+    return {"txt": text_of(line_of(options.config, each) for each in state.commands)}
+
+
+PASSES: tuple[Pass[CommandState, CommandOptions], ...] = (
+    Pass(*LOWER, _lower_texts, run=_lower),
+    Pass(
+        *ASSEMBLE,
+        lambda state, options: {"txt": text_of(hexadecimal(made(state.units)))},
+        run=lambda state, options: replace(state, units=assemble(state.commands)),
+    ),
+)
+"""Commands as text are lowered but for their numbers."""
+
+
 def compile(
     workload: CommandWorkload, config: SramConfig, *, seed: int, trace: Trace, **options: Any
 ) -> Program:
     """Raises ``WorkloadError`` that names the line, ``CapacityError``."""
-    commands = []
-    for number, line in workload.lines:
-        try:
-            commands.append(command_of(config, line))
-        except WorkloadError as error:
-            raise WorkloadError(f"{workload.name}:{number}: {error}") from None
-        if commands[-1].opcode == Opcode.CORE:
-            raise WorkloadError(
-                f"{workload.name}:{number}: core: not supported in a file of commands, which "
-                "has no instructions"
-            )
-    trace.after("lower", lambda: {"txt": text_of(line_of(config, each) for each in commands)})
-    units = assemble(commands)
-    trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
+    state = run_passes(PASSES, CommandState(), CommandOptions(workload, config), trace)
+    units = made(state.units)
     first = min(
         (line for _, line in (*workload.inputs, *workload.outputs)), default=config.memory_lines
     )

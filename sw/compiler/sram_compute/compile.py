@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sram_compute.config import SramConfig
-from gnarl.sw.compiler.passes import Pass, Trace, text_of
+from gnarl.sw.compiler.passes import Pass, PassResult, Trace, results, run_passes, text_of
 from gnarl.sw.compiler.sram_compute import command_program
 from gnarl.sw.compiler.sram_compute.command_program import CommandWorkload
 from gnarl.sw.compiler.sram_compute.fat_program import FatProgram
-from gnarl.sw.compiler.sram_compute.lowering import Specialiser, require_places
+from gnarl.sw.compiler.sram_compute.lowering import LOWERING, Specialiser, require_places
 from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere, planned
 from gnarl.sw.compiler.sram_compute.places import ENGINES
@@ -21,18 +22,31 @@ from gnarl.sw.compiler.sram_compute.tdfg.text import dot, text
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 
-LOWERING: tuple[Pass, ...] = (
-    Pass("place", "which statements run where: cycles in each place"),
-    Pass("core", "what memory does not compute, for the core: its instructions"),
-    *command_program.PASSES,
-)
-"""Passes that need sizes."""
 
-PASSES: tuple[Pass, ...] = (
-    Pass("plan", "regions of loop nests as tensor dataflow graphs"),
-    Pass("optimise", "cheaper graphs, by equality saturation"),
-    *LOWERING,
+class GraphOptions(NamedTuple):
+    """What the passes are told: whether graphs are made cheaper."""
+
+    optimise: bool
+
+
+PLAN: Pass[FatProgram, GraphOptions] = Pass(
+    "plan",
+    "regions of loop nests as tensor dataflow graphs",
+    lambda fat, options: _texts(_steps(fat.parts)),
+    run=lambda fat, options: replace(fat, parts=planned(fat.nest, reassociate=fat.reassociate)),
 )
+
+OPTIMISE: Pass[FatProgram, GraphOptions] = Pass(
+    "optimise",
+    "cheaper graphs, by equality saturation",
+    lambda fat, options: _texts(fat.steps),
+    run=lambda fat, options: _optimised(fat) if options.optimise else fat,
+    is_needed=lambda fat, options: bool(fat.steps),
+    optional=True,
+)
+
+PASSES: tuple[PassResult[Any, Any], ...] = (PLAN, OPTIMISE, *results(LOWERING))
+"""All, of which those of ``LOWERING`` need sizes."""
 
 
 def compile(
@@ -77,45 +91,38 @@ def compile(
         raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
     fat = FatProgram(workload.nest, (), place or ENGINES[0], reassociate, tile)
     fat = _with_graphs(fat, config, trace, optimise)
-    if any(trace.wants(each.name) for each in LOWERING):
+    if any(trace.wants(each.name) for each in results(LOWERING)):
         Specialiser(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
     return fat_file(fat, workload.name)
 
 
 def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bool) -> FatProgram:
-    nest = fat.nest
+    nest, options = fat.nest, GraphOptions(optimise)
     if fat.engine in ("core", "near"):
         alone = (replace(nest, body=(each,)) for each in nest.body)
-        parts = tuple(elsewhere(each, "") for each in alone)
+        fat = replace(fat, parts=tuple(elsewhere(each, "") for each in alone))
     else:
-        parts = planned(nest, reassociate=fat.reassociate)
-        trace.after("plan", lambda: _texts(_steps(parts)))
-    program = replace(fat, parts=parts)
-    require_places(program, config)
-    if not program.steps:
-        return program
-    if optimise:
-        program = replace(program, parts=_optimised(parts, fat.reassociate))
-    trace.after("optimise", lambda: _texts(program.steps))
-    return program
+        fat = run_passes((PLAN,), fat, options, trace)
+    require_places(fat, config)
+    return run_passes((OPTIMISE,), fat, options, trace)
 
 
-def _optimised(parts: Sequence[Part], reassociate: bool) -> tuple[Part, ...]:
+def _optimised(fat: FatProgram) -> FatProgram:
     """Optimises the graphs of memory's parts; where floats are in another order then, also without
     that, which may need fewer values at once."""
-    steps = tuple(step for part in parts if part.refusal is None for step in part.steps)
-    plans = [optimise_plan(steps, reassociate=reassociate)]
-    if reassociate and any(region.is_reordered for region in regions(plans[0])):
+    steps = tuple(step for part in fat.parts if part.refusal is None for step in part.steps)
+    plans = [optimise_plan(steps, reassociate=fat.reassociate)]
+    if fat.reassociate and any(region.is_reordered for region in regions(plans[0])):
         plans.append(optimise_plan(steps, reassociate=False))
     different = [plan for plan in dict.fromkeys(plans) if plan != steps]
     optimised, first = [], 0
-    for part in parts:
+    for part in fat.parts:
         if part.refusal is None:
             end = first + len(part.steps)
             part = replace(part, optimised=tuple(plan[first:end] for plan in different))
             first = end
         optimised.append(part)
-    return tuple(optimised)
+    return replace(fat, parts=tuple(optimised))
 
 
 def _steps(parts: Iterable[Part]) -> tuple[Step, ...]:

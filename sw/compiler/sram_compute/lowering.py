@@ -5,8 +5,8 @@ Source: Infinity Stream, section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import NamedTuple
@@ -14,35 +14,41 @@ from typing import NamedTuple
 import numpy as np
 
 from gnarl.hw.lib.encoding.execute_assembly import encode
-from gnarl.hw.lib.encoding.execute_isa import Instruction
-from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sram_compute.assembly import line_of
 from gnarl.hw.sram_compute.config import SramConfig
-from gnarl.hw.sram_compute.isa import Opcode
-from gnarl.hw.sram_compute.program import assemble, command, disassemble
-from gnarl.sw.compiler.passes import Trace, text_of
-from gnarl.sw.compiler.sram_compute.cost.places import EngineJob, choose_engines
+from gnarl.hw.sram_compute.program import disassemble
+from gnarl.sw.compiler.passes import (
+    AnyPass,
+    Pass,
+    PassResult,
+    Search,
+    Trace,
+    made,
+    run_passes,
+    text_of,
+)
+from gnarl.sw.compiler.sram_compute.command_program import ASSEMBLE, LOWER
+from gnarl.sw.compiler.sram_compute.cost.places import EngineChoice, EngineJob, choose_engines
 from gnarl.sw.compiler.sram_compute.fat_program import FatProgram
 from gnarl.sw.compiler.sram_compute.in_memory import InMemory, Made
-from gnarl.sw.compiler.sram_compute.joined import joined, lines_of_commands
+from gnarl.sw.compiler.sram_compute.joined import joined
 from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode
 from gnarl.sw.compiler.sram_compute.meaning import EngineStatements, Meaning, SpecialisedProgram
 from gnarl.sw.compiler.sram_compute.near.lower import NearCode, near_code
 from gnarl.sw.compiler.sram_compute.on_core import CoreCodes
+from gnarl.sw.compiler.sram_compute.pieces import Pieces, pieces_of
 from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere, placed, with_used_arrays
 from gnarl.sw.compiler.sram_compute.sections import (
     core_listing,
     hexadecimal,
-    line_count,
     program_of,
 )
-from gnarl.sw.compiler.sram_compute.slabs import Slab, SlabCodeGenerator, Slabs
-from gnarl.sw.compiler.sram_compute.tdfg.compiled_order import compiled_order
+from gnarl.sw.compiler.sram_compute.slabs import SlabCodeGenerator, Slabs
 from gnarl.sw.compiler.sram_compute.tdfg.plan import plan
 from gnarl.sw.compiler.sram_compute.tile_choice import tile_choice
 from gnarl.sw.program.tensor_spec import TensorSpec
 from gnarl.sw.workloads.loops.ir.binding import Binding, bind
-from gnarl.sw.workloads.loops.ir.nest import Array, Nest, Scalar, Statement
 from gnarl.sw.workloads.loops.python.source import read_source
 
 _REMEMBERED = 64
@@ -61,13 +67,6 @@ class _Key(NamedTuple):
     scalars: tuple[bytes, ...]
     given: frozenset[str]
     elements: bytes = b""
-
-
-class MadeParts(NamedTuple):
-    """Parts of a program. ``by_data``: whether their engines depend on the arrays' elements."""
-
-    parts: Sequence[Made]
-    by_data: bool = False
 
 
 _SMALL = """
@@ -122,7 +121,8 @@ class Specialiser:
 
     def __init__(self, fat: FatProgram, name: str, config: SramConfig) -> None:
         require_places(fat, config)
-        self._fat, self._name, self._config = fat, name, config
+        self.nest, self.config = fat.nest, config
+        self._fat, self._name = fat, name
         self._tile = tile_choice(fat.tile, fat.nest, config)
         self._placed = cache(self._new_placed)
         self._parts = self._placed(0, len(fat.parts))
@@ -151,12 +151,13 @@ class Specialiser:
         by_data = key._replace(elements=_digest(binding)) if key in self._by_data else key
         program = self._remembered.pop(by_data, None)
         if program is None:
-            codes = self.codes(binding)
-            made = self.made(binding, key.given, codes, trace or Trace())
-            if made.by_data and key not in self._by_data:
+            options = LoweringOptions(self, binding, key.given, self.codes(binding))
+            state = run_passes(LOWERING, LoweringState(), options, trace or Trace())
+            by_elements = state.choice is not None and state.choice.by_data
+            if by_elements and key not in self._by_data:
                 self._by_data.add(key)
                 by_data = key._replace(elements=_digest(binding))
-            program = self._program(binding, key.given, codes, trace or Trace(), made.parts)
+            program = self._program(options, state)
         self._remembered[by_data] = program  # behind the others: the first is the one to forget
         if len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
@@ -164,34 +165,50 @@ class Specialiser:
 
     def codes(self, binding: Binding) -> CoreCodes:
         """The codes of parts on the core."""
-        return CoreCodes(binding, self._config, reassociate=self._fat.reassociate)
+        return CoreCodes(binding, self.config, reassociate=self._fat.reassociate)
 
-    def made(
-        self, binding: Binding, given: Collection[str], codes: CoreCodes, trace: Trace
-    ) -> MadeParts:
-        """The parts of a program, in the places of the fewest cycles where there is a choice;
-        arguments and errors as ``program`` has them. Nothing is remembered but graphs."""
-        fat, config = self._fat, self._config
+    @property
+    def is_choice(self) -> bool:
+        """Whether statements may run in several places."""
+        return self._fat.engine == "auto" and _is_else_open(self._fat, self.config)
+
+    def choice(self, options: LoweringOptions) -> EngineChoice | None:
+        """The places of the fewest cycles; ``None`` where there is no choice after all."""
+        job = EngineJob(self._fat, self.config, options.binding, options.given)
+        in_memory = self._memory(options.binding).made
+        return choose_engines(job, self._parts, self._placed, in_memory, options.codes)
+
+    def parts(self, binding: Binding, given: Collection[str]) -> Sequence[Made]:
+        """The parts of a program where no place is chosen; arguments and errors as ``program`` has
+        them. Nothing is remembered but graphs."""
+        fat, config = self._fat, self.config
         if fat.engine == "near":
             zeros = frozenset({*fat.nest.results} - {*given})
             code = near_code(fat.nest, binding, config, reassociate=fat.reassociate, zeros=zeros)
-            return MadeParts([(elsewhere(fat.nest, ""), code)])
-        generators = self._generator, self._slab_generator
-        memory = InMemory(binding, *generators, self._tile, _is_else_open(fat, config))
-        if fat.engine == "auto" and memory.is_else_open:
-            job = EngineJob(fat, config, binding, given)
-            chosen = choose_engines(job, self._parts, self._placed, memory.made, codes)
-            if chosen is not None:
-                listing = text_of(chosen.listing(fat.nest))
-                trace.after("place", lambda: {"txt": listing})
-                return MadeParts(chosen.parts, chosen.by_data)
+            return [(elsewhere(fat.nest, ""), code)]
+        memory = self._memory(binding)
         if config.core_lanes:
-            return MadeParts([memory.made(part) for part in self._parts])
+            return [memory.made(part) for part in self._parts]
         for part in self._parts:
             if part.refusal is not None:
                 raise WorkloadError(part.refusal)
         alone = replace(memory, is_else_open=False)
-        return MadeParts([alone.made(part) for part in self._parts])
+        return [alone.made(part) for part in self._parts]
+
+    def pieces(self, options: LoweringOptions, parts: Sequence[Made]) -> Pieces:
+        """The code of ``parts``."""
+        specs = self._specs(options.binding)
+        return pieces_of(self.nest, [*specs.values()], parts, options.codes, options.given)
+
+    def _memory(self, binding: Binding) -> InMemory:
+        is_else_open = _is_else_open(self._fat, self.config)
+        return InMemory(binding, self._generator, self._slab_generator, self._tile, is_else_open)
+
+    def _specs(self, binding: Binding) -> dict[str, TensorSpec]:
+        return {
+            each: TensorSpec(each, array.shape, self.nest.arrays[each].type.name)
+            for each, array in binding.arrays.items()
+        }
 
     def _new_placed(self, first: int, end: int) -> tuple[Part, ...]:
         """Parts of some of the nest's statements, with their engines."""
@@ -200,93 +217,113 @@ class Specialiser:
 
     def _new_generator(self, part: Part, at: int) -> CodeGenerator:
         """A generator for one of the part's plans, on the arrays that it uses."""
-        return CodeGenerator(with_used_arrays(part.nest), part.plans[at], self._config)
+        return CodeGenerator(with_used_arrays(part.nest), part.plans[at], self.config)
 
     def _new_slab_generator(self, part: Part, at: int) -> SlabCodeGenerator:
-        return SlabCodeGenerator(with_used_arrays(part.nest), part.plans[at], self._config)
+        return SlabCodeGenerator(with_used_arrays(part.nest), part.plans[at], self.config)
 
-    def _program(
-        self,
-        binding: Binding,
-        given: Collection[str],
-        codes: CoreCodes,
-        trace: Trace,
-        found: Sequence[Made],
-    ) -> SpecialisedProgram:
-        nest, config = self._fat.nest, self._config
-        specs = _specs(nest, binding)
-        lines, end = _layout(list(specs.values()), [code for _, code in found])
-        assembly = _Assembly(nest.parameters, {*nest.results} - {*given}, lines, codes)
-        for part, code in found:
-            assembly.add(part, code)
-        words = encode(assembly.instructions)
-        if assembly.instructions:
-            trace.after("core", lambda: {"txt": text_of(core_listing(words))})
-        units = joined(assembly.commands, lines, end, config.memory_lines)
-        trace.after(
-            "lower",
-            lambda: {"txt": text_of(line_of(config, each) for _, each in disassemble(units))},
-        )
-        trace.after("assemble", lambda: {"txt": text_of(hexadecimal(units))})
-        inputs = [each for each in specs if each in given or each not in nest.results]
+    def _program(self, options: LoweringOptions, state: LoweringState) -> SpecialisedProgram:
+        nest, binding = self.nest, options.binding
+        specs, pieces, parts = self._specs(binding), made(state.pieces), made(state.parts)
+        inputs = [each for each in specs if each in options.given or each not in nest.results]
         program = program_of(
-            config,
+            self.config,
             self._name,
-            [(specs[each], lines[each]) for each in inputs],
-            [(specs[each], lines[each]) for each in nest.results],
-            units,
-            words,
+            [(specs[each], pieces.lines[each]) for each in inputs],
+            [(specs[each], pieces.lines[each]) for each in nest.results],
+            made(state.units),
+            state.words,
         )
-        computed = replace(nest, parameters=assembly.parameters, body=tuple(assembly.body))
-        meaning = _meaning(nest, computed, binding, found)
+        meaning = Meaning(
+            nest,
+            pieces.order,
+            binding.sizes,
+            {each: value.item() for each, value in binding.scalars.items()},
+            tuple(step for part, code in parts if code is not None for step in part.steps),
+            tuple(_where(part, code) for part, code in parts if part.nest.body),
+        )
         return SpecialisedProgram(**vars(program), meaning=meaning)
 
 
-class _Assembly:
-    """Commands and instructions of parts, one behind the other, and what they compute.
+@dataclass(frozen=True)
+class LoweringOptions:
+    """What the passes are told: for what values, as ``Specialiser.program`` has them, and who makes
+    code for the core."""
 
-    ``zeros``: arrays that are 0 before the next part; ``lines``: the first one of each array.
-    """
+    specialiser: Specialiser
+    binding: Binding
+    given: Collection[str]
+    codes: CoreCodes
 
-    def __init__(
-        self,
-        parameters: tuple[Array | Scalar, ...],
-        zeros: set[str],
-        lines: Mapping[str, int],
-        codes: CoreCodes,
-    ) -> None:
-        self._zeros, self._lines, self._codes = zeros, lines, codes
-        self.parameters = parameters
-        self.body: list[Statement] = []
-        self.instructions: list[Instruction] = []
-        self.commands: list[MemoryCode | Slab | np.ndarray] = []
 
-    def add(self, part: Part, code: MemoryCode | Slabs | NearCode | None) -> None:
-        """Adds a part; without code it is one on the core."""
-        if isinstance(code, MemoryCode | Slabs):
-            self.commands += code.slabs if isinstance(code, Slabs) else [code]
-            own = replace(part.nest, parameters=self.parameters)
-            order, _ = compiled_order(own, part.steps, code.orders)
-            self.parameters = order.parameters
-        elif isinstance(code, NearCode):
-            self.commands.append(assemble(code.commands(self._lines)))
-            order = code.order
-        else:
-            order = self._add_on_core(part)
-        self.body += order.body
-        self._zeros -= {*part.nest.results}
+@dataclass(frozen=True)
+class LoweringState:
+    """What the passes have made: the choice of places, if there is one; ``words``: of the core's
+    instructions; ``units``: of commands."""
 
-    def _add_on_core(self, part: Part) -> Nest:
-        before = len(self.instructions)
-        self.commands.append(assemble([command(Opcode.CORE, first=before)]))
-        try:
-            code = self._codes.made(part.nest, zeros=self._zeros, lines=self._lines, before=before)
-        except (WorkloadError, CapacityError) as error:
-            if not part.refusal:
-                raise
-            raise type(error)(f"{part.refusal}; on the core: {error}") from None
-        self.instructions += code.instructions
-        return code.order
+    choice: EngineChoice | None = None
+    parts: Sequence[Made] | None = None
+    pieces: Pieces | None = None
+    words: np.ndarray = field(default_factory=lambda: encode([]))
+    units: np.ndarray | None = None
+
+
+def _place(state: LoweringState, options: LoweringOptions) -> LoweringState:
+    choice = options.specialiser.choice(options)
+    return state if choice is None else replace(state, choice=choice, parts=choice.parts)
+
+
+def _place_texts(state: LoweringState, options: LoweringOptions) -> dict[str, str]:
+    return {"txt": text_of(made(state.choice).listing(options.specialiser.nest))}
+
+
+def _lower(state: LoweringState, options: LoweringOptions, trace: Trace) -> Iterator[LoweringState]:
+    """Code for the core lies behind memory's, whose size is known when it is there."""
+    specialiser = options.specialiser
+    with trace.timed("lower"):
+        if state.parts is None:
+            state = replace(state, parts=specialiser.parts(options.binding, options.given))
+    with trace.timed("core"):
+        pieces = specialiser.pieces(options, made(state.parts))
+        state = replace(state, pieces=pieces, words=encode(pieces.instructions))
+    yield state
+    with trace.timed("assemble"):
+        lines = specialiser.config.memory_lines
+        state = replace(state, units=joined(pieces.commands, pieces.lines, pieces.end, lines))
+    yield from (state, state)
+
+
+def _commands_texts(state: LoweringState, options: LoweringOptions) -> dict[str, str]:
+    config = options.specialiser.config
+    return {"txt": text_of(line_of(config, each) for _, each in disassemble(made(state.units)))}
+
+
+LOWERING: tuple[AnyPass[LoweringState, LoweringOptions], ...] = (
+    Pass(
+        "place",
+        "which statements run where: cycles in each place",
+        _place_texts,
+        run=_place,
+        is_needed=lambda state, options: options.specialiser.is_choice,
+        is_reported=lambda state, options: state.choice is not None,
+    ),
+    Search(
+        (
+            PassResult(
+                "core",
+                "what memory does not compute, for the core: its instructions",
+                lambda state, options: {"txt": text_of(core_listing(state.words))},
+                is_reported=lambda state, options: len(state.words) > 0,
+            ),
+            PassResult(*LOWER, _commands_texts),
+            PassResult(
+                *ASSEMBLE, lambda state, options: {"txt": text_of(hexadecimal(made(state.units)))}
+            ),
+        ),
+        run=_lower,
+    ),
+)
+"""Passes that need sizes."""
 
 
 def _digest(binding: Binding) -> bytes:
@@ -297,43 +334,7 @@ def _digest(binding: Binding) -> bytes:
     return digest.digest()
 
 
-def _specs(nest: Nest, binding: Binding) -> dict[str, TensorSpec]:
-    return {
-        each: TensorSpec(each, array.shape, nest.arrays[each].type.name)
-        for each, array in binding.arrays.items()
-    }
-
-
-def _meaning(nest: Nest, computed: Nest, binding: Binding, found: Sequence[Made]) -> Meaning:
-    """What a program of such parts means, which computes a nest as another one."""
-    return Meaning(
-        nest,
-        computed,
-        binding.sizes,
-        {each: value.item() for each, value in binding.scalars.items()},
-        tuple(step for part, code in found if code is not None for step in part.steps),
-        tuple(_where(part, code) for part, code in found if part.nest.body),
-    )
-
-
 def _where(part: Part, piece: MemoryCode | Slabs | NearCode | None) -> EngineStatements:
     engine = "core" if piece is None else "near" if isinstance(piece, NearCode) else "memory"
     body = part.nest.body
     return EngineStatements(body[0].place, len(body), engine, part.refusal or "")
-
-
-def _layout(
-    specs: Sequence[TensorSpec], pieces: Sequence[MemoryCode | Slabs | NearCode | None]
-) -> tuple[dict[str, int], int]:
-    """The first line of each array, and that behind the last one: where they lie for the one piece
-    that there is, if that is in memory and has all of them."""
-    if len(pieces) == 1 and isinstance(pieces[0], MemoryCode):
-        arrays = pieces[0].arrays
-        if all(spec.name in arrays for spec in specs):
-            lines = {name: array.first_line for name, array in arrays.items()}
-            return lines, max(array.first_line + array.lines for array in arrays.values())
-    line, lines = lines_of_commands(pieces), {}
-    for spec in specs:
-        lines[spec.name] = line
-        line += line_count(spec)
-    return lines, line

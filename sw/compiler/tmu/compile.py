@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import VerifyException
-
-from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.tmu.config import TmuConfig
-from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.compiler.passes import Trace, results, run_passes
 from gnarl.sw.compiler.tmu.by_hand.written import launch_by_hand
 from gnarl.sw.compiler.tmu.meaning import Meaning
-from gnarl.sw.compiler.tmu.pipeline import LEVELS
+from gnarl.sw.compiler.tmu.pipeline import LEVELS, PIPELINE
 from gnarl.sw.compiler.tmu.record import (
     DumpedWorkload,
     as_passes_leave,
     check_configuration,
-    dumped,
 )
 from gnarl.sw.compiler.tmu.sections import TMU_SCHEMA
-from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step, in_order, launch_of, steps
+from gnarl.sw.compiler.tmu.step_passes import PASSES, TmuOptions, TmuPass, passes_from
+from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step, in_order, launch_of
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.workloads.embedding.data import synthesise_batch
 from gnarl.sw.workloads.embedding.inputs import DEFAULT_BATCH
@@ -31,42 +28,7 @@ from gnarl.sw.workloads.loops.embedding_model import ModelWorkload, feature_grou
 from gnarl.sw.workloads.loops.ir.sequence import in_sequence
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 
-PASSES = (
-    Pass("scf", "loops, arithmetic and memory accesses, in MLIR's own dialects"),
-    Pass("select", "one store of what a condition chooses"),
-    Pass("hoist", "out of loops what all of their iterations do alike"),
-    Pass("decouple", "SLC: loops over streams, and callbacks"),
-    Pass(
-        "vectorize", "SLCV: the innermost loop in steps of a vector (level 1), in halves (level 4)"
-    ),
-    Pass("first_iterations", "which iteration is the first is a variable (level 4)"),
-    Pass("store_streams", "stores past the execute unit (level 4)"),
-    Pass("bufferize", "the innermost loop's vectors without tokens in between (level 2)"),
-    Pass("align_queues", "no words between vectors (level 3)"),
-    Pass("keep_sums", "sums in registers (level 4)"),
-    Pass("fetch_rows", "rows of results that come soon are fetched (level 4)"),
-    Pass("forward_stores", "what was just stored is not loaded (level 4)"),
-    Pass("keep_rows", "a row that all iterations read in registers (level 4)"),
-    Pass("partial_sums", "sums side by side (level 4)"),
-    Pass("repeat_fibers", "what is read twice is queued twice (level 4)"),
-    Pass("prefetch_rows", "the next iteration's row is fetched (level 4)"),
-    Pass("count_iterations", "no tokens where all bounds are constants (level 4)"),
-    Pass("stream_places", "places of results in the access unit (level 4)"),
-    Pass("delay_stores", "stores in the next token's case (level 4)"),
-    Pass("split_masks", "a way of its own for masks of a union (level 4)"),
-    Pass("store_lanes", "what is stored late in a vector's lane (level 4)"),
-    Pass("lower", "DLC: layers and events of the access unit, cases of the execute unit"),
-)
-
 __all__ = ["LEVELS", "PASSES", "compile"]
-
-
-def verify(module: ModuleOp) -> None:
-    """Raises ``GnarlError`` for what a dialect does not allow."""
-    try:
-        module.verify()
-    except VerifyException as error:
-        raise GnarlError(one_line(error)) from error
 
 
 def compile(
@@ -80,6 +42,7 @@ def compile(
     reassociate: bool = True,
     batch: int | None = None,
     ref: bool = False,
+    passes: Sequence[TmuPass] = PASSES,
 ) -> Program:
     """A program for the shapes that the workload's arrays have: a launch for each of the nests that
     ``in_sequence`` makes of one, unless it is coupled; of a model for each kind of features; of a
@@ -97,6 +60,8 @@ def compile(
     ref
         the program that was written by hand for an operation, which has no passes: for both units,
         or the execute unit alone where ``coupled``.
+    passes
+        of decoupled programs, in their order.
 
     Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
     """
@@ -106,7 +71,7 @@ def compile(
         _refuse(given, f"{workload.file} has its own: must be left out")
         check_configuration(workload, config)
         with as_passes_leave(workload):
-            return _program(workload.name, workload.steps, config, trace)
+            return _program(workload.name, workload.steps, config, trace, passes)
     if ref:
         given = {"--opt": opt is not None, "--batch": batch is not None}
         given |= {"--no-reassociate": not reassociate}
@@ -117,10 +82,10 @@ def compile(
     manner = Manner(max(LEVELS) if opt is None else opt, coupled, reassociate)
     if isinstance(workload, ModelWorkload):
         steps = _of_groups(workload.model, _batch(workload, batch, seed), manner)
-        return _program(workload.model.name, steps, config, trace)
+        return _program(workload.model.name, steps, config, trace, passes)
     if batch is not None:
         raise WorkloadError(f"--batch {batch}: only models have one: must be left out")
-    return _program(workload.name, _in_sequence(workload, manner), config, trace)
+    return _program(workload.name, _in_sequence(workload, manner), config, trace, passes)
 
 
 def _refuse(given: Mapping[str, bool], problem: str) -> None:
@@ -178,13 +143,29 @@ def _batch(workload: ModelWorkload, size: int | None, seed: int) -> Batch:
     return workload.batch
 
 
-def _program(name: str, first: Sequence[Step], config: TmuConfig, trace: Trace) -> Program:
+def _program(
+    name: str,
+    first: Sequence[Step],
+    config: TmuConfig,
+    trace: Trace,
+    passes: Sequence[TmuPass],
+) -> Program:
     """A launch for each of ``first``."""
-    last: Sequence[Step] = first
-    for last in zip(*(steps(each, config) for each in first), strict=True):
-        _report(name, last, config, trace)
+    if len({_count(each, passes) for each in first}) > 1:
+        raise ValueError("launches must have the same passes before them")
+    chosen = {each.name for each in passes}
+    left_out = [each.name for each in PASSES if each.name not in chosen]
+    options = TmuOptions(name, config, left_out)
+    last = run_passes(passes_from(first[0], passes), tuple(first), options, trace)
     launches = tuple(launch_of(each, config) for each in last)
     return _of_launches(name, launches, list(first[0].given), config, first[0].temporaries)
+
+
+def _count(first: Step, passes: Sequence[TmuPass]) -> int:
+    """How many passes a launch has before it."""
+    left, level = results(passes_from(first, passes)), first.manner.level
+    levels = {} if first.manner.coupled else {each.name: each.level for each in PIPELINE}
+    return sum(levels.get(each.name, 0) <= level for each in left)
 
 
 def _of_launches(
@@ -214,11 +195,3 @@ def _first_of(output: str, given: Sequence[str]) -> int:
     """The index at which inputs of a feature begin; other outputs keep their order."""
     table = f"{output}.table"
     return given.index(table) if table in given else 0
-
-
-def _report(name: str, made: Sequence[Step], config: TmuConfig, trace: Trace) -> None:
-    def check() -> None:
-        for each in made:
-            verify(each.module)
-
-    trace.after(made[0].name, lambda: {"mlir": dumped(name, made, config)}, check)

@@ -18,7 +18,8 @@ from gnarl.sw.compiler.tmu.record import (
     dumped,
     is_dump,
 )
-from gnarl.sw.compiler.tmu.steps import PASSES_OF, Step, steps
+from gnarl.sw.compiler.tmu.step_passes import steps
+from gnarl.sw.compiler.tmu.steps import PASSES_OF, Step
 from gnarl.sw.compiler.tmu.text import from_text, level_of, to_text
 
 _TAKES_SCF = (*SCF_PASSES, "decouple")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -10,24 +10,22 @@ from xdsl.dialects.builtin import ModuleOp
 from gnarl.hw.lib.encoding.execute_isa import Instruction
 from gnarl.hw.tmu.access_program import AccessProgram
 from gnarl.hw.tmu.config import TmuConfig
-from gnarl.sw.compiler.nests.coupled.pipeline import STEPS, couple
-from gnarl.sw.compiler.nests.execute.unroll import SHARES
+from gnarl.sw.compiler.nests.coupled.pipeline import STEPS
 from gnarl.sw.compiler.nests.lane_sums import renumbered, summed_loops
-from gnarl.sw.compiler.nests.scf import to_scf
 from gnarl.sw.compiler.tmu.dialects.dlc import AccessOp, LayerOp, layer_of
 from gnarl.sw.compiler.tmu.execute.code import execute_code
 from gnarl.sw.compiler.tmu.layout import layout
 from gnarl.sw.compiler.tmu.meaning import Meaning
 from gnarl.sw.compiler.tmu.passes.halve_sums import halved_loops
 from gnarl.sw.compiler.tmu.passes.partial_sums import loops_of_partial_sums
-from gnarl.sw.compiler.tmu.pipeline import LEVELS, SCF_PASSES, pipeline
+from gnarl.sw.compiler.tmu.pipeline import PIPELINE, SCF_PASSES
 from gnarl.sw.compiler.tmu.sections import encode
 from gnarl.sw.program.program import Launch
 from gnarl.sw.workloads.embedding.program_tensors import Specs
 from gnarl.sw.workloads.loops.ir.lane_sums import sum_by_lanes
 
 PASSES_OF = {
-    False: ("scf", *pipeline(TmuConfig(), (), max(LEVELS))),
+    False: ("scf", *(each.name for each in PIPELINE)),
     True: ("scf", *STEPS),
 }
 """Names of all passes in order, of decoupled and coupled programs."""
@@ -47,7 +45,7 @@ class Manner:
 
 @dataclass(frozen=True)
 class Step:
-    """A module, made by the pass ``name``.
+    """A module, made by the pass ``name``, empty before the first one.
 
     launch
         what reports call the launch.
@@ -103,8 +101,8 @@ class Step:
 
 
 def first_step(launch: str, meaning: Meaning, given: Collection[str], manner: Manner) -> Step:
-    module = to_scf(meaning.nest, meaning.sizes)
-    return Step("scf", module, launch, meaning, given, manner)
+    """What there is of a launch before any pass: an empty module."""
+    return Step("", ModuleOp([]), launch, meaning, given, manner)
 
 
 def in_order(first: Sequence[Step]) -> list[Step]:
@@ -114,41 +112,6 @@ def in_order(first: Sequence[Step]) -> list[Step]:
         written = [spec.name for each in ordered for spec in each.meaning.outputs]
         ordered.append(replace(step, earlier=tuple(dict.fromkeys(written))))
     return ordered
-
-
-def steps(first: Step, config: TmuConfig) -> Iterator[Step]:
-    """``first``, and what the passes after it make of it.
-
-    Raises ``WorkloadError`` naming the line that cannot be compiled, and ``CapacityError``.
-    """
-    step = first
-    if step.manner.coupled:
-        yield from _coupled_steps(first, config)
-        return
-    yield step
-    manner, order = step.manner, PASSES_OF[False]
-    passes = pipeline(config, step.zeros, manner.level, manner.reassociate)
-    for name, run in passes.items():
-        if order.index(name) > order.index(first.name):
-            step = step.after(name, run(step.module), config)
-            yield step
-
-
-def _coupled_steps(first: Step, config: TmuConfig) -> Iterator[Step]:
-    bases = layout(first.meaning.specs.values(), config)
-    done = "" if first.name == "scf" else first.name
-    shares = SHARES if first.share < 0 else (first.share,)
-    if first.name != PASSES_OF[True][-1]:
-        yield first
-    modules, share, code = couple(
-        first.module, config, first.zeros, bases, done, shares, first.manner.reassociate
-    )
-    step = replace(first, share=share, instructions=code)
-    if not modules:
-        yield step
-    for name, module in modules.items():
-        step = step.after(name, module, config)
-        yield step
 
 
 def launch_of(last: Step, config: TmuConfig) -> Launch:

@@ -13,7 +13,7 @@ from gnarl.hw.dpu.memory_map import memory_map
 from gnarl.hw.dpu.top import build
 from gnarl.sw.compiler.dpu.compile import PASSES, compile
 from gnarl.sw.compiler.dpu.sections import DPU_SCHEMA, INPUTS, OUTPUTS, dag_of
-from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.passes import Trace, results
 from gnarl.sw.golden import dpu as golden_model
 from gnarl.sw.golden.words import typed
 from gnarl.sw.program.program import Program
@@ -53,7 +53,7 @@ class DpuReader(FileReader[DagSource, DagWorkload]):
 class DpuCompiler(Compiler[DpuConfig, DagWorkload]):
     """Compiles DAGs."""
 
-    passes = PASSES
+    passes = results(PASSES)
     schema = DPU_SCHEMA
     warm_up = staticmethod(warm_up)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import ConfigError, WorkloadError
-from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.compiler.passes import PassResult, Trace
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.schema import Schema
 from gnarl.sw.runtime.report.stages import Stages
@@ -37,7 +37,7 @@ class Compiler(ABC, Generic[ConfigT, WorkloadT]):
 
     @property
     @abstractmethod
-    def passes(self) -> tuple[Pass, ...]:
+    def passes(self) -> tuple[PassResult[Any, Any], ...]:
         """Passes of its compiler, in order."""
 
     def resolve(self, config: ConfigT) -> ConfigT:

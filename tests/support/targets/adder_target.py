@@ -11,7 +11,7 @@ import numpy as np
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import WorkloadError, damaged_as
 from gnarl.hw.lib.machine.memory_map import MemoryMap
-from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.compiler.passes import Pass, Trace, run_passes
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.schema import Schema
@@ -47,14 +47,24 @@ class AdderReader(FileReader[Table, Table]):
             return Table(Path(source).stem, {"table": np.loadtxt(source, np.uint32, ndmin=2)})
 
 
+PASSES: tuple[Pass[int, AdderConfig], ...] = (  # from no rows to all
+    Pass(
+        "place",
+        "a row of the table to a row of memory",
+        lambda rows, config: {"txt": f"{rows} rows\n"},
+        run=lambda rows, config: adder.ROWS,
+    ),
+)
+
+
 class AdderCompiler(Compiler[AdderConfig, Table]):
-    passes = (Pass("place", "a row of the table to a row of memory"),)
+    passes = PASSES
     schema = Schema(())
 
     def compile(
         self, workload: Table, config: AdderConfig, *, seed: int = 0, trace: Trace, **options: Any
     ) -> Program:
-        trace.after("place", lambda: {"txt": f"{adder.ROWS} rows\n"})
+        run_passes(PASSES, 0, config, trace)
         table, sums = (TensorSpec(name, adder.SHAPE, "uint32") for name in ("table", "sums"))
         counts = {"operations": adder.ROWS * adder.WORDS}
         return Program.of_one_launch(

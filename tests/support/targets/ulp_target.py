@@ -17,7 +17,7 @@ import numpy as np
 from gnarl.hw.lib.configuration import TargetConfig, Violation, number_violations
 from gnarl.hw.lib.errors import CapacityError, WorkloadError, damaged_as
 from gnarl.hw.lib.machine.memory_map import MemoryMap
-from gnarl.sw.compiler.passes import Pass, Trace
+from gnarl.sw.compiler.passes import Pass, Trace, run_passes
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.schema import Schema, Section
@@ -83,11 +83,24 @@ class UlpReader(FileReader[Moves, Moves]):
         )
 
 
+PASSES: tuple[Pass[np.ndarray, bool], ...] = (  # the words of elements, or of the last one first
+    Pass(
+        "split",
+        "a launch for the distances, a launch for the floats",
+        lambda order, reverse: {"txt": "count\nmove\n", "dot": "digraph {count -> move}\n"},
+        run=lambda order, reverse: order,
+    ),
+    Pass(
+        "place",
+        "elements to words of rows",
+        lambda order, reverse: {"txt": "".join(f"{word}\n" for word in order)},
+        run=lambda order, reverse: np.arange(SIZE)[:: -1 if reverse else 1].copy(),
+    ),
+)
+
+
 class UlpCompiler(Compiler[UlpConfig, Moves]):
-    passes = (
-        Pass("split", "a launch for the distances, a launch for the floats"),
-        Pass("place", "elements to words of rows"),
-    )
+    passes = PASSES
     schema = Schema([Section("order", np.int64, ("words",), 0, ("words",))], statistics=["stages"])
 
     def differences(self, program: Program, config: UlpConfig) -> list[str]:
@@ -97,9 +110,7 @@ class UlpCompiler(Compiler[UlpConfig, Moves]):
     def compile(
         self, workload: Moves, config: UlpConfig, *, seed: int = 0, trace: Trace, **options: Any
     ) -> Program:
-        trace.after("split", lambda: {"txt": "count\nmove\n", "dot": "digraph {count -> move}\n"})
-        order = np.arange(SIZE)[:: -1 if options.get("reverse") else 1].copy()
-        trace.after("place", lambda: {"txt": "".join(f"{word}\n" for word in order)})
+        order = run_passes(PASSES, np.zeros(0, np.int64), bool(options.get("reverse")), trace)
         stages = [config, replace(config, stage=2)]
         launches = [
             Launch(name, reads, writes, {"stages": 1}, {"order": order}, own.to_dict(), own.digest)

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from gnarl.hw.tmu.config import TmuConfig
 from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
 from gnarl.sw.compiler.tmu.meaning import Meaning
-from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step, steps
+from gnarl.sw.compiler.tmu.step_passes import steps
+from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step
 from gnarl.sw.golden import loops
 from gnarl.sw.golden.loops import GoldenLoops
 from gnarl.sw.workloads.loops.ir.binding import bind

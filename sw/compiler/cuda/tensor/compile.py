@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gnarl.hw.lib.errors import ProgramError, WorkloadError
 from gnarl.sw.compiler.cuda import schedule_file
@@ -14,13 +14,31 @@ from gnarl.sw.compiler.cuda.tensor.kernel_expression import KernelExpression
 from gnarl.sw.compiler.cuda.tensor.patterns import SampledProduct, match
 from gnarl.sw.compiler.cuda.tensor.pooled_sum import PooledSumProgram, bags, pooled_model
 from gnarl.sw.compiler.cuda.tensor.sampled_product import SampledProductProgram, sampled_program
-from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.passes import Pass, Trace, made, run_passes
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 from gnarl.sw.workloads.tensor.operands import grown_shapes
 from gnarl.sw.workloads.tensor.shapes import check_shapes
 from gnarl.sw.workloads.tensor.workload import TensorWorkload, read_expression
 
 ExpressionProgram = PooledSumProgram | SampledProductProgram
+
+
+class SampledOptions(NamedTuple):
+    """What the passes of a sampled product are told."""
+
+    expression: KernelExpression
+    pattern: SampledProduct
+    config: CudaConfig
+
+
+SAMPLED_PASSES: tuple[Pass[SampledProductProgram | None, SampledOptions], ...] = (
+    Pass(
+        "fuse",
+        "the kernel's source, for the one pair of kind and schedule that there is",
+        lambda program, options: {"cu": made(program).source},
+        run=lambda program, options: sampled_program(*options),
+    ),
+)
 
 Embed = Callable[[EmbeddingModel, Sequence[Batch]], EmbeddingProgram]
 """Compiles a model, for batches like these, where there are any."""
@@ -40,9 +58,8 @@ def compile_expression(
     sizes = {index: known[index] for index in pattern.sized if index in known}
     expression = KernelExpression(workload.name, workload.text, statement, sizes, config.format)
     if isinstance(pattern, SampledProduct):
-        program = sampled_program(expression, pattern, config)
-        trace.after("fuse", lambda: {"cu": program.source})
-        return program
+        sampled = SampledOptions(expression, pattern, config)
+        return made(run_passes(SAMPLED_PASSES, None, sampled, trace))
     model = pooled_model(expression, pattern)
     tensors = {name: operand.tensor for name, operand in operands.items()}
     there = all(term.matrix.tensor in tensors for term in pattern.terms)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -97,13 +98,15 @@ def couple(
     done: str = "",
     shares: Sequence[int] = SHARES,
     reassociate: bool = True,
+    timed: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> tuple[dict[str, ModuleOp], int, list[Instruction]]:
     """What each of ``STEPS`` after ``done`` makes of a module, with which of ``shares``, and the
     program.
 
     ``done``: the last step that the module went through; none for SCF. ``bases``: the first word of
-    each array. Raises ``CapacityError`` where registers or the program's memory do not suffice
-    however little is unrolled, ``WorkloadError`` for operations that the unit lacks.
+    each array; ``timed``: around each run of a step. Raises ``CapacityError`` where registers or
+    the program's memory do not suffice however little is unrolled, ``WorkloadError`` for operations
+    that the unit lacks.
     """
     room = _room(module, config, bases)
     left = list(STEPS)[list(STEPS).index(done) + 1 if done else 0 :]
@@ -111,8 +114,9 @@ def couple(
         passes = coupled_passes(config, zeros, room, share, reassociate)
         by_step, current = {}, module
         for step in left:
-            for name in STEPS[step]:
-                current = passes[name](current)
+            with timed(step):
+                for name in STEPS[step]:
+                    current = passes[name](current)
             by_step[step] = current
         try:
             return by_step, share, coupled_code(current, config, bases)

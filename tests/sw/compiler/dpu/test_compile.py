@@ -19,11 +19,11 @@ from gnarl.hw.dpu.config import OUTPUT_INTERCONNECTS, DpuConfig
 from gnarl.hw.dpu.isa import instruction_word_bits
 from gnarl.hw.lib.errors import CapacityError
 from gnarl.sw.compiler.dpu.compile import (
+    PASSES,
     compile,  # noqa: A004
-    compile_simplified,
 )
 from gnarl.sw.compiler.dpu.sections import labels
-from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.passes import Trace, without
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.workloads.dag.builder import DagBuilder
@@ -124,7 +124,7 @@ def test_what_simplify_would_merge_is_computed_as_it_stands():
         builder.operation(Op.ADD, products, name="sum")
 
     source = DagWorkload("equal", built(build), np.array([3.0, 5.0]))
-    program = compile_simplified(source, source.dag, SMALL, trace=Trace())
+    program = compile(source, SMALL, passes=without(PASSES, ["simplify"]))
     require_right(program, SMALL, source.inputs)
     assert program.statistics["operations"] == source.dag.operations == 5
     assert compile(source, SMALL).statistics["operations"] == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
@@ -12,8 +13,11 @@ from hypothesis import strategies as st
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.config import SamConfig
-from gnarl.sw.compiler.sam.compile import compile
+from gnarl.sw.compiler.passes import named, without
+from gnarl.sw.compiler.sam.compile import PASSES, compile
+from gnarl.sw.compiler.sam.graph_pass import SamPass
 from gnarl.sw.compiler.sam.lower import lower
+from gnarl.sw.compiler.sam.passes import CLEANING
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden.tensor import evaluate
 from gnarl.sw.golden.words import from_words
@@ -22,6 +26,8 @@ from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.sam.expressions import Case, cases, make
+
+OPTIONAL = [each.name for each in PASSES if each.optional]
 
 
 def dense(
@@ -34,9 +40,10 @@ def dense(
     return found.reshape(shape)
 
 
-def check(case: Case, format: str = "float32") -> None:
+def check(case: Case, format: str = "float32", passes: Sequence[SamPass] = PASSES) -> None:
     statement = parse(case.text)
-    program = compile(SamWorkload("random", case.text, statement), SamConfig(format=format))
+    workload = SamWorkload("random", case.text, statement)
+    program = compile(workload, SamConfig(format=format), passes=passes)
     config = SamConfig.from_dict(program.config)
     launch = program.launches[0]
     given_operands = operands(launch, bind(program, case.tensors))
@@ -48,10 +55,10 @@ def check(case: Case, format: str = "float32") -> None:
     np.testing.assert_array_equal(got, expected, case.text)
 
 
-def check_unless_refused(case: Case, format: str) -> None:
+def check_unless_refused(case: Case, format: str, passes: Sequence[SamPass] = PASSES) -> None:
     """Some statements have no graph, and the error says why."""
     try:
-        check(case, format)
+        check(case, format, passes)
     except WorkloadError as error:
         refusals = (
             "; a sparse accumulator holds at most 2 indices, put ",
@@ -95,6 +102,22 @@ def test_graphs_compute_what_statements_mean(case: Case, format: str):
 @given(cases(), st.sampled_from(["float32", "bfloat16", "float16"]))
 def test_many_graphs_compute_what_statements_mean(case: Case, format: str):
     check_unless_refused(case, format)
+
+
+@settings(max_examples=50)
+@given(cases(), st.sets(st.sampled_from(OPTIONAL), min_size=1))
+def test_graphs_mean_the_same_without_optional_passes(case: Case, names: set[str]):
+    kept = [each for each in PASSES if each.name not in names]
+    assert without(PASSES, names) == tuple(kept)
+    check_unless_refused(case, "float32", kept)
+
+
+@settings(max_examples=25)
+@given(cases(), st.sampled_from([each.name for each in CLEANING]))
+def test_cleaning_again_changes_no_meaning(case: Case, name: str):
+    order = [each.name for each in PASSES]
+    order.insert(order.index(name), name)
+    check_unless_refused(case, "float32", named(PASSES, order))
 
 
 def test_few_statements_are_refused():

@@ -16,7 +16,8 @@ from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
 from gnarl.sw.compiler.tmu.meaning import Meaning
 from gnarl.sw.compiler.tmu.passes.keep_sums import keep_sums
 from gnarl.sw.compiler.tmu.sections import access_of
-from gnarl.sw.compiler.tmu.steps import Manner, first_step, steps
+from gnarl.sw.compiler.tmu.step_passes import steps
+from gnarl.sw.compiler.tmu.steps import Manner, first_step
 from gnarl.sw.compiler.tmu.text import from_text, to_text
 from gnarl.sw.workloads.loops.ir.binding import bind
 from gnarl.sw.workloads.loops.ir.nest import Nest
