@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,11 @@ from gnarl.sw.runtime.target.registry import TARGETS
     help="With --dump, only what this pass made; may be given again. See gnarl passes.",
 )
 @click.option("--stop-after", metavar="PASS", help="End after this pass, without a program.")
+@click.option(
+    "--time-passes",
+    is_flag=True,
+    help="Print how long each pass took, and how often it ran.",
+)
 @overrides_option
 @seed_option
 def compile_(
@@ -66,6 +72,7 @@ def compile_(
     dump: Path | None,
     dump_after: tuple[str, ...],
     stop_after: str | None,
+    time_passes: bool,
     overrides: tuple[str, ...],
     seed: int,
     own: dict[str, Any],
@@ -101,12 +108,13 @@ def compile_(
         stop_after=stop_after or "",
     )
     device = Device(configuration, stages=ConsoleStages(stderr()))
-    try:
+    program = None
+    with suppress(StoppedError):
         found = target.reader.sized_source(target.reader.source(source, tensors), sizes)
         program = device.compile(found, seed=seed, trace=trace, **options)
-    except StoppedError:
-        return
-    if stop_after is not None:  # a pass that this workload does not need
+    if time_passes:
+        print_table(("pass", "seconds", "share", "runs"), _times(trace, passes))
+    if program is None or stop_after is not None:  # a pass that this workload may not need
         return
     drawn = target.presenter.dot(program) if dot is not None else ""
     if output is not None:
@@ -119,6 +127,15 @@ def _check_passes(option: str, names: Sequence[str], passes: Sequence[str]) -> N
     for name in names:
         if name not in passes:
             raise click.UsageError(f"{option} {name}: must be one of {', '.join(passes)}.")
+
+
+def _times(trace: Trace, passes: Sequence[str]) -> Iterator[tuple[str, str, str, str]]:
+    """A row for each of ``passes`` that ran, in their order, and one for all."""
+    times = [(name, trace.times[name]) for name in passes if name in trace.times]
+    total = sum(each.seconds for _, each in times)
+    for name, (seconds, runs) in times:
+        yield name, f"{seconds:9.4f}", f"{seconds / total:6.1%}", f"{runs:4}"
+    yield "total", f"{total:9.4f}", "", ""
 
 
 def _writer(folder: Path, passes: Sequence[str]) -> Callable[[str, Mapping[str, str]], None]:

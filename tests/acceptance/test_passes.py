@@ -182,6 +182,35 @@ def test_stop_after_ends_without_a_program(
     }
 
 
+@TARGET
+def test_passes_are_timed_and_the_program_is_the_same(
+    target: str, workload: str, tmp_path: Path
+) -> None:
+    plain, timed, dump = tmp_path / "plain.npz", tmp_path / "timed.npz", tmp_path / "dump"
+    arguments = ("compile", CASES[target].config, workload)
+    assert gnarl(*arguments, "-o", plain).exit_code == 0
+    result = gnarl(*arguments, "-o", timed, "--time-passes", "--dump", dump)
+    assert result.exit_code == 0
+    assert timed.read_bytes() == plain.read_bytes()
+    header, *rows, total = (line.split() for line in result.stdout.splitlines())
+    assert header == ["pass", "seconds", "share", "runs"]
+    ran = [name for name, files in CASES[target].files.items() if files or name == "core"]
+    assert [row[0] for row in rows] == ran
+    seconds, shares = ([float(row[at].rstrip("%")) for row in rows] for at in (1, 2))
+    assert total[0] == "total"
+    assert float(total[1]) == pytest.approx(sum(seconds), abs=1e-3)
+    assert sum(shares) == pytest.approx(100, abs=0.1 * len(rows))
+    assert all(int(row[3]) >= 1 for row in rows)
+
+
+@TARGET
+def test_only_what_ran_is_timed(target: str, workload: str, tmp_path: Path) -> None:
+    name = next(iter(CASES[target].files))
+    options = ("--time-passes", "--stop-after", name)
+    result = gnarl("compile", CASES[target].config, workload, *options)
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["pass", name, "total"]
+
+
 def test_lanes_are_dumped(tmp_path: Path) -> None:
     text = f"{PRODUCT.partition(' -s=')[0]} -s=reorder(i,k,j) -s=parallelize(i,2)"
     dump = tmp_path / "dump"
