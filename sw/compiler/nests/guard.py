@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.execute.affine import affine_of
@@ -22,7 +23,7 @@ def guard(module: ModuleOp, is_safe: IsSafe = lambda _, load: is_in_array(load))
     """``a if c else b``, ``c and a``, ``c or a``: where a side has a load that is not safe, by
     default one whose indices are not known to be inside of its array, the choice becomes an
     ``scf.if`` that has all that only that side needs. O(choices x operations)."""
-    module = module.clone()
+    module = copied(module)
     for choice in reversed(list(module.walk())):
         sides = _sides(choice, is_safe)
         if sides:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
 from gnarl.sw.compiler.nests.guard import left_out
 from gnarl.sw.compiler.nests.operations import ADDRESSES, written_arrays
@@ -15,7 +16,7 @@ def hoist(module: ModuleOp) -> ModuleOp:
     """Integer arithmetic leaves the loops that it does not depend on; loads of arrays that nothing
     writes, too, where the loop is sure to run and no choice has to leave them out.
     O(operations x depth + choices x operations)."""
-    module = module.clone()
+    module = copied(module)
     written, choices = written_arrays(module), left_out(module)
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp | MergeOp)]
     for loop in reversed(loops):  # inner ones first

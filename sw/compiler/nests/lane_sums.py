@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, Region
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
 from gnarl.sw.compiler.nests.scf import STATEMENT
 from gnarl.sw.workloads.loops.ir.nest import For, Nest, statements
@@ -168,7 +169,7 @@ def loops_with(attribute: str, module: ModuleOp) -> set[int]:
 def renumbered(module: ModuleOp, before: Nest, after: Nest) -> ModuleOp:
     """Its loops have the numbers of statements that they have in the nest ``after`` their sums are
     rewritten there."""
-    module = module.clone()
+    module = copied(module)
     pairs = zip(_loops(before), _loops(after), strict=True)
     numbers = {number: IntegerAttr(statement, i64) for number, statement in pairs}
     for loop in module.walk():

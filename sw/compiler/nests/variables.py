@@ -6,6 +6,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.scf import PLACE
 
@@ -15,7 +16,7 @@ def to_variables(module: ModuleOp) -> ModuleOp:
 
     Their names have a dot, and so differ from those that passes make up. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     for number, local in enumerate(
         [each for each in module.walk() if isinstance(each, memref.AllocaOp)]
     ):

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import BlendOp, GetOp, SetOp
 from gnarl.sw.compiler.nests.lane_kinds import Kind, lane_kinds, of_each_lane
 from gnarl.sw.compiler.nests.lane_sums import SUMS, LaneSum, lane_sums, totals
@@ -41,7 +42,7 @@ def vectorize_loops(module: ModuleOp, lanes: int, reassociate: bool = False) -> 
     ``gnarl.sw.workloads.loops.ir.lane_sums``. What else needs a variable that the loop sets is done
     for one lane after the other, in the source's order. Others stay. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     copies = Counter(each.attributes.get(STATEMENT) for each in module.walk())
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         bounds = bounds_of(loop)

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as
 from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.tmu.meaning import TEXTS, Meaning, meaning_of
 from gnarl.sw.compiler.tmu.pipeline import SCF_PASSES
 from gnarl.sw.compiler.tmu.steps import ANY_CONFIGURATION, PASSES_OF, Manner, Step, in_order
@@ -52,7 +53,7 @@ def dumped(name: str, steps: Sequence[Step], config: TmuConfig) -> str:
     """The text of a dump. Inverse of ``read_dump``; ``name`` is the program's."""
     modules = []
     for step in steps:
-        module = step.module.clone()
+        module = copied(step.module)
         module.attributes[ATTRIBUTE] = _record(name, step, config)
         modules.append(module)
     return to_text(modules[0] if len(modules) == 1 else ModuleOp(list(modules)))
@@ -167,7 +168,7 @@ def _step(record: Mapping[str, Any], module: ModuleOp) -> Step:
         raise WorkloadError(
             f"pass = {record['pass']!r}: the module is {level_of(module)}: must be {wanted}"
         )
-    module = module.clone()
+    module = copied(module)
     del module.attributes[ATTRIBUTE]
     _check_arguments(module, meaning)
     return Step(

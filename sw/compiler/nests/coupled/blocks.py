@@ -8,6 +8,7 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.coupled.block_cost import LONG, best_counts, work_of
 from gnarl.sw.compiler.nests.dependences.orders import are_apart
 from gnarl.sw.compiler.nests.dialects.slc import SetOp
@@ -39,7 +40,7 @@ def block_loops(module: ModuleOp, budget: int) -> ModuleOp:
     …``; what does not depend on i, or on j, is done once for all of these. O(operations x size of a
     block).
     """
-    module = module.clone()
+    module = copied(module)
     done: set[Operation] = set()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         if loop in done or (adding := _adding(loop)) is None:

@@ -8,6 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dependences.orders import may_permute
 from gnarl.sw.compiler.nests.execute.affine import Affine, affine_of
 from gnarl.sw.compiler.nests.operations import ADDRESSES
@@ -30,7 +31,7 @@ def interchange(module: ModuleOp) -> ModuleOp:
     the former loops: no iterations that touch one element change their order then. O(operations x
     depth).
     """
-    module = module.clone()
+    module = copied(module)
     done: set[Operation] = set()
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         band = _band(loop)

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dependences.orders import may_load_sooner
 from gnarl.sw.compiler.nests.dialects.slc import SetOp
 from gnarl.sw.compiler.nests.execute.unroll import split
@@ -26,7 +27,7 @@ def jam(module: ModuleOp) -> ModuleOp:
     b of the iteration before writes, nor a variable that an iteration leaves to the next one.
     O(operations + loads x stores).
     """
-    module = module.clone()
+    module = copied(module)
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         inner = _inner(loop)
         if inner is not None:

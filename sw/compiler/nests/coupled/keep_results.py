@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.coupled.places import AccessedWords, accessed_words
 from gnarl.sw.compiler.nests.dependences.accesses import access_of, may_meet
 from gnarl.sw.compiler.nests.dependences.orders import touch_apart
@@ -48,7 +49,7 @@ def keep_results(module: ModuleOp, zeros: Collection[str]) -> ModuleOp:
     ``zeros``: arrays that are 0 before the run; what nothing has written yet begins as 0 instead of
     being loaded. O(accesses^2).
     """
-    module = module.clone()
+    module = copied(module)
     arrays = arrays_of(function_of(module))
     at_zero: set[SSAValue] = {array for array, name in arrays.items() if name in zeros}
     count = _kept_before(module)

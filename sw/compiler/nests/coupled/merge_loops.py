@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.coupled.prefetch import ON_THE_WAY
 from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
 from gnarl.sw.compiler.nests.dialects.flat import FetchOp
@@ -32,7 +33,7 @@ def merge_loops(module: ModuleOp, config: Unit) -> ModuleOp:
     ``WorkloadError`` for merges of more than two fibers. O(operations of the result): a union's
     body stands there three times.
     """
-    module = module.clone()
+    module = copied(module)
     # Inner ones first: bodies are copied.
     for loop in reversed([each for each in module.walk() if isinstance(each, MergeOp)]):
         if len(loop.coordinates) != 2:

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.execute.affine import affine_of
 from gnarl.sw.compiler.nests.operations import written_arrays
 from gnarl.sw.compiler.nests.values import source_of
@@ -14,7 +15,7 @@ from gnarl.sw.compiler.nests.values import source_of
 def peel(module: ModuleOp) -> ModuleOp:
     """A loop whose body asks whether its induction variable is the lower bound becomes an iteration
     where it is, if there is one, and a loop of those where it is not. O(operations)."""
-    module = module.clone()
+    module = copied(module)
     written = written_arrays(module)
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         asks = [

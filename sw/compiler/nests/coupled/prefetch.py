@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.coupled.loads import (
     counted_around,
     indices_of,
@@ -49,7 +50,7 @@ def prefetch(module: ModuleOp, config: Unit, room: Mapping[str, int]) -> ModuleO
     of the loop's end, which must stay inside memory; what they then are does not matter, since
     fetching has no effect outside memory. O(loads x depth).
     """
-    module = module.clone()
+    module = copied(module)
     arrays = arrays_of(function_of(module))
     rooms: dict[SSAValue, int] = {array: room[name] for array, name in arrays.items()}
     _Prefetching(module, config, rooms, written_arrays(module)).run()
@@ -213,7 +214,7 @@ def _iterations(operation: Operation, unknown: int = UNKNOWN_ITERATIONS) -> int:
 def join_prefetches(module: ModuleOp) -> ModuleOp:
     """Keeps, of a block's fetches from one address on, those that each name another line; an
     address that is not known to begin a line is taken as if it did. O(operations)."""
-    module = module.clone()
+    module = copied(module)
     for block in [
         block for each in module.walk() for region in each.regions for block in region.blocks
     ]:

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.flat import LoadOp, StoreOp
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.values import constant_of
@@ -24,7 +25,7 @@ def reuse(module: ModuleOp) -> ModuleOp:
 
     What is shifted alone is kept shifted. Words are of arrays that nothing writes. O(loads^2).
     """
-    module = module.clone()
+    module = copied(module)
     written = {each.array.data for each in module.walk() if isinstance(each, StoreOp)}
     count = 0
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:

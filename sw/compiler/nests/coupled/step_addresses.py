@@ -7,6 +7,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.flat import Access, StoreOp
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.execute.affine import Affine, affine_of
@@ -29,7 +30,7 @@ def step_addresses(module: ModuleOp) -> ModuleOp:
     """Turns addresses in an innermost loop into variables of their own, where the loop has constant
     bounds and needs its induction variable for addresses alone: each is computed before the loop,
     and grows in each iteration by as much as the address did. O(operations)."""
-    module = module.clone()
+    module = copied(module)
     count = 0
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         addresses = _addresses(loop)

@@ -8,6 +8,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.ir import SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import SetOp
 from gnarl.sw.compiler.nests.lane_kinds import Kind, lane_kinds
 from gnarl.sw.compiler.nests.values import is_innermost, is_inside
@@ -20,7 +21,7 @@ def vectorize_around(module: ModuleOp, lanes: int) -> ModuleOp:
     product, steps over ``lanes`` iterations itself, where these load and store neighbours: each
     lane goes through the inner loops in the source's order, with variables of its own. The rest of
     an iteration count is a vector with a mask, behind the loop. O(operations x depth)."""
-    module = module.clone()
+    module = copied(module)
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp)]
     for loop in reversed(loops):
         inner = [each for each in loops if each is not loop and is_inside(each, loop)]

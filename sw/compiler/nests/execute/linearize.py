@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects import flat
 from gnarl.sw.compiler.nests.execute.affine import Affine, affine_of
 from gnarl.sw.compiler.nests.functions import arrays_of, function_of
@@ -21,7 +22,7 @@ def linearize(module: ModuleOp) -> ModuleOp:
     Terms of values that outer loops have come first, so that their sum can leave inner loops.
     O(operations x indices).
     """
-    module = module.clone()
+    module = copied(module)
     arrays = arrays_of(function_of(module))
     for operation in list(module.walk()):
         if (flat_op := flat_access(operation, arrays)) is None:

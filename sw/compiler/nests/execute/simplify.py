@@ -8,6 +8,7 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.flat import LoadOp, StoreOp
 from gnarl.sw.compiler.nests.operations import PURE
 from gnarl.sw.compiler.nests.scf import PLACE
@@ -24,7 +25,7 @@ def simplify(module: ModuleOp) -> ModuleOp:
     """Operations without effects, and loads of arrays that nothing writes, are done once where an
     equal one has been done before, outside of loops whose iterations do them alike (loads: if the
     loop is sure to run), and not at all where nothing needs them. O(operations x depth)."""
-    module = module.clone()
+    module = copied(module)
     written = {each.array.data for each in module.walk() if isinstance(each, StoreOp)}
     for block in _blocks(module):
         _fold(block)

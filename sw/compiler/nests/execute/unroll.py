@@ -8,6 +8,7 @@ from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.values import body_like, constant_of, integer, iterations_of
 
@@ -57,7 +58,7 @@ def unroll_counted(module: ModuleOp, budget: int) -> ModuleOp:
     """Loops with constant bounds become their iterations where these are at most ``budget``
     instructions, inner ones first; of longer innermost ones, a power of two of iterations becomes
     one, the rest stands behind. O(operations of the result)."""
-    module = module.clone()
+    module = copied(module)
     loops = [each for each in module.walk() if isinstance(each, scf.ForOp)]
     for loop in reversed(loops):
         iterations = iterations_of(loop)
@@ -84,7 +85,7 @@ def unroll_open(module: ModuleOp, budget: int) -> ModuleOp:
     """Unrolls innermost loops whose bounds are not constants: up to ``MOST_ITERATIONS`` iterations
     become one, of at most ``budget`` instructions; a loop for the rest follows. O(operations of the
     result)."""
-    module = module.clone()
+    module = copied(module)
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         is_counted = constant_of(loop.lb) is not None and constant_of(loop.ub) is not None
         if is_counted or _has_loops(loop) or constant_of(loop.step) != 1:

@@ -8,6 +8,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.functions import function_of
 from gnarl.sw.compiler.nests.operations import ADDRESSES, written_arrays
 from gnarl.sw.compiler.nests.scf import PLACE, place_of
@@ -19,7 +20,7 @@ def separate_loads(module: ModuleOp) -> ModuleOp:
     bound from what it has loaded, as x[column[p]], the rest of it becomes the body of a loop of one
     iteration; all of a function does where the bounds of an outermost loop are loaded. O(loads x
     operations)."""
-    module = module.clone()
+    module = copied(module)
     written = written_arrays(module)
     function = function_of(module)
     for loop in [each for each in function.body.block.ops if isinstance(each, scf.ForOp)]:

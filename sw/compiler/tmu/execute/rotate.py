@@ -6,6 +6,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.operations import ADDRESSES
 from gnarl.sw.compiler.nests.values import copy, integer, iterations_of
 
@@ -24,7 +25,7 @@ def rotate_loops(module: ModuleOp) -> ModuleOp:
     go on while B's wait. Left alone: loops of less than ``FEWEST`` iterations, and of which B needs
     more of A than constants and sums of them. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     for loop in [each for each in module.walk() if isinstance(each, scf.ForOp)]:
         inner = [each for each in loop.body.walk() if isinstance(each, scf.ForOp | scf.WhileOp)]
         is_near = len(inner) == 1 and inner[0].parent_op() is loop

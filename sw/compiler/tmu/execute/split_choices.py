@@ -6,6 +6,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.values import copy
 from gnarl.sw.compiler.tmu.dialects.dlc import CaseOp
@@ -17,7 +18,7 @@ FEWEST = 2
 def share_reads(module: ModuleOp) -> ModuleOp:
     """A case reads a variable once until it sets it, or something with a body comes.
     O(operations)."""
-    module = module.clone()
+    module = copied(module)
     for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
         _share_reads(case.body.block)
     return module
@@ -26,7 +27,7 @@ def share_reads(module: ModuleOp) -> ModuleOp:
 def split_choices(module: ModuleOp) -> ModuleOp:
     """Splits a case whose choices of vectors are all by one scalar: what follows that is done in
     two ways, neither of which chooses. O(operations)."""
-    module = module.clone()
+    module = copied(module)
     for case in [each for each in module.walk() if isinstance(each, CaseOp)]:
         block = case.body.block
         choices = [each for each in block.ops if _is_choice(each)]

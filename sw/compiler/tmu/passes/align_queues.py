@@ -6,6 +6,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
 from xdsl.ir import Block, BlockArgument, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
@@ -33,7 +34,7 @@ def align_queues(module: ModuleOp, lanes: int) -> ModuleOp:
     those of loops that merge, whose lanes are fibers.
     O(operations x loops).
     """
-    module = module.clone()
+    module = copied(module)
     if not any(isinstance(each, PushOp) for each in module.walk()):
         return module
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:

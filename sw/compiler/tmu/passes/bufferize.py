@@ -8,6 +8,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
@@ -27,7 +28,7 @@ def bufferize(module: ModuleOp) -> ModuleOp:
     What the callback takes from loops further out is queued once, before the vectors.
     O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
         callbacks = [each for each in loop.body.block.ops if isinstance(each, CallbackOp)]
         is_inner = isinstance(loop.parent_op(), LOOPS)

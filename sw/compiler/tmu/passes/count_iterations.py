@@ -6,6 +6,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
     CallbackOp,
@@ -39,7 +40,7 @@ def count_iterations(module: ModuleOp) -> ModuleOp:
     Left alone: nests with another loop, toggles, streams that are stored, or callbacks that have
     branches or take words in a vector loop. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     operations = list(module.walk())
     loops = [each for each in operations if isinstance(each, LOOPS)]
     callbacks = [each for each in operations if isinstance(each, CallbackOp)]

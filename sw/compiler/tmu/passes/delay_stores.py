@@ -9,6 +9,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.ir import Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects import flat
 from gnarl.sw.compiler.nests.dialects.slc import LOOPS, CallbackOp, ForOp, GetOp, SetOp, body_of
 from gnarl.sw.compiler.nests.execute.linearize import flat_access
@@ -33,7 +34,7 @@ def delay_stores(module: ModuleOp) -> ModuleOp:
     operations). Source: software pipelining, Lam, "Software Pipelining: An Effective Scheduling
     Technique for VLIW Machines" (1988), over a queue's tokens.
     """
-    module = module.clone()
+    module = copied(module)
     function = function_of(module)
     for store in [each for each in module.walk() if _is_late(each, function)]:
         assert isinstance(store, memref.StoreOp | flat.StoreOp)

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.flat import FetchOp
 from gnarl.sw.compiler.nests.dialects.slc import ToggleOp
 from gnarl.sw.compiler.nests.values import constant_of, integer, source_of
@@ -24,7 +25,7 @@ def fetch_rows(module: ModuleOp) -> ModuleOp:
     caches, and none at all where there is no such line, as behind the last row at the end of
     memory. An array of so few rows is left alone. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     for toggle in [each for each in module.walk() if isinstance(each, ToggleOp)]:
         columns: dict[SSAValue, list[range]] = {}
         row: SSAValue | None = None

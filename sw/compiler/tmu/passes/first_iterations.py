@@ -6,6 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import BlockArgument, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp, SetOp, body_of
 from gnarl.sw.compiler.nests.values import integer
 
@@ -17,7 +18,7 @@ def first_iterations(module: ModuleOp) -> ModuleOp:
     The variable is 0 at first, 1 behind an iteration's inner loop, and 0 again behind the loop.
     O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     variables: dict[ForOp, str] = {}
     for test in [each for each in module.walk() if isinstance(each, arith.CmpiOp)]:
         callback = test.parent_op()

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, GetOp, PushOp, SetOp
 from gnarl.sw.compiler.nests.execute.unroll import write_iteration
 from gnarl.sw.compiler.nests.operations import LOADS, STORES, array_of, stored_value, written_arrays
@@ -27,7 +28,7 @@ def forward_stores(module: ModuleOp) -> ModuleOp:
     For that, two such callbacks become one, behind those words, and loops are written out; where no
     load takes anything, all stays as it is. O(operations), and pairs of accesses of a callback.
     """
-    module = module.clone()
+    module = copied(module)
     for callback in [each for each in module.walk() if isinstance(each, CallbackOp)]:
         alone = _replaced([callback])
         before = _callback_before(alone)

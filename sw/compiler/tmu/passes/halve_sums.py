@@ -6,6 +6,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     AluStrOp,
     CallbackOp,
@@ -41,7 +42,7 @@ def halve_sums(module: ModuleOp, streams: int) -> ModuleOp:
     not two streams for each of their own, and callbacks that need the induction variable, other
     variables or memory. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     for loop in [
         each for each in module.walk() if isinstance(each, ForOp) and SUMS in each.attributes
     ]:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from gnarl.hw.lib.encoding.execute_isa import VECTOR_REGISTERS
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     CallbackOp,
     ForOp,
@@ -53,7 +54,7 @@ def keep_rows(module: ModuleOp, lanes: int, fits: Callable[[ModuleOp], bool]) ->
     from them. Where vectors are more than registers, or the result has no room in the hardware,
     ``fits``, all stays as it is. O(operations).
     """
-    changed = module.clone()
+    changed = copied(module)
     queued = queued_fiber(changed)
     if queued is None:
         return module

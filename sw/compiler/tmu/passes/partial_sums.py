@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from gnarl.hw.lib.encoding.execute_isa import FLOAT_STAGES
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import BlendOp, GetOp, PopOp, SetOp
 from gnarl.sw.compiler.nests.execute.unroll import cost
 from gnarl.sw.compiler.nests.lane_sums import SUMS, is_of_lanes
@@ -39,7 +40,7 @@ def partial_sums(module: ModuleOp) -> ModuleOp:
     takes as many instructions as a sum takes cycles. See ``gnarl.sw.workloads.loops.ir.lane_sums``
     for the order. O(operations).
     """
-    changed = module.clone()
+    changed = copied(module)
     queued = queued_fiber(changed)
     if queued is None or SUMS not in queued.loop.attributes or len(queued.starts) < 2:
         return module

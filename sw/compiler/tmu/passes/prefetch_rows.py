@@ -8,6 +8,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.flat import FetchOp
 from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, ForOp, GetOp
 from gnarl.sw.compiler.nests.execute.affine import affine_of
@@ -26,7 +27,7 @@ def prefetch_rows(module: ModuleOp) -> ModuleOp:
     Nothing may write the array. Behind the last row it does not matter what is fetched.
     O(operations).
     """
-    changed = module.clone()
+    changed = copied(module)
     written = written_arrays(changed)
     for callback in [each for each in changed.walk() if isinstance(each, CallbackOp)]:
         loop = callback.parent_op()

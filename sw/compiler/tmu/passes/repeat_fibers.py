@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation
 
 from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     BlendOp,
     CallbackOp,
@@ -45,7 +46,7 @@ def repeat_fibers(
     takes. Where a module does not ``fits`` what the hardware has, all stays as it is.
     O(operations).
     """
-    changed = module.clone()
+    changed = copied(module)
     queued = queued_fiber(changed)
     if queued is None or len(queued.pushes) != 1 or not _join(queued):
         return module

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.fiber import MergeOp
 from gnarl.sw.compiler.nests.guard import is_in_array
 from gnarl.sw.compiler.nests.operations import PURE
@@ -22,7 +23,7 @@ def select_stores(module: ModuleOp) -> ModuleOp:
     Loads at positions of merged fibers cannot, if their arrays are as long as the coordinates:
     where there is no position, nothing is read.
     """
-    module = module.clone()
+    module = copied(module)
     # Inner ones first.
     for choice in reversed([each for each in module.walk() if isinstance(each, scf.IfOp)]):
         _convert(choice)

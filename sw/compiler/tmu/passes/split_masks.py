@@ -9,6 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import CallbackOp, MemStrOp, MergeOp
 from gnarl.sw.compiler.nests.values import constant_of, copy
 from gnarl.sw.compiler.tmu.callbacks.unused import drop_unused
@@ -28,7 +29,7 @@ def split_masks(module: ModuleOp) -> ModuleOp:
     Of two fibers' words of which one is chosen where the other is 0, the choice is their ``or``.
     Left alone: unions of more than ``MOST_FIBERS``. O(masks x operations).
     """
-    module = module.clone()
+    module = copied(module)
     for loop in [each for each in module.walk() if isinstance(each, MergeOp)]:
         mask = loop.mask
         if mask is None or len(loop.coordinates) > MOST_FIBERS:

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects import flat
 from gnarl.sw.compiler.nests.dialects.slc import GetOp, SetOp
 from gnarl.sw.compiler.nests.operations import FLOAT_BINARY, FLOAT_UNARY
@@ -26,7 +27,7 @@ def store_lanes(module: ModuleOp, lanes: int) -> ModuleOp:
     A vector is there a cycle sooner than a scalar, which a tree of lanes has to choose. Left alone:
     variables that are set to what is not computed. O(operations).
     """
-    module = module.clone()
+    module = copied(module)
     operations = list(module.walk())
     names = [each.variable.data for each in operations if isinstance(each, GetOp)]
     for name in dict.fromkeys(names):

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects.slc import (
     CallbackOp,
     ForOp,
@@ -35,17 +36,12 @@ def store_streams(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     ``LEAST_VECTORS``, whole ones, stay the execute unit's, and arrays for which the access unit has
     no room. O(arrays x operations).
     """
-    module = module.clone()
+    module = copied(module)
     for number in range(len(function_of(module).body.block.args)):
-        candidate = module.clone()
-        array = function_of(candidate).body.block.args[number]
-        # In the program's order, which is that of stores to one place.
-        users = (each for each in candidate.walk() if array in each.operands)
-        stores = [_Store.found(user) for user in users]
-        if not stores or None in stores:
+        if not _stores_of(module, number):
             continue
-        for store in stores:
-            assert store is not None
+        candidate = copied(module)
+        for store in _stores_of(candidate, number):
             store.stream()
         if has_layers(candidate, config):
             module = candidate
@@ -63,6 +59,14 @@ def _has_right_lanes(
     if isinstance(store, vector.MaskedStoreOp):
         return callback.masked is not None and store.mask is callback.body.block.args[-1]
     return isinstance(store, vector.StoreOp) and callback.masked is None
+
+
+def _stores_of(module: ModuleOp, number: int) -> list[_Store]:
+    """The accesses of argument ``number`` in the program's order, which is that of stores to one
+    place; none unless the access unit can do all of them."""
+    array = function_of(module).body.block.args[number]
+    stores = [_Store.found(each) for each in module.walk() if array in each.operands]
+    return [each for each in stores if each is not None] if None not in stores else []
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from gnarl.hw.tmu.config import TmuConfig
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dialects import flat
 from gnarl.sw.compiler.nests.dialects.slc import AluStrOp, CallbackOp, ForOp, MergeOp
 from gnarl.sw.compiler.nests.functions import arrays_of, function_of
@@ -30,10 +31,10 @@ def stream_places(module: ModuleOp, config: TmuConfig) -> ModuleOp:
     Left alone: a single index, indices that the callback needs for something else, and places for
     whose streams ``config`` has no room. O(stores x operations).
     """
-    module = module.clone()
+    module = copied(module)
     count = sum(_has_streams(each) for each in module.walk())
     for number in reversed(range(count)):
-        candidate = module.clone()
+        candidate = copied(module)
         store = [each for each in candidate.walk() if _has_streams(each)][number]
         assert isinstance(store, memref.StoreOp)
         _replace(store, arrays_of(function_of(candidate))[store.memref])

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from gnarl.sw.compiler.nests.copied import copied
 from gnarl.sw.compiler.nests.dependences.orders import allows_vectors
 from gnarl.sw.compiler.nests.dialects.slc import (
     LOOPS,
@@ -46,7 +47,7 @@ def vectorize(module: ModuleOp, lanes: int, reassociate: bool = True) -> ModuleO
     ``reassociate``, each lane has its own sum of what the loop adds up; see
     ``gnarl.sw.workloads.loops.ir.lane_sums`` for their order. O(operations + accesses squared).
     """
-    module = module.clone()
+    module = copied(module)
     for loop in [each for each in module.walk() if isinstance(each, ForOp)]:
         is_innermost = not any(isinstance(each, LOOPS) for each in loop.body.block.ops)
         if not is_innermost or loop.step.value.data != 1 or loop.vector is not None:
