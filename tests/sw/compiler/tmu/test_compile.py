@@ -22,6 +22,7 @@ from gnarl.sw.workloads.loops.operations.embedding_bag import (
 )
 from gnarl.sw.workloads.loops.python.source import read_source
 from gnarl.sw.workloads.loops.workload import LoopWorkload
+from tests.support.parameters import slow_but_pairs
 from tests.support.tmu.programs import bags, check
 
 CONFIG = TmuConfig(lanes=4)
@@ -38,9 +39,7 @@ NESTS = {
 }
 
 
-@pytest.mark.parametrize("dim", (1, 6, 24, 132))
-@pytest.mark.parametrize("opt", LEVELS)
-@pytest.mark.parametrize("name", NESTS)
+@pytest.mark.parametrize("name, opt, dim", slow_but_pairs([*NESTS], LEVELS, (1, 6, 24, 132)))
 def test_bags(name: str, opt: int, dim: int):
     check(NESTS[name], bags(np.random.default_rng(dim), RAGGED, dim), CONFIG, opt)
 

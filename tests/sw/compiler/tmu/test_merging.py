@@ -16,6 +16,7 @@ from gnarl.sw.compiler.tmu.optimise import optimise
 from gnarl.sw.compiler.tmu.text import from_text
 from gnarl.sw.workloads.loops.operations import sparse_matrices, sparse_vectors
 from gnarl.sw.workloads.loops.python.source import read_source
+from tests.support.parameters import slow_but_pairs
 from tests.support.tmu.manners import MANNERS
 from tests.support.tmu.programs import Run, check
 from tests.support.tmu.sparse_fibers import LENGTH, PAIRS, coordinates, matrices, pairs, vectors
@@ -82,11 +83,11 @@ def check_vectors(
     return check(VECTORS[name], values, CONFIG, **program)
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("name", VECTORS)
-def test_pairs_of_vectors(name: str, pair: str):
-    for program in PROGRAMS[-2:]:
-        check_vectors(name, PAIRS[pair], program)
+@pytest.mark.parametrize(
+    "name, pair, manner", slow_but_pairs([*VECTORS], [*PAIRS], ("level 4", "coupled"))
+)
+def test_pairs_of_vectors(name: str, pair: str, manner: str):
+    check_vectors(name, PAIRS[pair], MANNERS[manner])
 
 
 @settings(max_examples=12, deadline=None)
@@ -125,13 +126,13 @@ def test_merges_inside_of_merges(left: dict, right: dict, program: dict[str, Any
     check(DOUBLY_COMPRESSED, values, CONFIG, **program)
 
 
-@pytest.mark.parametrize("dim", (1, 6, 8))
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
-def test_vectors_inside_of_merges(program: dict[str, Any], dim: int):
+@pytest.mark.parametrize(
+    "manner, dim, pair", slow_but_pairs([*MANNERS], (1, 6, 8), ("equal", "the last ones meet"))
+)
+def test_vectors_inside_of_merges(manner: str, dim: int, pair: str):
     dense = np.random.default_rng(dim).standard_normal((LENGTH, dim)).astype(np.float32)
-    for pair in ("equal", "the last ones meet"):
-        values = vectors(*PAIRS[pair]) | {"dense": dense}
-        check(DENSE_ROWS, values, TmuConfig(lanes=4, stream_words=64), **program)
+    values = vectors(*PAIRS[pair]) | {"dense": dense}
+    check(DENSE_ROWS, values, TmuConfig(lanes=4, stream_words=64), **MANNERS[manner])
 
 
 # Rows that the left one of two matrices has, of all that either has.

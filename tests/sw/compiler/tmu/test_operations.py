@@ -17,6 +17,7 @@ from gnarl.sw.workloads.loops.operations import (
     knowledge_graph,
     spmm,
 )
+from tests.support.parameters import slow_but_pairs
 from tests.support.tmu.operations import LENGTHS, operation_inputs
 from tests.support.tmu.programs import check
 
@@ -38,9 +39,7 @@ NESTS: Mapping[str, Nest] = {
 }
 
 
-@pytest.mark.parametrize("dim", (1, 6, 36))
-@pytest.mark.parametrize("opt", LEVELS)
-@pytest.mark.parametrize("name", NESTS)
+@pytest.mark.parametrize("name, opt, dim", slow_but_pairs([*NESTS], LEVELS, (1, 6, 36)))
 def test_operations(name: str, opt: int, dim: int):
     values = operation_inputs(dim)
     if name == "spmm_coo":

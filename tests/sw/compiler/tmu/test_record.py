@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.tmu.config import TmuConfig
-from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.compiler.passes import StoppedError, Trace
 from gnarl.sw.compiler.tmu.compile import compile
 from gnarl.sw.compiler.tmu.optimise import optimise
-from gnarl.sw.compiler.tmu.record import dumped, read_dump
+from gnarl.sw.compiler.tmu.record import DumpedWorkload, dumped, read_dump
 from gnarl.sw.compiler.tmu.steps import PASSES_OF
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
@@ -64,14 +65,15 @@ CASES = [
 ]
 
 
-def dumps(workload: Any, **options: Any) -> tuple[Program, dict[str, str]]:
-    """The program, and the text of each pass, in order."""
+@cache
+def dumps(name: str, **options: Any) -> tuple[Program, dict[str, str]]:
+    """The program of one of ``WORKLOADS``, and the text of each pass, in order."""
     found: dict[str, str] = {}
 
     def write(name: str, texts: Mapping[str, str]) -> None:
         found[name] = texts["mlir"]
 
-    return compile(workload, CONFIG, trace=Trace(write=write), **options), found
+    return compile(WORKLOADS[name], CONFIG, trace=Trace(write=write), **options), found
 
 
 def contents(program: Program) -> list[Any]:
@@ -90,21 +92,34 @@ def contents(program: Program) -> list[Any]:
 
 @pytest.mark.parametrize("name, manner", CASES)
 def test_every_dump_gives_the_same_program(name: str, manner: str) -> None:
+    """Each gives the next pass's dump; the first, one in the middle and the last the program."""
     options = MANNERS[manner]
-    program, texts = dumps(WORKLOADS[name], **options)
+    program, texts = dumps(name, **options)
     program.check()
-    wanted = contents(program)
-    order = PASSES_OF["coupled" in options]
-    assert [*texts] == [each for each in order if each in texts]
-    for text in texts.values():
+    names = [*texts]
+    assert names == [each for each in PASSES_OF["coupled" in options] if each in texts]
+    for place, text in enumerate(texts.values()):
         dump = read_dump(text, "a.mlir")
         assert dumped(dump.name, dump.steps, CONFIG) == text
-        assert contents(compile(dump, CONFIG, trace=Trace())) == wanted
+        if place in (0, len(names) // 2, len(names) - 1):
+            assert contents(compile(dump, CONFIG, trace=Trace())) == contents(program)
+        else:
+            assert text_behind(dump, names[place + 1]) == texts[names[place + 1]]
+
+
+def text_behind(dump: DumpedWorkload, name: str) -> str:
+    """The text of pass ``name``, which is the next one."""
+    found: list[str] = []
+    trace = Trace(write=lambda _, texts: found.append(texts["mlir"]), only=(name,), stop_after=name)
+    with pytest.raises(StoppedError):
+        compile(dump, CONFIG, trace=trace)
+    (text,) = found
+    return text
 
 
 @pytest.mark.parametrize("name", ("sums by lanes", "a model"))
 def test_passes_by_name_go_on_to_the_same_program(name: str) -> None:
-    program, texts = dumps(WORKLOADS[name], opt=2)
+    program, texts = dumps(name, opt=2)
     text = texts["scf"]
     for each in list(texts)[1:]:
         text = optimise(text, "a.mlir", [each], CONFIG)
@@ -115,7 +130,7 @@ def test_passes_by_name_go_on_to_the_same_program(name: str) -> None:
 @pytest.mark.parametrize("name", ("sums by lanes", "a model"))
 def test_passes_of_coupled_programs_by_name(name: str) -> None:
     """One by one and at once; names alone do not say whose passes they are, but the dump does."""
-    program, texts = dumps(WORKLOADS[name], coupled=True)
+    program, texts = dumps(name, coupled=True)
     first, *rest = texts
     text = texts[first]
     for each in rest:
@@ -134,7 +149,7 @@ def test_passes_of_coupled_programs_by_name(name: str) -> None:
     ],
 )
 def test_passes_that_coupled_programs_lack(behind: str, passes: str, wanted: str) -> None:
-    text = dumps(WORKLOADS["two loops"], coupled=True)[1][behind]
+    text = dumps("two loops", coupled=True)[1][behind]
     with pytest.raises(WorkloadError) as caught:
         optimise(text, "a.mlir", passes.split(","), CONFIG)
     assert str(caught.value) == (
@@ -146,7 +161,7 @@ def test_passes_that_coupled_programs_lack(behind: str, passes: str, wanted: str
 def test_an_early_dump_is_of_any_configuration() -> None:
     workload, other = WORKLOADS["two loops"], TmuConfig(lanes=8)
     wanted = contents(compile(workload, other, trace=Trace()))
-    texts = dumps(workload)[1]
+    texts = dumps("two loops")[1]
     for name in ("scf", "hoist", "decouple"):
         found = compile(read_dump(texts[name], "a.mlir"), other, trace=Trace())
         assert contents(found) == wanted
@@ -215,7 +230,7 @@ def test_an_early_dump_is_of_any_configuration() -> None:
     ],
 )
 def test_refusals(name: str, old: str, new: str, message: str) -> None:
-    text = dumps(WORKLOADS[name], opt=0)[1]["scf"]
+    text = dumps(name, opt=0)[1]["scf"]
     assert old in text
     with pytest.raises(WorkloadError) as caught:
         read_dump(text.replace(old, new, 1), "a.mlir")
@@ -223,7 +238,7 @@ def test_refusals(name: str, old: str, new: str, message: str) -> None:
 
 
 def test_a_module_that_no_pass_makes() -> None:
-    text = dumps(WORKLOADS["a result that is given"], opt=0)[1]["lower"]
+    text = dumps("a result that is given", opt=0)[1]["lower"]
     dump = read_dump(text.replace('case"() <{token = "case_0"', 'case"() <{token = "x"'), "a.mlir")
     with pytest.raises(WorkloadError) as caught:
         compile(dump, CONFIG, trace=Trace())
@@ -241,7 +256,7 @@ def test_a_module_that_no_pass_makes() -> None:
     ],
 )
 def test_options_that_a_dump_has_already(options: dict[str, Any], named: str) -> None:
-    dump = read_dump(dumps(WORKLOADS["a model"], opt=0)[1]["scf"], "a.mlir")
+    dump = read_dump(dumps("a model", opt=0)[1]["scf"], "a.mlir")
     with pytest.raises(WorkloadError) as caught:
         compile(dump, CONFIG, trace=Trace(), **options)
     assert str(caught.value) == f"{named}: a.mlir has its own: must be left out"
