@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+
 import pytest
 from hypothesis import settings
 
@@ -25,3 +28,12 @@ def interpreted_golden(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def golden(interpreted_golden: None) -> None:
     """Most nests are run once, on little; ``tests/sw/golden`` compiles them."""
+
+
+@pytest.fixture(autouse=True)
+def operators_found_once() -> None:
+    """``torch.export`` looks for operators of all its libraries 26 times a module, a fifth of the
+    time that a small one takes; tests register none."""
+    utils = sys.modules.get("torch._export.utils")
+    if utils is not None and not hasattr(utils._materialize_cpp_cia_ops, "cache_info"):
+        utils._materialize_cpp_cia_ops = functools.cache(utils._materialize_cpp_cia_ops)
