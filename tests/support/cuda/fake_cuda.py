@@ -30,7 +30,7 @@ from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "libcuda.so.1"
 _ILLEGAL_ADDRESS = 700
-_IMPORTED = ("gnarl.sw.runtime.cuda.gpu.measure", "gnarl.sw.runtime.cuda.tuning")
+_IMPORTED = ("gnarl.sw.runtime.cuda.tuning", "bench.cuda_parts.measure", "bench.cuda_parts.bits")
 
 Call = Callable[..., Any]
 
