@@ -86,11 +86,8 @@ def test_each_statement_runs_in_a_place_of_its_own(tmp_path: Path):
             assert result.outputs[array].tobytes() == wanted.tobytes()
 
 
-def test_decisions_repeat_and_say_what_each_place_costs(tmp_path: Path):
-    given, config = three(tmp_path), load_configuration("sram_b2", SMALL).config
-    found = [chosen(given, config) for _ in range(2)]
-    assert found[0] == found[1]
-    lines, places = found[0]
+def test_decisions_say_what_each_place_costs(tmp_path: Path):
+    lines, places = chosen(three(tmp_path), load_configuration("sram_b2", SMALL).config)
     assert places == ["near", "memory", "core"]
     by_statement = {line.split(": ")[1]: line for line in lines if "chosen" not in line}
     assert "not in memory: " in by_statement["statement 0"]
