@@ -85,7 +85,7 @@ def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_equal_seeds_and_numbers_are_equal_cases(valid: Path, tmp_path: Path) -> None:
     differ = 0
-    for number in range(3 * len(FORMATS)):
+    for number in range(len(FORMATS)):
         folders = tmp_path / f"one{number}", tmp_path / f"other{number}", tmp_path / f"new{number}"
         one, other, new = (
             make_case(seed, number, valid, folder)
@@ -94,7 +94,7 @@ def test_equal_seeds_and_numbers_are_equal_cases(valid: Path, tmp_path: Path) ->
         assert one == other
         assert state(folders[0]) == state(folders[1])
         differ += (one.command, state(folders[0])) != (new.command, state(folders[2]))
-    assert differ > 2 * len(FORMATS)
+    assert differ > 2 / 3 * len(FORMATS)
 
 
 @pytest.mark.parametrize("kind", DAMAGES)

@@ -48,14 +48,14 @@ def check(report: BuildReport, folder: Path, bitstream: str) -> None:
 @needs_ecp5
 def test_ecp5(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    report = built(folder, "ulx3s_85f")
+    report = built(folder, "ulx3s_12f")
     check(report, folder, "memory.bit")
     assert 300 < report.used.luts < 1500
     assert (report.used.dsps, report.used.block_rams) == (0, 2)
-    assert b"LFE5U-85F" in (folder / "memory.bit").read_bytes()[:200]
+    assert b"LFE5U-12F" in (folder / "memory.bit").read_bytes()[:200]
     assert report.clock_hz == 50_000_000
 
-    again = built(folder, "ulx3s_85f")  # in place of the first, from the cache
+    again = built(folder, "ulx3s_12f")  # in place of the first, from the cache
     assert again.cpu_s == report.cpu_s
     assert again.seconds["place and route"] < 5
 
@@ -109,7 +109,7 @@ def test_there_is_no_bitstream_where_the_clock_is_not_met(
         "place",
         lambda *arguments: replace(place_module.place(*arguments), clock_hz=49_999_999),
     )
-    report = built(tmp_path, "ulx3s_85f")
+    report = built(tmp_path, "ulx3s_12f")
     assert report.meets_clock is False
     assert report.files == [
         "memory.lpf",
@@ -135,7 +135,7 @@ def test_a_build_that_fails_leaves_the_folder_as_it_was(
 
     monkeypatch.setattr(build_module, "synthesise", fail)
     with pytest.raises(FpgaError):
-        built(folder, "ulx3s_85f")
+        built(folder, "ulx3s_12f")
     found = {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     assert found == ({older: "older"} if older else {})
     assert folder.exists() == bool(older)
@@ -145,7 +145,7 @@ def test_folders_of_others_are_not_replaced(tmp_path: Path) -> None:
     pytest.importorskip("amaranth_boards")
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(FpgaError) as caught:
-        built(tmp_path, "ulx3s_85f")
+        built(tmp_path, "ulx3s_12f")
     assert str(caught.value) == (
         f"{tmp_path}: has files but no report.json: must be new, or an earlier build's"
     )
@@ -155,13 +155,13 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     pytest.importorskip("amaranth_boards")
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError) as caught:
-        built(tmp_path / "file" / "folder", "ulx3s_85f")
+        built(tmp_path / "file" / "folder", "ulx3s_12f")
     assert caught.value.filename == str(tmp_path / "file")
 
 
 def test_clocks_and_baud_rates_that_do_not_go_together(tmp_path: Path) -> None:
     pytest.importorskip("amaranth_boards")
-    board = find_board("ulx3s_85f")
+    board = find_board("ulx3s_12f")
     with pytest.raises(ConfigError, match="^baud = 20000000: must be from 1 to 12500000 with a"):
         build(configuration(), board, tmp_path / "x", baud=20_000_000)
     with pytest.raises(ConfigError, match="^clock of 900 MHz: must be 10 to 400 MHz"):
@@ -173,5 +173,5 @@ def test_targets_without_a_machine(tmp_path: Path) -> None:
     pytest.importorskip("amaranth_boards")
     adder = replace(configuration(), target=TARGET, config=AdderConfig())
     with pytest.raises(FpgaError) as caught:
-        build(adder, find_board("ulx3s_85f"), tmp_path / "x")
+        build(adder, find_board("ulx3s_12f"), tmp_path / "x")
     assert str(caught.value) == "memory: target adder has no machine for boards"
