@@ -45,5 +45,7 @@ def test_targets_that_do_not_say_what_to_reduce() -> None:
 def test_targets_name_fields_that_they_have(target: str) -> None:
     found = loaded()[target]
     names = found.configuration().to_dict()
-    assert set(found.sizes) == set(Resources(0, 0, 0, 0).to_dict())
-    assert {field for fields in found.sizes.values() for field in fields} <= set(names)
+    generator = found.executor.generator
+    assert generator is not None
+    assert set(generator.sizes) == set(Resources(0, 0, 0, 0).to_dict())
+    assert {field for fields in generator.sizes.values() for field in fields} <= set(names)
