@@ -39,7 +39,7 @@ class Board:
 
     def __init__(self, line: Line) -> None:
         self._device = Device(CONFIGURATION, "model")
-        machine = HostMachine(TARGET, CONFIGURATION.config, FramePort(line))
+        machine = HostMachine(TARGET.executor, CONFIGURATION.config, FramePort(line))
         self._device._machines[CONFIGURATION.config.digest] = machine
         self._model = Device(CONFIGURATION, "model")
 

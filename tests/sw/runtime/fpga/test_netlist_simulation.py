@@ -64,7 +64,7 @@ def finished(hardware: NamedConfiguration, text: str, job: HostJob) -> list[Fini
     """Two runs, one after the other."""
     found = []
     with Simulator(text, module_name(hardware)) as simulator:
-        machine = HostMachine(hardware.target, hardware.config, FrontDoor(simulator))
+        machine = HostMachine(hardware.target.executor, hardware.config, FrontDoor(simulator))
         for _ in range(2):
             machine.load(job)
             machine.start()
