@@ -2,7 +2,7 @@
 
 import gc
 
-pytest_plugins = ["tests.support.processor_time"]
+pytest_plugins = ["tests.support.processor_time", "tests.support.machines.yosys"]
 
 
 def pytest_collection_finish() -> None:
