@@ -256,21 +256,33 @@ Sources = dict[tuple[str, str], tuple[tuple[str, str], ...]]
 
 def sources(units: dict[str, UnitType]) -> Sources:
     """For each input, by unit and name, the outputs that it can listen to, in order."""
-    return {
-        (name, port.name): tuple(
-            (source, output.name)
-            for source, other in units.items()
-            for output in other.outputs.values()
-            if source != name and set(output.kinds) & set(port.kinds)
-        )
-        for name, kind in units.items()
-        for port in kind.inputs.values()
-    }
+    outputs = [
+        (source, output.name, set(output.kinds))
+        for source, kind in units.items()
+        for output in kind.outputs.values()
+    ]
+    carrying: dict[frozenset[Any], list[tuple[str, str]]] = {}
+    listens = {}
+    for name, kind in units.items():
+        for port in kind.inputs.values():
+            kinds = frozenset(port.kinds)
+            if kinds not in carrying:
+                carrying[kinds] = [
+                    (source, output) for source, output, carried in outputs if carried & kinds
+                ]
+            listens[name, port.name] = tuple(
+                output for output in carrying[kinds] if output[0] != name
+            )
+    return listens
 
 
-def fields(units: dict[str, UnitType]) -> list[Field]:
-    """The words of the configuration, in order."""
-    listens = sources(units)
+def fields(units: dict[str, UnitType], listens: Sources | None = None) -> list[Field]:
+    """The words of the configuration, in order.
+
+    listens
+        ``sources`` of ``units``, where it is known.
+    """
+    listens = listens or sources(units)
     found = []
     for name, kind in units.items():
         found.append(Field(name, None, len(kind.variants) + 1))
@@ -295,7 +307,7 @@ def encode(graph: Graph, config: SamConfig) -> Encoded:
         if source not in listens[target]:
             raise CapacityError(f"graph: edge {edge}: the fabric has no such connection")
         values[target] = 1 + listens[target].index(source)
-    words = [values.get((field.unit, field.input), 0) for field in fields(units)]
+    words = [values.get((field.unit, field.input), 0) for field in fields(units, listens)]
     return Encoded(np.array(words, np.uint32), placed, _renamed(graph, placed))
 
 
@@ -306,7 +318,7 @@ def decode(words: npt.ArrayLike, config: SamConfig) -> Graph:
     """
     units = pool(config)
     listens = sources(units)
-    all_fields = fields(units)
+    all_fields = fields(units, listens)
     given = [int(word) for word in np.asarray(words).reshape(-1)]
     if len(given) != len(all_fields):
         raise ProgramError(f"configuration: {len(given)} words, the fabric has {len(all_fields)}")
