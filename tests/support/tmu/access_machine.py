@@ -1,18 +1,16 @@
-"""An access unit in Amaranth's simulator, between a memory and two queues."""
+"""An access unit in a simulator, between a memory and two queues."""
 
 from __future__ import annotations
 
 import functools
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from amaranth.lib.wiring import Component
-from amaranth.sim import Simulator
 
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
 from gnarl.hw.tmu.access.access_unit import WAITS, AccessUnit
@@ -20,11 +18,13 @@ from gnarl.hw.tmu.access_isa import MERGES
 from gnarl.hw.tmu.access_program import AccessProgram
 from gnarl.hw.tmu.config import TmuConfig
 from gnarl.sw.execute.values.output import Output
+from tests.support.machines.kept_simulators import KeptSimulator
+from tests.support.machines.verilated_bench import VerilatedBench
 
 CONFIG = TmuConfig(
     layers=3,
     lanes=4,
-    stream_words=128,
+    stream_words=256,
     requests=8,
     program_words=64,
     l1_bytes=1 << 10,
@@ -76,9 +76,10 @@ def run(
     """Runs a program; in a share ``takes`` of cycles a consumer takes up to a vector of words."""
     rng = random.Random(seed)
     result = Result(Output(), 0)
-    simulator, job = _machine(config)
+    bench = _machine(config)
+    unit: AccessUnit = bench.component
 
-    async def process(ctx: Any, unit: AccessUnit) -> None:
+    async def process(ctx: Any) -> None:
         await _configure(ctx, unit, program, config)
         held = tokens_held = quiet = 0
         while result.cycles < limit:
@@ -122,19 +123,13 @@ def run(
             result.cycles += 1
         raise AssertionError(f"not done in {limit} cycles: {result.output}")
 
-    if job:
-        simulator.reset()
-    job[:] = [process]
-    simulator.run()
+    bench.run(process)
     return result
 
 
-Job = Callable[[Any, AccessUnit], Awaitable[None]]
-
-
 @functools.cache
-def _machine(config: TmuConfig) -> tuple[Simulator, list[Job]]:
-    """A simulator, which is slow to make, and what it runs from each reset on."""
+def _machine(config: TmuConfig) -> VerilatedBench | KeptSimulator:
+    """On Verilator where many programs are run, which is worth a build."""
     unit = AccessUnit(
         config.layers,
         config.lanes,
@@ -144,15 +139,7 @@ def _machine(config: TmuConfig) -> tuple[Simulator, list[Job]]:
         config.address_bits,
         config.pc_bits,
     )
-    job: list[Job] = []
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-6)
-
-    async def process(ctx: Any) -> None:
-        await job[0](ctx, unit)
-
-    simulator.add_testbench(process)
-    return simulator, job
+    return VerilatedBench(unit) if config == CONFIG else KeptSimulator(unit)
 
 
 async def _configure(ctx: Any, unit: Component, program: AccessProgram, config: TmuConfig) -> None:

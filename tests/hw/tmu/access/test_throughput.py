@@ -42,7 +42,7 @@ def look_up(
 
 
 def machine(requests: int = 8) -> TmuConfig:
-    return replace(CONFIG, requests=requests, stream_words=256)
+    return replace(CONFIG, requests=requests)
 
 
 def one_loop(mode: Mode, unit: Unit, step: EventStep, slots: int = 4, **options: object) -> Result:
