@@ -6,11 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
-from gnarl.hw.lib.verilog import to_verilog
 from gnarl.hw.sram_compute.array.compute_array import START_BITS, TABLE_BITS, ComputeArray
 from gnarl.sw.runtime.machine.verilate import lint
+from tests.support.machines.verilated_bench import TOP, VerilatedBench
 
 WORDLINES, BITLINES = 8, 16
 ONES = (1 << BITLINES) - 1
@@ -60,13 +59,16 @@ def random_step(chance: random.Random) -> dict[str, int]:
     }
 
 
+@pytest.fixture(scope="module")
+def bench() -> VerilatedBench:
+    return VerilatedBench(ComputeArray(WORDLINES, BITLINES))
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_operations_are_those_of_their_tables(seed):
+def test_operations_are_those_of_their_tables(bench, seed):
     """Back to back and with pauses, also on the row that was written just before."""
     chance = random.Random(seed)
-    dut = ComputeArray(WORDLINES, BITLINES)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
+    dut = bench.component
 
     async def testbench(ctx: Any) -> None:
         array = Array()
@@ -104,11 +106,8 @@ def test_operations_are_those_of_their_tables(seed):
             await ctx.tick()
         assert 100 < seen < 500
 
-    simulator.add_testbench(testbench)
-    simulator.run()
+    bench.run(testbench)
 
 
-def test_lint_finds_nothing():
-    assert (
-        lint(to_verilog(ComputeArray(WORDLINES, BITLINES), "compute_array"), "compute_array") == []
-    )
+def test_lint_finds_nothing(bench):
+    assert lint(bench.verilog, TOP) == []
