@@ -20,7 +20,7 @@ from gnarl.sw.runtime.dpu.model.interpreter import run
 from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver
 from tests.support.arithmetic.losses import special_words
 from tests.support.dpu.programs import HALT, NOP, Instruction, load, program
-from tests.support.machines.amaranth_port import AmaranthPort
+from tests.support.machines.amaranth_port import port_of
 from tests.support.parameters import slow_but
 
 CONFIGS = {
@@ -77,7 +77,7 @@ SHORTEST = "pe_1_write_0_fault_0"
 class Machine:
     def __init__(self, config: DpuConfig) -> None:
         self._config = config
-        self.port = AmaranthPort(build(config))
+        self.port = port_of(config, build)
         self.driver = HostDriver(self.port, memory_map(config), config.digest)
 
     def load(self, stream: np.ndarray, data: np.ndarray) -> None:

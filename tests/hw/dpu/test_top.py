@@ -16,7 +16,7 @@ from gnarl.hw.dpu.top import build
 from gnarl.hw.lib.losses import LOSSES
 from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver, Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, copy, load, program, store
-from tests.support.machines.amaranth_port import AmaranthPort
+from tests.support.machines.amaranth_port import port_of
 
 CONFIG = DpuConfig(
     depth=2, banks=8, registers=8, format="fixed16.0", instruction_words=16, data_rows=16
@@ -25,7 +25,7 @@ DONE = Status(busy=False, done=True, cause=0, detail=0)
 
 
 def machine() -> HostDriver:
-    return HostDriver(AmaranthPort(build(CONFIG)), memory_map(CONFIG), CONFIG.digest)
+    return HostDriver(port_of(CONFIG, build), memory_map(CONFIG), CONFIG.digest)
 
 
 def write_program(driver: HostDriver, stream: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.hw.sam.memory_map import memory_map
 from gnarl.hw.sam.top import build
 from gnarl.sw.runtime.machine.host import HostDriver
-from tests.support.machines.amaranth_port import AmaranthPort
+from tests.support.machines.amaranth_port import AmaranthPort, port_of
 
 
 def graph(blocks: dict[str, str | tuple[str, dict[str, Any]]], edges: Sequence[str]) -> Graph:
@@ -110,7 +110,7 @@ def small(graph: Graph | None, **fields: Any) -> SamConfig:
 
 
 def machine(config: SamConfig, stalls: float = 0.0) -> tuple[HostDriver, AmaranthPort]:
-    port = AmaranthPort(build(config), stalls=stalls)
+    port = port_of(config, build, stalls)
     return HostDriver(port, memory_map(config), config.digest), port
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
+from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.machine.memory_map import STATUS, Register
 from gnarl.sw.runtime.machine.host import Words
+
+ConfigT = TypeVar("ConfigT", bound=TargetConfig)
 
 
 class AmaranthPort:
@@ -26,19 +30,27 @@ class AmaranthPort:
     def __init__(
         self, component: wiring.Component, *, stalls: float = 0.0, watched: tuple[Any, ...] = ()
     ) -> None:
-        self.cycles = 0
-        self.log: list[tuple[int, ...]] = []
-        self.taken: list[int] = []
         self._host: Any = component.host
-        self._stalls = stalls
-        self._random = random.Random(1)
         self._watched = watched
-        self._requests: deque[int] = deque()
-        self._words: list[int] = []
-        self._values: list[tuple[Any, int]] = []
+        self._begin(stalls)
         self._simulator = Simulator(component)
         self._simulator.add_clock(1e-6)
         self._simulator.add_testbench(self._run)
+
+    def _begin(self, stalls: float) -> None:
+        self.cycles = 0
+        self.log: list[tuple[int, ...]] = []
+        self.taken: list[int] = []
+        self._stalls = stalls
+        self._random = random.Random(1)
+        self._requests: deque[int] = deque()
+        self._words: list[int] = []
+        self._values: list[tuple[Any, int]] = []
+
+    def restart(self, stalls: float = 0.0) -> None:
+        """Everything is as it was when the port was made."""
+        self._begin(stalls)
+        self._simulator.reset()
 
     def write_words(self, address: int, words: Words) -> None:
         self._requests += [1 << 63 | (address + n) << 32 | int(w) for n, w in enumerate(words)]
@@ -97,3 +109,21 @@ class AmaranthPort:
 
     def _stall(self) -> bool:
         return self._random.random() < self._stalls
+
+
+_MOST_KEPT = 8
+_KEPT: dict[tuple[type, str], AmaranthPort] = {}
+"""By classes and digests of configurations, the oldest first."""
+
+
+def port_of(config: ConfigT, build: Callable[[ConfigT], Any], stalls: float = 0.0) -> AmaranthPort:
+    """A machine of ``config`` after its power-up, in a simulator that equal ones share, which is
+    slow to make: a second call for the same configuration ends what the first gave."""
+    key = type(config), config.digest
+    if key in _KEPT:
+        _KEPT[key].restart(stalls)
+    else:
+        if len(_KEPT) == _MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[key] = AmaranthPort(build(config), stalls=stalls)
+    return _KEPT[key]

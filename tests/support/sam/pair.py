@@ -8,6 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.stream.memory_ports import ReadPort
 from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.blocks.joins.intersect import Intersect
@@ -15,7 +16,7 @@ from gnarl.hw.sam.blocks.lookups.compressed_lookup import CompressedLookup
 from gnarl.hw.sam.token import token_layout, token_stream
 
 
-class Pair(wiring.Component):
+class Pair(Instanced):
     """Members: ``ref0``, ``ref1`` in; ``out_crd``, ``out_ref0``, ``out_ref1`` out; ``mem_seg0``,
     ``mem_crd0``, ``mem_seg1``, ``mem_crd1``; ``fault`` out. ``skip``: with hints.
     """
