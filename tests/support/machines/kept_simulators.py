@@ -18,11 +18,15 @@ Testbench = Callable[[Any], Awaitable[None]]
 class KeptSimulator:
     """Runs testbenches against ``component``, each from its reset on."""
 
-    def __init__(self, component: wiring.Component) -> None:
+    def __init__(self, component: Elaboratable) -> None:
         self.component: Any = component
         self._testbench: Testbench | None = None
         self._simulator = Simulator(component)
         self._simulator.add_clock(1e-6)
+
+    def add_process(self, process: Testbench) -> None:
+        """``process`` runs beside each testbench."""
+        self._simulator.add_process(process)
 
     async def _run(self, context: Any) -> None:
         assert self._testbench is not None

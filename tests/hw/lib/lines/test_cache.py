@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from gnarl.hw.lib.verilog import to_verilog
 from gnarl.sw.runtime.machine.lru_cache import lru_hits
 from gnarl.sw.runtime.machine.verilate import lint
 from tests.hw.lib.lines.drive import Request, Traffic, drive, meaning
+from tests.support.machines.kept_simulators import KeptSimulator
 
 LINES, WORDS, SETS, WAYS = 32, 2, 2, 2
 LATENCY = 12
@@ -37,11 +39,30 @@ class Events(NamedTuple):
 
 
 class Design:
-    """A cache and its memory, which a pulse of ``reset`` resets together."""
+    """A cache and its memory, which a pulse of ``reset`` resets together; equal ones share a
+    simulator, which is slow to make."""
 
     def __init__(self, words_per_cycle: int = 2, latency: int = LATENCY, **changes: int) -> None:
         parameters = dict(sets=SETS, ways=WAYS, misses=4, waiting=6) | changes
         self.sets = parameters["sets"]
+        self._simulation = _simulation(words_per_cycle, latency, **parameters)
+        self.cache = self._simulation.cache
+        self.memory = self._simulation.memory
+        self.reset = self._simulation.reset
+        self._counts = dict.fromkeys(Events._fields, 0)
+
+    @property
+    def events(self) -> Events:
+        return Events(**self._counts)
+
+    def simulate(self, bench: Any) -> None:
+        self._simulation.run(bench, self._counts)
+
+
+class Simulation:
+    """Runs testbenches, each from the power-up on."""
+
+    def __init__(self, words_per_cycle: int, latency: int, **parameters: int) -> None:
         self.cache = Cache(line_bits=5, line_words=WORDS, tag_bits=8, **parameters)
         window = Window("lines", LINES, WORDS)
         self.memory = LineMemory(window, words_per_cycle, latency, self.cache.fetch_bits)
@@ -51,19 +72,14 @@ class Design:
         m.submodules.memory = ResetInserter(self.reset)(self.memory)
         wiring.connect(m, self.cache.down, self.memory.port)
         m.d.comb += self.memory.busy.eq(1)
-        self._module = m
-        self._counts = dict.fromkeys(Events._fields, 0)
+        self._simulator = KeptSimulator(m)
+        self._simulator.add_process(self._count)
+        self._counts: dict[str, int] = {}
 
-    @property
-    def events(self) -> Events:
-        return Events(**self._counts)
-
-    def simulate(self, bench: Any) -> None:
-        simulator = Simulator(self._module)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.add_process(self._count)
-        simulator.run()
+    def run(self, bench: Any, counts: dict[str, int]) -> None:
+        """Adds events to ``counts``."""
+        self._counts = counts
+        self._simulator.run(bench)
 
     async def _count(self, ctx: Any) -> None:
         cache, request = self.cache, self.cache.down.request
@@ -73,6 +89,9 @@ class Design:
             for name, event in zip(("hit", "merged", "miss"), events, strict=True):
                 self._counts[name] += event
             self._counts["writes" if write else "reads"] += accepted
+
+
+_simulation = functools.cache(Simulation)
 
 
 def run(design: Design, requests: list[Request], before: int = 0, **settings: Any) -> Traffic:

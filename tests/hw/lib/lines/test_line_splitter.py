@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
+from amaranth.lib.wiring import In
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from gnarl.hw.lib.lines.line_splitter import PART_BITS, LineSplitter
 from gnarl.hw.lib.machine.memory_map import Window
 from gnarl.hw.lib.verilog import to_verilog
 from gnarl.sw.runtime.machine.verilate import lint
+from tests.support.machines.kept_simulators import KeptSimulator
 
 LINES, LANES, TAG_BITS, LATENCY = 4, 4, 2, 5
 ADDRESS_BITS = (LINES * LINE_WORDS - 1).bit_length()
@@ -45,32 +47,53 @@ class Traffic:
     words: list[tuple[int | None, ...]]
 
 
+class Design(wiring.Component):
+    """A splitter and its memory, with a cache between them or not."""
+
+    def __init__(self, cached: bool) -> None:
+        super().__init__({"busy": In(1)})
+        self.splitter = LineSplitter(LANES, ADDRESS_BITS, TAG_BITS)
+        line_bits, tag_bits = ADDRESS_BITS - 4, TAG_BITS + PART_BITS
+        self._cache = None
+        if cached:
+            self._cache = Cache(
+                sets=2,
+                ways=2,
+                line_bits=line_bits,
+                line_words=LINE_WORDS,
+                tag_bits=tag_bits,
+                misses=4,
+                waiting=8,
+            )
+            tag_bits = self._cache.fetch_bits
+        window = Window("lines", LINES, LINE_WORDS)
+        self.memory = LineMemory(window, LINE_WORDS, LATENCY, tag_bits)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.splitter, m.submodules.memory = self.splitter, self.memory
+        port: Any = self.splitter.down
+        if self._cache is not None:
+            m.submodules.cache = self._cache
+            wiring.connect(m, port, self._cache.up)
+            port = self._cache.down
+        wiring.connect(m, port, self.memory.port)
+        m.d.comb += self.memory.busy.eq(self.busy)
+        return m
+
+
+@functools.cache
+def simulator_of(cached: bool) -> KeptSimulator:
+    return KeptSimulator(Design(cached))
+
+
 def run(
     accesses: list[Access], *, cached: bool = False, stalls: float = 0.0, seed: int = 0
 ) -> Traffic:
     """Word w of memory is w + 1000 at first."""
-    splitter = LineSplitter(LANES, ADDRESS_BITS, TAG_BITS)
-    line_bits, tag_bits = ADDRESS_BITS - 4, TAG_BITS + PART_BITS
-    m = Module()
-    m.submodules.splitter = splitter
-    port: Any = splitter.down
-    if cached:
-        m.submodules.cache = cache = Cache(
-            sets=2,
-            ways=2,
-            line_bits=line_bits,
-            line_words=LINE_WORDS,
-            tag_bits=tag_bits,
-            misses=4,
-            waiting=8,
-        )
-        wiring.connect(m, port, cache.up)
-        port, tag_bits = cache.down, cache.fetch_bits
-    window = Window("lines", LINES, LINE_WORDS)
-    m.submodules.memory = memory = LineMemory(window, LINE_WORDS, LATENCY, tag_bits)
-    wiring.connect(m, port, memory.port)
-    busy = Signal()
-    m.d.comb += memory.busy.eq(busy)
+    simulator = simulator_of(cached)
+    design: Design = simulator.component
+    splitter, memory = design.splitter, design.memory
     noise = random.Random(seed)
     reads = [each for each in accesses if not each.data and not each.prefetch]
     traffic = Traffic([], [0] * len(reads), [()] * len(reads))
@@ -79,7 +102,7 @@ def run(
         for first in range(LINES):
             words = [1000 + LINE_WORDS * first + word for word in range(LINE_WORDS)]
             await _write_line(ctx, memory, first, words)
-        ctx.set(busy, 1)
+        ctx.set(design.busy, 1)
         up = splitter.up
         left, cycle, asked = list(accesses), 0, 0
         free = set(range(1 << TAG_BITS))
@@ -131,10 +154,7 @@ def run(
             cycle += 1
             assert cycle < 2000
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulator.run(bench)
     return traffic
 
 
