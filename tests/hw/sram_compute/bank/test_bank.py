@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from amaranth.sim import Simulator
 
-from gnarl.hw.lib.verilog import to_verilog
 from gnarl.hw.sram_compute.bank.bank import WORD_BITS, Bank
 from gnarl.hw.sram_compute.bank.bank_command import CommandKind
 from gnarl.hw.sram_compute.microcode.builder import Builder
@@ -18,7 +17,6 @@ from gnarl.hw.sram_compute.microcode.program import Microinstruction, assemble
 from gnarl.hw.sram_compute.microcode.rows import A, D, n
 from gnarl.hw.sram_compute.microinstruction import Base
 from gnarl.hw.sram_compute.pattern import LEVELS
-from gnarl.sw.runtime.machine.verilate import lint
 from gnarl.sw.runtime.sram_compute.model.bank import Bank as Model
 from gnarl.sw.runtime.sram_compute.model.bank import Command, Compute, Move, Pattern
 
@@ -197,8 +195,3 @@ def test_commands_do_what_the_model_does():
 
     simulator.add_testbench(testbench)
     simulator.run()
-
-
-def test_lint_finds_nothing():
-    verilog = to_verilog(Bank(WORDLINES, BITLINES, ARRAYS, TILES, ROM, True), "bank")
-    assert lint(verilog, "bank") == []
