@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 
@@ -43,3 +44,13 @@ def test_the_same_errors() -> None:
 def test_designs_of_tests_start_no_process(monkeypatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)
     assert to_verilog(Queue(4, 2), "queue").count("module queue") == 1
+
+
+def test_processes_that_are_forked_start_one_of_their_own() -> None:
+    expected = to_verilog(Queue(4, 2), "queue")
+    context = multiprocessing.get_context("fork")
+    texts = context.Queue()
+    child = context.Process(target=lambda: texts.put(to_verilog(Queue(4, 2), "queue")), daemon=True)
+    child.start()
+    assert texts.get(timeout=60) == expected
+    child.join()

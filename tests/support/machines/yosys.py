@@ -7,6 +7,7 @@ take.
 from __future__ import annotations
 
 import functools
+import os
 import tempfile
 from collections.abc import Generator, Sequence
 from importlib.resources import files
@@ -54,6 +55,10 @@ def _run(wasi: wasmtime.WasiConfig) -> int:
     return 0
 
 
+_RUN = _BuiltinYosys.run
+_OWN_PROCESS = os.getpid()
+
+
 def _in_process(
     cls: type[_BuiltinYosys],
     args: Sequence[str],
@@ -62,6 +67,9 @@ def _in_process(
     ignore_warnings: bool = False,
     src_loc_at: int = 0,
 ) -> str:
+    if os.getpid() != _OWN_PROCESS:  # a copy by fork, which has none of the runtime's threads
+        text: str = _RUN(args, stdin, ignore_warnings=ignore_warnings, src_loc_at=src_loc_at)
+        return text
     status, stdout, stderr = run_yosys(args, stdin)
     return cls._process_result(status, stdout, stderr, ignore_warnings, src_loc_at)
 
