@@ -6,6 +6,7 @@ import multiprocessing
 import subprocess
 import sys
 
+import pytest
 from amaranth._toolchain.yosys import _BuiltinYosys
 
 from gnarl.hw.lib.stream.queue import Queue
@@ -41,7 +42,7 @@ def test_the_same_errors() -> None:
     assert run_yosys(["-q", "-"], script)[0] == 1
 
 
-def test_designs_of_tests_start_no_process(monkeypatch) -> None:
+def test_designs_of_tests_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)
     assert to_verilog(Queue(4, 2), "queue").count("module queue") == 1
 

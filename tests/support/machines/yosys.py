@@ -39,7 +39,8 @@ def run_yosys(arguments: Sequence[str], stdin: str) -> tuple[int, str, str]:
         wasi.preopen_dir(".", ".")
         wasi.stdin_file, wasi.stdout_file, wasi.stderr_file = map(str, paths)
         status = _run(wasi)
-        return status, *(path.read_text(encoding="utf-8") for path in paths[1:])
+        stdout, stderr = (path.read_text(encoding="utf-8") for path in paths[1:])
+        return status, stdout, stderr
 
 
 def _run(wasi: wasmtime.WasiConfig) -> int:
