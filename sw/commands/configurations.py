@@ -9,6 +9,7 @@ import click
 
 from gnarl.sw.commands.boundary import DIFFERENT
 from gnarl.sw.commands.options import (
+    GnarlCommand,
     configuration_argument,
     folder_option,
     overrides_option,
@@ -19,7 +20,7 @@ from gnarl.sw.program.atomic import write_text
 from gnarl.sw.runtime.target.configuration import configuration_notes
 
 
-@click.command()
+@click.command(cls=GnarlCommand)
 def configs() -> None:
     """List the configurations that can be called by name.
 
@@ -28,7 +29,7 @@ def configs() -> None:
     print_table(("name", "target", "what it is"), configuration_notes())
 
 
-@click.command()
+@click.command(cls=GnarlCommand)
 @configuration_argument
 @click.argument("workload", required=False)
 @overrides_option
@@ -56,7 +57,7 @@ def rtl(config: str, workload: str | None, overrides: tuple[str, ...], folder: P
         click.echo(path)
 
 
-@click.command()
+@click.command(cls=GnarlCommand)
 @configuration_argument
 @click.argument("workload", required=False)
 @overrides_option

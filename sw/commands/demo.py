@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gnarl.sw.commands.boundary import DIFFERENT
-from gnarl.sw.commands.options import folder_option
+from gnarl.sw.commands.options import GnarlCommand, folder_option
 from gnarl.sw.commands.output import page, print_result, stderr
 from gnarl.sw.commands.progress import ConsoleStages
 from gnarl.sw.runtime.target.configuration import (
@@ -17,7 +17,7 @@ from gnarl.sw.runtime.target.configuration import (
 from gnarl.sw.runtime.target.registry import loaded
 
 
-@click.command()
+@click.command(cls=GnarlCommand)
 @click.option(
     "--config",
     "names",

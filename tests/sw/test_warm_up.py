@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -33,11 +35,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def ahead() -> Callable[[], list[BaseProcess]]:
+    """Says which processes were started since the test began."""
+    before = set(multiprocessing.active_children())
+    return lambda: [each for each in multiprocessing.active_children() if each not in before]
+
+
 def simulators(cache: Path) -> int:
     return sum((path.parent / "sha256sums").exists() for path in cache.glob("*/simulator.so"))
 
 
-def test_the_last_configuration_is_built_first(cache: Path, tmp_path: Path) -> None:
+def test_the_last_configuration_is_built_first(
+    cache: Path, ahead: Callable[[], list[BaseProcess]], tmp_path: Path
+) -> None:
     install(tmp_path, "outside", OUTSIDE)
     with importable(tmp_path):
         with running_ahead(NAMES):
@@ -45,22 +56,26 @@ def test_the_last_configuration_is_built_first(cache: Path, tmp_path: Path) -> N
             while not simulators(cache) and time.monotonic() < end:
                 time.sleep(0.1)
         assert simulators(cache)
-        assert not multiprocessing.active_children()
+        assert not ahead()
         demo = gnarl("demo", "--config", "ulp", "--config", "adder", "-o", tmp_path / "demo")
         assert demo.exit_code == 0
         assert "bit-exact" in demo.stdout  # of ulp's example: adder has none
 
 
-def test_one_configuration_has_nothing_ahead(cache: Path) -> None:
+def test_one_configuration_has_nothing_ahead(
+    cache: Path, ahead: Callable[[], list[BaseProcess]]
+) -> None:
     with running_ahead(["adder"]):
-        assert not multiprocessing.active_children()
+        assert not ahead()
 
 
 def test_what_cannot_run_is_left_to_the_first_process(
-    cache: Path, capfd: pytest.CaptureFixture[str]
+    cache: Path,
+    ahead: Callable[[], list[BaseProcess]],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     with running_ahead(["no_such_configuration", "neither"]):
-        (process,) = multiprocessing.active_children()
+        (process,) = ahead()
         process.join()
         assert process.exitcode == 0
     assert capfd.readouterr() == ("", "")

@@ -55,9 +55,13 @@ CONFIGS = {
 }
 
 
+@pytest.fixture
+def text(name):
+    return to_verilog(build(CONFIGS[name]), "top")
+
+
 @pytest.mark.parametrize("name", slow_but(["one bank", "stream engines"], CONFIGS))
-def test_lint_finds_nothing_and_equal_parts_are_one_module(name):
-    text = to_verilog(build(CONFIGS[name]), "top")
+def test_lint_finds_nothing_and_equal_parts_are_one_module(name, text):
     assert lint(text, "top") == []
     modules = re.findall(r"^module (\S+?) ?\(", text, re.M)
     assert len(set(modules)) == len(modules)
