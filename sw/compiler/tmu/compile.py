@@ -151,7 +151,7 @@ def _program(
     passes: Sequence[TmuPass],
 ) -> Program:
     """A launch for each of ``first``."""
-    if len({_count(each, passes) for each in first}) > 1:
+    if len({_names(step, passes) for step in first}) > 1:
         raise ValueError("launches must have the same passes before them")
     chosen = {each.name for each in passes}
     left_out = [each.name for each in PASSES if each.name not in chosen]
@@ -161,11 +161,12 @@ def _program(
     return _of_launches(name, launches, list(first[0].given), config, first[0].temporaries)
 
 
-def _count(first: Step, passes: Sequence[TmuPass]) -> int:
-    """How many passes a launch has before it."""
-    left, level = results(passes_from(first, passes)), first.manner.level
-    levels = {} if first.manner.coupled else {each.name: each.level for each in PIPELINE}
-    return sum(levels.get(each.name, 0) <= level for each in left)
+def _names(first: Step, passes: Sequence[TmuPass]) -> tuple[bool, tuple[str, ...]]:
+    """The passes that a launch has before it, and whether it is coupled, whose passes differ."""
+    left, manner = results(passes_from(first, passes)), first.manner
+    levels = {} if manner.coupled else {each.name: each.level for each in PIPELINE}
+    names = (each.name for each in left if levels.get(each.name, 0) <= manner.level)
+    return manner.coupled, tuple(names)
 
 
 def _of_launches(

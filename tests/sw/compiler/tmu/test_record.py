@@ -245,6 +245,26 @@ def test_a_module_that_no_pass_makes() -> None:
     assert str(caught.value) == "a.mlir: cannot be understood: KeyError: 'case_0'"
 
 
+def test_launches_that_differ_in_what_they_run_on() -> None:
+    """Programs of both kinds have as many passes at level 0."""
+    text = dumps("a model", opt=0)[1]["scf"]
+    assert text.count("coupled = 0") > 1
+    dump = read_dump("coupled = 1".join(text.rsplit("coupled = 0", 1)), "a.mlir")
+    with pytest.raises(WorkloadError) as caught:
+        compile(dump, CONFIG, trace=Trace())
+    reason = "ValueError: launches must have the same passes before them"
+    assert str(caught.value) == f"a.mlir: cannot be understood: {reason}"
+
+
+def test_what_a_dump_is_behind_is_not_timed() -> None:
+    for options in ({"opt": 1}, {"coupled": True}):
+        names = [*dumps("two loops", **options)[1]]
+        for number, text in enumerate(dumps("two loops", **options)[1].values(), 1):
+            trace = Trace()
+            compile(read_dump(text, "a.mlir"), CONFIG, trace=trace)
+            assert sorted(trace.times) == sorted(names[number:])
+
+
 @pytest.mark.parametrize(
     "options, named",
     [
