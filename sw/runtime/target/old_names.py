@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,12 +67,11 @@ def new_names(error: BaseException) -> str:
 def _importer(error: ImportError) -> traceback.FrameSummary | None:
     """The last place on the way to an error that is none of ours."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [str(folder) for folder in _ROOTS.values()]
     outside = [
         frame
         for frame in frames
         if Path(frame.filename).is_file()
-        and not any(os.path.realpath(frame.filename).startswith(folder) for folder in ours)
+        and not any(map(Path(frame.filename).resolve().is_relative_to, _ROOTS.values()))
     ]
     return outside[-1] if outside else None
 
@@ -93,6 +91,12 @@ def _imports(path: Path) -> Iterator[tuple[int, str, list[str]]]:
 
 def _moves(module: str, names: Sequence[str]) -> Iterator[str]:
     """Says where an old module is now, and names of it that are elsewhere."""
+    inner = [name for name in names if _is_module(f"{module}.{name}".removeprefix("gnarl."))]
+    for name in inner:
+        yield from _moves(f"{module}.{name}", [])
+    names = [name for name in names if name not in inner]
+    if module == "gnarl" or (inner and not names):
+        return
     home = _home(module.removeprefix("gnarl."))
     if home is None:
         yield f"{module} is no more"
@@ -105,12 +109,21 @@ def _moves(module: str, names: Sequence[str]) -> Iterator[str]:
             yield from (f"{name} is in {_name_of(each)}" for each in beside if _has(each, name))
 
 
+def _is_module(name: str) -> bool:
+    """Whether a name that is imported from a package is a module of it, or was one."""
+    root, *parts = name.split(".")
+    is_one = root in _ROOTS and _ROOTS[root].joinpath(*parts).with_suffix(".py").is_file()
+    return is_one or name in _RENAMED
+
+
 def _home(module: str) -> Path | None:
     """The file of the module that an old one is now."""
     root, *parts = _RENAMED.get(module, module).split(".")
-    if root not in _ROOTS or not parts:
+    if root not in _ROOTS:
         return None
     path = _ROOTS[root].joinpath(*parts)
+    if not parts:
+        return path / "__init__.py"
     if path.with_suffix(".py").is_file():
         return path.with_suffix(".py")
     same = sorted(_ROOTS[root].rglob(f"{parts[-1]}.py"))

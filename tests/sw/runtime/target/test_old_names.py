@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gnarl.sw.program.paths import PACKAGE
 from gnarl.sw.runtime.target.old_names import new_names
 from tests.support.commands import gnarl
 from tests.support.targets.installed import importable, install
@@ -43,6 +44,18 @@ CASES = {
         "from gnarl.sw.runtime.target.host_target import HostTarget\n",
         "one_class.py: gnarl.sw.runtime.target.host_target is now "
         f"gnarl.sw.runtime.target.host_executor: {GUIDE}",
+    ),
+    "modules_by_name": (
+        "from sw import targets\nfrom sw.runtime.target import contract, host_target\n",
+        "modules_by_name.py: sw.targets is now gnarl.sw.runtime.target.registry, "
+        "sw.runtime.target.contract is now gnarl.sw.runtime.target.contract, "
+        "sw.runtime.target.host_target is now "
+        f"gnarl.sw.runtime.target.host_executor: {GUIDE}",
+    ),
+    "a_package": ("import sw\n", f"a_package.py: sw is now gnarl.sw: {GUIDE}"),
+    "not_there": (
+        "from gnarl import Devices\n",
+        f"ImportError: cannot import name 'Devices' from 'gnarl' ({PACKAGE / '__init__.py'})",
     ),
     "options": (
         "from gnarl.sw.runtime.target.contract import Target, TargetOption\n",
