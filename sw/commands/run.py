@@ -151,7 +151,7 @@ def run(
 def _check_run(
     target: AnyTarget, backend: str | None, waves: Path | None, timeline: Path | None
 ) -> None:
-    """That a target runs on the backend, which shows what is asked for."""
+    """Raises ``UsageError`` for a backend that there is not, or that cannot show what is asked."""
     backends = target.executor.backends
     if backend is not None and backend not in backends:
         raise click.UsageError(

@@ -210,7 +210,7 @@ class CommandUnit(wiring.Component):
         unsynced: Signal,
         is_quiet: Signal,
     ) -> None:
-        """Of a ``LOAD`` or ``STORE``."""
+        """Starts a ``LOAD`` or ``STORE``."""
         is_wide = command.transfer.n > (8 << self.entry.element)
         m.d.comb += self.holds.eq(1)
         with m.If(unsynced):
@@ -231,7 +231,7 @@ class CommandUnit(wiring.Component):
         unsynced: Signal,
         is_quiet: Signal,
     ) -> None:
-        """Of commands of stream engines and copies."""
+        """Starts commands of stream engines, and copies."""
         with m.Case(Opcode.COPY):
             with m.If(unsynced):
                 m.d.comb += self.fault.eq(ErrorCause.UNSYNCED)

@@ -376,7 +376,7 @@ def _write_buffer(lines: Lines, now: int, has_request: bool, is_free: bool) -> b
 
 @inner
 def _way_on(lines: Lines, kept: int, is_write: bool) -> int:
-    """Which way a request goes whose line the buffer has at ``kept``, or nowhere: -1."""
+    """The way of a request whose line the buffer has at ``kept``, or nowhere: -1."""
     if is_write:
         return _WRITTEN if kept >= 0 or lines.at[KEPT] < WRITTEN_LINES else _HELD
     return _PASSES if kept < 0 and not lines.at[IS_LEAVING] else _HELD

@@ -146,7 +146,7 @@ class Merger(Instanced):
         return m
 
     def _ends(self, m: Module, at: data.View) -> tuple[Signal, Signal, Signal]:
-        """Which fibers are in use, have ended, and are beyond their array."""
+        """The fibers that are in use, those that have ended, those beyond their array."""
         in_use, has_ended, is_beyond = (Signal(self._lanes) for _ in range(3))
         for lane in range(self._lanes):
             m.d.comb += [

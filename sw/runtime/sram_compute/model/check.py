@@ -62,7 +62,7 @@ def _operation_is_bad(fields: Mapping[str, Any]) -> bool:
 
 
 def _rows_are_bad(config: SramConfig, command: Command) -> bool:
-    """Of what works on ``n`` rows of tiles."""
+    """Whether a command on ``n`` rows of tiles has none, too many, or some beyond the array."""
     fields = command.fields
     n = fields["n"]
     if not 1 <= n <= MAX_WIDTH:
