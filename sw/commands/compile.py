@@ -110,8 +110,8 @@ def compile_(
     device = Device(configuration, stages=ConsoleStages(stderr()))
     program = None
     with suppress(StoppedError):
-        found = target.reader.sized_source(target.reader.source(source, tensors), sizes)
-        program = device.compile(found, seed=seed, trace=trace, **options)
+        sized = target.reader.sized_source(target.reader.source(source, tensors), sizes)
+        program = device.compile(sized, seed=seed, trace=trace, **options)
     if time_passes:
         print_table(("pass", "seconds", "share", "runs"), _times(trace, passes))
     if program is None or stop_after is not None:  # a pass that this workload may not need

@@ -96,8 +96,8 @@ def states(
     """Each pass with the state that it leaves, as it runs; ``trace`` times it."""
     for each in passes:
         if isinstance(each, Search):
-            found = each.run(state, options, trace)
-            for result, state in zip(each.results, found, strict=True):
+            later = each.run(state, options, trace)
+            for result, state in zip(each.results, later, strict=True):
                 yield result, state
         elif each.is_needed(state, options):
             with trace.timed(each.name):

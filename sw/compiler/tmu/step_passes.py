@@ -56,13 +56,13 @@ def verify(module: ModuleOp) -> None:
         raise GnarlError(one_line(error)) from error
 
 
-def _check(made: Steps, options: TmuOptions) -> None:
-    for each in made:
+def _check(after: Steps, options: TmuOptions) -> None:
+    for each in after:
         verify(each.module)
 
 
-def _texts(made: Steps, options: TmuOptions) -> dict[str, str]:
-    return {"mlir": dumped(options.name, made, options.config)}
+def _texts(after: Steps, options: TmuOptions) -> dict[str, str]:
+    return {"mlir": dumped(options.name, after, options.config)}
 
 
 def _to_scf(first: Steps, options: TmuOptions) -> Steps:
@@ -108,11 +108,11 @@ def _scf_that_fits(first: Steps, options: TmuOptions) -> Steps:
     return _require_room(_to_scf(first, options), options)
 
 
-def _require_room(made: Steps, options: TmuOptions) -> Steps:
+def _require_room(after: Steps, options: TmuOptions) -> Steps:
     """Raises ``CapacityError`` where the memory has no room for arrays."""
-    for each in made:
+    for each in after:
         layout(each.meaning.specs.values(), options.config)
-    return made
+    return after
 
 
 def _couple(before: Steps, options: TmuOptions, trace: Trace) -> Iterator[Steps]:
@@ -132,11 +132,11 @@ def _coupled(first: Step, config: TmuConfig, trace: Trace) -> list[Step]:
         trace.timed,
     )
     step = replace(first, share=share, instructions=code)
-    made = []
+    coupled = []
     for name, module in modules.items():
         step = step.after(name, module, config)
-        made.append(step)
-    return made or [step]
+        coupled.append(step)
+    return coupled or [step]
 
 
 COUPLED: tuple[AnyTmuPass, ...] = (

@@ -32,12 +32,12 @@ class DerivedTargetError(ConfigError):
 
     def __init__(self, kind: type, parts: Iterable[type]) -> None:
         """``parts``: classes that have methods now that were of ``Target``."""
-        found: dict[str, list[str]] = {}
+        methods: dict[str, list[str]] = {}
         for name in vars(kind):
             part = next((each for each in parts if name in vars(each) and name[0] != "_"), None)
             if part is not None:
-                found.setdefault(f"{part.__module__}.{part.__name__}", []).append(name)
-        shown = "; ".join(f"{', '.join(names)}: of a {part}" for part, names in found.items())
+                methods.setdefault(f"{part.__module__}.{part.__name__}", []).append(name)
+        shown = "; ".join(f"{', '.join(names)}: of a {part}" for part, names in methods.items())
         text = f"{kind.__name__}: a Target is made of parts, none may be derived from it"
         super().__init__([": ".join(filter(None, [text, shown, _GUIDE]))])
 
