@@ -1,14 +1,16 @@
 """Forks commands and scripts from a process that has everything imported.
 
-``python -m tests.support.fork_server DESCRIPTOR`` reads requests from a socket. It has one thread,
-so that it can be forked. A child's descriptors, environment, folder, arguments and streams are as
-if Python had been started for it, and the interpreter ends it.
+``python -m tests.support.fork_server DESCRIPTOR MODULE`` calls ``warm_up`` of a module, then reads
+requests from a socket. It has one thread, so that it can be forked. A child's descriptors,
+environment, folder, arguments and streams are as if Python had been started for it, and the
+interpreter ends it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import io
 import os
 import pickle
@@ -24,24 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
-from unittest import mock
 
 LENGTH_BYTES = 8
 """Of a message's length, before the message."""
 
 _THREAD_ENDS_S = 10
 """The system may have a thread yet that Python has seen the end of."""
-
-_DAG = """{"directed": true, "edges": [{"source": "a", "target": "y"}],
-"nodes": [{"id": "a", "op": "input", "value": 1.5}, {"id": "y", "op": "neg"}]}"""
-
-_COMMANDS = (
-    ("run", "dpu_d1_b8", "dag.json", "--backend", "model", "--timeline", "timeline.png"),
-    ("compile", "sam_fp32", "x(i)=B(i,j)*c(j)", "-o", "program.npz", "--dot", "graph.gv"),
-    ("disasm", "program.npz"),
-    ("passes", "dpu_d1_b8"),
-)
-"""What they import and compile, children find."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +110,8 @@ def serve(control: socket.socket) -> Request | None:
             control.close()
             if _attend(*descriptors):
                 return request  # type: ignore[no-any-return]
-        for each in descriptors:
-            os.close(each)
+        for descriptor in descriptors:
+            os.close(descriptor)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
@@ -142,8 +132,8 @@ def _attend(reply: int, stdout: int, stderr: int) -> bool:
     if not child:
         os.dup2(stdout, 1)
         os.dup2(stderr, 2)
-        for each in (reply, stdout, stderr):
-            os.close(each)
+        for descriptor in (reply, stdout, stderr):
+            os.close(descriptor)
         return True
     status = 1
     try:
@@ -162,26 +152,11 @@ def _say(reply: int, answer: Any) -> None:
     os.write(reply, len(octets).to_bytes(LENGTH_BYTES) + octets)
 
 
-def _warm_up() -> None:
-    from gnarl.hw.dpu import top  # noqa: F401
-    from gnarl.sw.commands.main import main
-    from gnarl.sw.runtime.machine import tools  # noqa: F401
-    from gnarl.sw.runtime.target import verilog  # noqa: F401
-
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        Path("dag.json").write_text(_DAG)
-        with mock.patch.object(sys, "stdout", io.StringIO()):
-            for command in _COMMANDS:
-                with contextlib.suppress(SystemExit):
-                    main(command, prog_name="gnarl")
-        assert Path("timeline.png").exists() and Path("program.npz").exists()
-    check_for_threads()
-    freeze()
-
-
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _warm_up()
+    importlib.import_module(sys.argv[2]).warm_up()
+    check_for_threads()
+    freeze()
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     if request is not None:
         request.run()

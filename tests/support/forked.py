@@ -27,13 +27,14 @@ ROOT = Path(__file__).parents[2]
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 _ENVIRONMENT = {**os.environ, **ONE_THREAD}
-"""Of the server: no test has changed it yet."""
+"""Of servers: no test has changed it yet."""
 
 
 class Forked:
     """A process, much as a ``subprocess.Popen`` of text: ``gnarl`` with arguments, or ``code``.
 
     ``before`` is called in it first; it must be a function of a module, or a partial one.
+    ``server`` is the one of commands by default.
     """
 
     def __init__(
@@ -44,17 +45,20 @@ class Forked:
         env: Mapping[str, str] | None = None,
         before: Callable[[], object] | None = None,
         stdout: IO[str] | None = None,
+        server: Server | None = None,
     ) -> None:
         request = Request(
             *("" if code else "gnarl", code, tuple(map(str, arguments)), str(cwd or Path.cwd())),
             *(dict(os.environ if env is None else env), before),
         )
         self.returncode: int | None = None
+        self._server = server or _commands()
+        self._used_s = 0.0
         self.stdout, written = _pipe()
         self.stderr, errors = _pipe()
         self._reply, reply = socket.socketpair()
         out = written if stdout is None else stdout.fileno()
-        _server().send(request, [reply.fileno(), out, errors])
+        self._server.send(request, [reply.fileno(), out, errors])
         reply.close()
         os.close(written)
         os.close(errors)
@@ -63,7 +67,9 @@ class Forked:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            self.kill()
         self.stdout.close()
         self.stderr.close()
         self.wait()
@@ -73,9 +79,14 @@ class Forked:
             self._reply.settimeout(timeout)
             self.returncode, used_s = self._answer()
             self._reply.close()
-            _server().used_s += used_s
+            self.count(used_s)
         assert self.returncode is not None
         return self.returncode
+
+    def count(self, used_s: float) -> None:
+        """Counts what the process has taken of the processor since it began."""
+        self._server.used_s += used_s - self._used_s
+        self._used_s = used_s
 
     def send_signal(self, number: int) -> None:
         if self.returncode is None:
@@ -88,13 +99,14 @@ class Forked:
     def communicate(self, timeout: float = 300) -> tuple[str, str]:
         """What is left to be read of stdout and stderr."""
         ending = threading.Timer(timeout, self.kill)
+        ending.daemon = True
         ending.start()
-        with ThreadPoolExecutor(1) as pool:
-            output = pool.submit(self.stdout.read)
-            error = self.stderr.read()
-        ended = ending.is_alive()
-        ending.cancel()
         with self:
+            with ThreadPoolExecutor(1) as pool:
+                output = pool.submit(self.stdout.read)
+                error = self.stderr.read()
+            ended = ending.is_alive()
+            ending.cancel()
             assert ended, f"still runs after {timeout} s"
         return output.result(), error
 
@@ -112,8 +124,8 @@ def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
 
 
 def used_s() -> float:
-    """Processor time of processes that have been waited for, which the server is the parent of."""
-    return _server().used_s if _server.cache_info().currsize else 0.0
+    """Processor time of processes whose parents are servers, as far as it is known."""
+    return sum(server.used_s for server in _SERVERS)
 
 
 def _pipe() -> tuple[IO[str], int]:
@@ -121,20 +133,23 @@ def _pipe() -> tuple[IO[str], int]:
     return os.fdopen(reader, encoding="utf-8", errors="surrogateescape"), writer
 
 
-class _Server:
-    def __init__(self) -> None:
+class Server:
+    """Starts a process that calls ``warm_up`` of a module, which children are copies of."""
+
+    def __init__(self, module: str, **environment: str) -> None:
         self.used_s = 0.0
         self._control, control = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_server", str(control.fileno())],
+            [sys.executable, "-m", "tests.support.fork_server", str(control.fileno()), module],
             cwd=ROOT,
-            env=_ENVIRONMENT,
+            env={**_ENVIRONMENT, **environment},
             stdin=subprocess.DEVNULL,
             pass_fds=[control.fileno()],
             start_new_session=True,
         )
         control.close()
         atexit.register(self._end)
+        _SERVERS.append(self)
 
     def send(self, request: Request, descriptors: list[int]) -> None:
         octets = pickle.dumps(request)
@@ -146,7 +161,10 @@ class _Server:
         self._process.wait()
 
 
+_SERVERS: list[Server] = []
+
+
 @functools.cache
-def _server() -> _Server:
+def _commands() -> Server:
     """One for each process that runs tests, from its first command on."""
-    return _Server()
+    return Server("tests.support.warm_commands")

@@ -9,14 +9,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from multiprocessing import get_context
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PA
 from gnarl.sw.compiler.cuda.tensor import sampled_product
 from gnarl.sw.program.cache import cached, digest_of
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
+from tests.support.forked import Forked, Server
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "libcuda.so.1"
@@ -45,66 +45,72 @@ def fake_gpus(**environment: str) -> Iterator[Call]:
     pytest.importorskip("cuda.bindings", reason="needs gnarl[cuda]")
     if not shutil.which("c++"):
         pytest.skip("needs a C++ compiler")
-    template = _template()
-    with Listener() as listener:
-        settings = {**os.environ, "LD_LIBRARY_PATH": str(_library().parent), **environment}
-        started = template.submit(_fork, str(listener.address), os.getcwd(), settings)
-        process = started.result()
-        connection = listener.accept()
+    settings = {**os.environ, **_search_path(), **environment}
+    with (
+        Listener() as listener,
+        TemporaryFile("w+") as output,
+        _printed(output),
+        Forked(
+            str(listener.address),
+            code=_CODE,
+            env=settings,
+            before=partial(os.dup2, 1, 2),
+            stdout=output,
+            server=_template(),
+        ) as process,
+        listener.accept() as connection,
+    ):
 
-    def call(function: Call, *arguments: Any) -> Any:
-        connection.send((function, arguments))
-        is_error, result = connection.recv()
-        if is_error:
-            raise result
-        return result
+        def call(function: Call, *arguments: Any) -> Any:
+            connection.send((function, arguments))
+            is_error, result, used_s = connection.recv()
+            process.count(used_s)
+            if is_error:
+                raise result
+            return result
 
-    try:
         yield call
+    assert process.returncode == 0
+
+
+@contextmanager
+def _printed(output: IO[str]) -> Iterator[None]:
+    """Prints what has been written, at the end."""
+    try:
+        yield
     finally:
-        connection.close()
-        template.submit(os.waitpid, process, 0).result()
+        output.seek(0)
+        print(output.read(), end="")
 
 
 @cache
-def _template() -> ProcessPoolExecutor:
-    """A process that has imported what takes long, which those with the driver are copies of."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LD_LIBRARY_PATH", str(_library().parent))
-        pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_replace_compiler)
-        pool.submit(os.getpid).result()
-    return pool
+def _template() -> Server:
+    return Server(__name__, **_search_path())
 
 
-def _fork(address: str, folder: str, settings: dict[str, str]) -> int:
-    """The copy's process number."""
-    process = os.fork()
-    if process:
-        return process
-    try:
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(settings)
-        with Client(address) as connection:
-            _load_driver()
-            _answer(connection)
-    finally:
-        sys.stdout.flush()
-        os._exit(0)
+def _search_path() -> dict[str, str]:
+    return {"LD_LIBRARY_PATH": str(_library().parent)}
 
 
-def _answer(connection: Connection) -> None:
+def answer(address: str) -> None:
     """Calls what is asked for, until the other end is closed."""
-    while True:
-        try:
-            function, arguments = connection.recv()
-        except EOFError:
-            return
-        try:
-            answer = (False, function(*arguments))
-        except Exception as error:
-            answer = (True, error)
-        connection.send(answer)
+    with Client(address) as connection:
+        _load_driver()
+        while True:
+            try:
+                function, arguments = connection.recv()
+            except EOFError:
+                break
+            try:
+                result = (False, function(*arguments))
+            except Exception as error:
+                result = (True, error)
+            connection.send((*result, sum(os.times()[:4])))
+    sys.stdout.flush()
+    os._exit(0)  # without the ends of what has used the driver
+
+
+_CODE = f"import sys; from {__name__} import answer; answer(sys.argv[1])"
 
 
 def _library() -> Path:
@@ -145,7 +151,8 @@ def _driver() -> ctypes.CDLL:
     return ctypes.CDLL(f"{os.environ['LD_LIBRARY_PATH']}/libcuda.so.1")
 
 
-def _replace_compiler() -> None:
+def warm_up() -> None:
+    """Imports what takes long, and has the emulation compile kernels."""
     # It would have imported the function that is replaced.
     assert "gnarl.sw.runtime.cuda.gpu.embedding" not in sys.modules
     from gnarl.sw.compiler.cuda import nvrtc
