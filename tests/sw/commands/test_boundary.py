@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from gnarl.sw.runtime.run.device import Device
 from tests.support.commands import default_interrupts, gnarl
 from tests.support.forked import Forked, run
+from tests.support.parameters import slow_but
 
 CONFIG = "dpu_d1_b8"
 COMMAND = [sys.executable, "-m", "gnarl"]
@@ -110,12 +112,15 @@ def test_an_interrupt_that_another_error_hides(
 
 @pytest.mark.parametrize(
     ("delay", "number"),
-    [
-        (0.05, signal.SIGTERM),
-        (0.15, signal.SIGINT),
-        (0.3, signal.SIGTERM),
-        (0.5, signal.SIGINT),
-    ],
+    slow_but(
+        [
+            (0.05, signal.SIGTERM),
+            (0.15, signal.SIGINT),
+            (0.3, signal.SIGTERM),
+            (0.5, signal.SIGINT),
+        ],
+        product((0.05, 0.15, 0.3, 0.5, 0.8), (signal.SIGTERM, signal.SIGINT)),
+    ),
 )
 def test_an_interrupt_of_imports(graph: Path, number: signal.Signals, delay: float) -> None:
     started = "import gnarl.__main__; print('started', flush=True); gnarl.__main__.main()"
