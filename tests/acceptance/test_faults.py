@@ -136,8 +136,8 @@ def obey_permissions() -> None:
     library.prctl(drop_from_bounding_set, override_permissions, 0, 0, 0)
     header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     assert library.capget(header, sets) == 0
-    for each in range(2):  # effective and permitted
-        sets[each] &= ~(1 << override_permissions)
+    for index in range(2):  # effective and permitted
+        sets[index] &= ~(1 << override_permissions)
     assert library.capset(header, sets) == 0
 
 
