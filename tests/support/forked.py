@@ -53,7 +53,7 @@ class Forked:
         )
         self.returncode: int | None = None
         self._server = server or _commands()
-        self._used_s = 0.0
+        self._used_s = self._built_s = 0.0
         self.stdout, written = _pipe()
         self.stderr, errors = _pipe()
         self._reply, reply = socket.socketpair()
@@ -79,14 +79,15 @@ class Forked:
             self._reply.settimeout(timeout)
             self.returncode, used_s = self._answer()
             self._reply.close()
-            self.count(used_s)
+            self.count(used_s, self._built_s)
         assert self.returncode is not None
         return self.returncode
 
-    def count(self, used_s: float) -> None:
-        """Counts what the process has taken of the processor since it began."""
+    def count(self, used_s: float, built_s: float) -> None:
+        """Counts what the process has taken of the processor since it began, and builds of that."""
         self._server.used_s += used_s - self._used_s
-        self._used_s = used_s
+        self._server.built_s += built_s - self._built_s
+        self._used_s, self._built_s = used_s, built_s
 
     def send_signal(self, number: int) -> None:
         if self.returncode is None:
@@ -128,6 +129,11 @@ def used_s() -> float:
     return sum(server.used_s for server in _SERVERS)
 
 
+def built_s() -> float:
+    """What builds for the cache took of ``used_s``, of processes that say so."""
+    return sum(server.built_s for server in _SERVERS)
+
+
 def _pipe() -> tuple[IO[str], int]:
     reader, writer = os.pipe()
     return os.fdopen(reader, encoding="utf-8", errors="surrogateescape"), writer
@@ -137,7 +143,7 @@ class Server:
     """Starts a process that calls ``warm_up`` of a module, which children are copies of."""
 
     def __init__(self, module: str, **environment: str) -> None:
-        self.used_s = 0.0
+        self.used_s = self.built_s = 0.0
         self._control, control = socket.socketpair()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.fork_server", str(control.fileno()), module],

@@ -40,18 +40,28 @@ _SCALED_LIMIT = pytest.StashKey[float]()
 
 def processor_s() -> float:
     """Processor time of this process and of its children that have ended, in seconds, and of
-    commands that a fork server started for it."""
+    processes that a fork server started for it."""
     times = os.times()
     own = times.user + times.system + times.children_user + times.children_system
     return own + forked.used_s()
 
 
 class Builds:
-    """Counts what builds take, each of which other tests find done: ``seconds`` so far."""
+    """Counts what builds take, each of which other tests find done."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self._seconds = 0.0
         self._depth = 0
+
+    @property
+    def seconds(self) -> float:
+        """So far, in this process and in forked ones."""
+        return self._seconds + forked.built_s()
+
+    def begin(self, patch: pytest.MonkeyPatch) -> None:
+        """Counts builds for the cache, machine code included, until ``patch`` is undone."""
+        patch.setattr(cache, "build_entry", self.counted(cache.build_entry))
+        patch.setattr(Dispatcher, "compile", self.counted(Dispatcher.compile))
 
     def counted(self, build: Callable[..., Any]) -> Callable[..., Any]:
         """``build`` as it is, with its processor time counted; once, where builds are nested."""
@@ -65,7 +75,7 @@ class Builds:
             finally:
                 self._depth -= 1
                 if not self._depth:
-                    self.seconds += processor_s() - began
+                    self._seconds += processor_s() - began
 
         return counting
 
@@ -89,9 +99,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     scale = min(_time_loop() for _ in range(5)) / LOOP_S
     config.stash[_SCALED_LIMIT] = float(config.getini(LIMIT)) * scale
-    builds, patch = config.stash[BUILDS], config.stash[_PATCH] = Builds(), pytest.MonkeyPatch()
-    patch.setattr(cache, "build_entry", builds.counted(cache.build_entry))
-    patch.setattr(Dispatcher, "compile", builds.counted(Dispatcher.compile))
+    config.stash[BUILDS], config.stash[_PATCH] = Builds(), pytest.MonkeyPatch()
+    config.stash[BUILDS].begin(config.stash[_PATCH])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

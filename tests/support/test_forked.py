@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
+from gnarl.sw.program.cache import cached, digest_of
 from tests.support.cuda.fake_cuda import fake_gpus
-from tests.support.forked import Forked, run
+from tests.support.forked import Forked, built_s, run
 from tests.support.processor_time import processor_s
 
 SPENDING = "import time\nwhile time.process_time() < 0.2: pass"
 
 
-def spend() -> None:
+def spend(*_: object) -> None:
     end = time.process_time() + 0.2
     while time.process_time() < end:
         pass
@@ -33,6 +35,19 @@ def test_processor_time_of_each_call_is_counted_once() -> None:
             call(spend)
             assert 0.2 * calls - 0.05 < processor_s() - began < 0.2 * calls + 0.15
     assert processor_s() - began < 0.7
+
+
+def build(number: int) -> None:
+    cached(digest_of(f"of a test, {number}"), spend, keep=())
+
+
+def test_builds_of_processes_with_the_driver_are_counted(tmp_path: Path) -> None:
+    with fake_gpus(GNARL_CACHE=str(tmp_path)) as call:
+        began = built_s()
+        call(spend)
+        assert built_s() == began
+        call(build, 1)
+        assert 0.15 < built_s() - began < 0.35
 
 
 def test_a_test_that_fails_leaves_no_process_behind() -> None:

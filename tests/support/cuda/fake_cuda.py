@@ -26,6 +26,7 @@ from gnarl.sw.compiler.cuda.tensor import sampled_product
 from gnarl.sw.program.cache import cached, digest_of
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from tests.support.forked import Forked, Server
+from tests.support.processor_time import Builds, processor_s
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "libcuda.so.1"
@@ -63,8 +64,8 @@ def fake_gpus(**environment: str) -> Iterator[Call]:
 
         def call(function: Call, *arguments: Any) -> Any:
             connection.send((function, arguments))
-            is_error, result, used_s = connection.recv()
-            process.count(used_s)
+            is_error, result, used_s, built_s = connection.recv()
+            process.count(used_s, built_s)
             if is_error:
                 raise result
             return result
@@ -94,6 +95,8 @@ def _search_path() -> dict[str, str]:
 
 def answer(address: str) -> None:
     """Calls what is asked for, until the other end is closed."""
+    builds = Builds()
+    builds.begin(pytest.MonkeyPatch())
     with Client(address) as connection:
         _load_driver()
         while True:
@@ -105,7 +108,7 @@ def answer(address: str) -> None:
                 result = (False, function(*arguments))
             except Exception as error:
                 result = (True, error)
-            connection.send((*result, sum(os.times()[:4])))
+            connection.send((*result, processor_s(), builds.seconds))
     sys.stdout.flush()
     os._exit(0)  # without the ends of what has used the driver
 
