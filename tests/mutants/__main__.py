@@ -67,7 +67,7 @@ def outcomes(
 ) -> Iterator[Outcome]:
     """Yields the verdict on each mutant; those of ``earlier`` outcomes stand.
 
-    ``kept``: the tests of each mutant, instead of those that are near to its file. Raises
+    ``kept``: tests of mutants, instead of those that are near to the file. Raises
     ``BaselineError``.
     """
     known = dict.fromkeys(equivalents(), "equivalent")
@@ -78,19 +78,20 @@ def outcomes(
                 known.setdefault(mutant, verdict)
     unknown = [mutant for mutant in sampled if mutant not in known]
     neighbours = Neighbours(workspace.root)
-    files = dict.fromkeys(mutant.file for mutant in unknown)
-    near = {name: neighbours.of(name) for name in files} if kept is None else {}
-    candidates = [test for tests in near.values() for test in tests]
-    candidates += group.whole if kept is None else [t for m in unknown for t in kept[m]]
-    seconds = workspace.seconds(sorted(set(candidates)), seed, group.plain) if unknown else {}
+    kept = kept or {}
+    near = {
+        name: neighbours.of(name)
+        for name in dict.fromkeys(mutant.file for mutant in unknown if not kept.get(mutant))
+    }
+    candidates = {test for tests in near.values() for test in (*tests, *group.whole)}
+    candidates |= {test for mutant in unknown for test in kept.get(mutant, ())}
+    seconds = workspace.seconds(sorted(candidates), seed, group.plain) if unknown else {}
     for mutant in sampled:
         if mutant in known:
             yield Outcome(group, mutant, known[mutant])
             continue
-        if kept is None:
-            tests = chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
-        else:
-            tests = list(kept[mutant])
+        tests = list(kept.get(mutant, ()))
+        tests = tests or chosen(near[mutant.file], group.whole, seconds, BUDGET_S)
         limit_s = SLACK * sum(seconds[test] for test in tests) + SLACK_S
         verdict = workspace.verdict(mutant, tests, limit_s, seed, group.plain)
         yield Outcome(group, mutant, verdict, tuple(tests))
@@ -105,7 +106,7 @@ def kept_tests(group: Group, earlier: Sequence[dict[str, Any]]) -> dict[Mutant, 
     of_file: dict[str, list[Mutant]] = {}
     for entry in earlier:
         file = entry["file"]
-        if entry["group"] != group.name or not entry["tests"] or not (ROOT / file).exists():
+        if entry["group"] != group.name or not entry.get("tests") or not (ROOT / file).exists():
             continue
         if file not in of_file:
             of_file[file] = mutants(file, (ROOT / file).read_bytes())

@@ -234,21 +234,26 @@ def test_again_is_of_survivors_and_new_ones(neighbours, monkeypatch):
     assert ran == [second, fourth]
 
 
-def test_the_same_mutants_run_the_same_tests():
+def test_the_same_mutants_run_the_same_tests(neighbours, monkeypatch):
+    monkeypatch.setattr(mutants_command, "Neighbours", lambda root: neighbours)
     group = next(group for group in GROUPS if group.name == "RTL lib")
-    first, second = sample(group, "hw/lib/machine/memory_map.py", 2, 0)
+    first, second, third = sample(group, "hw/lib/machine/memory_map.py", 3, 0)
     tests = "tests/hw/lib/machine/test_memory_map.py", "tests/test_gone.py"
     earlier = [
         Outcome(group, first, "killed", tests).to_dict() | {"line": first.line + 1},
         Outcome(group, second, "equivalent").to_dict(),
         Outcome(group, second, "killed", tests).to_dict() | {"before": "not there any more"},
         Outcome(group, second, "killed", tests).to_dict() | {"file": "hw/gone.py"},
+        Outcome(group, third, "killed", tests[1:]).to_dict(),
     ]
     kept = kept_tests(group, earlier)
-    assert kept == {first: [tests[0]]}
+    assert kept == {first: [tests[0]], third: []}
     ran = Ran()
-    (outcome,) = run_mutants(group, list(kept), ran, 0, kept=kept)
-    assert ran == [first] and ran.tests == [tests[0]] == list(outcome.tests)
+    outcomes = list(run_mutants(group, list(kept), ran, 0, kept=kept))
+    assert ran == [first, third]
+    assert outcomes[0].tests == (tests[0],)
+    assert tests[0] in outcomes[1].tests and len(outcomes[1].tests) > 1
+    assert ran.tests == list(outcomes[1].tests)
 
 
 def test_the_page_keeps_what_was_not_run():
