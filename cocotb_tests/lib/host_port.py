@@ -39,7 +39,7 @@ _PERIOD_NS = 10
 _LONGEST_PAUSE = 64
 """Cycles from one look at the status to the next, at most: without Python they are fast."""
 
-_STALLED, _CHANGED = 1, 2
+STALLED, CHANGED = 1, 2
 """What ``host_error`` of ``host.cpp`` says."""
 
 
@@ -123,8 +123,8 @@ class CocotbPort:
         await self._ended
         self.cycles += self._host.host_cycles()
         error = self._host.host_error()
-        assert error != _STALLED, f"host port stalls after {self._host.host_sent()} requests"
-        assert error != _CHANGED, "a response changed while it waited"
+        assert error != STALLED, f"host port stalls after {self._host.host_sent()} requests"
+        assert error != CHANGED, "a response changed while it waited"
 
 
 async def open_port(dut: Any, *, stalls: float = 0.0) -> CocotbPort:
