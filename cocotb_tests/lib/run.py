@@ -127,7 +127,7 @@ def _build(design: _Design, folder: Path, trace: Trace) -> None:
     source = folder / f"{design.top}.v"
     source.write_text(design.text)
     verilate(folder, design.top, [*_FLAGS, *(["--trace"] if trace else []), source.name])
-    sources = [str(each) for each in (_MAIN, design.source) if each]
+    sources = [str(path) for path in (_MAIN, design.source) if path]
     runtime = ("verilated_dpi", "verilated_vpi")
     compile_design(
         folder, design.top, design.top, sources, link=_LINK, runtime=runtime, trace=trace

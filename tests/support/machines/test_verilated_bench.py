@@ -55,7 +55,7 @@ def seen_by(simulator: KeptSimulator | VerilatedBench) -> list[Any]:
             ctx.set(dut.i.payload.many[40:60], 1000 * cycle)
             ctx.set(dut.row, cycle % 4)
             ctx.set(dut.write, cycle % 5 == 0)
-            seen.append([ctx.get(each) for each in (dut.i.ready, dut.o.valid, dut.sum)])
+            seen.append([ctx.get(port) for port in (dut.i.ready, dut.o.valid, dut.sum)])
             seen[-1] += [ctx.get(dut.o.payload[place]) for place in range(3)]
             seen[-1].append(ctx.get(dut.o.payload.as_value()))
             seen[-1].append(ctx.get(dut.i.payload).as_value().value)

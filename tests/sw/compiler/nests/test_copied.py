@@ -17,19 +17,19 @@ from gnarl.sw.workloads.loops.sources import named_workload
 def modules(**options: object) -> list[ModuleOp]:
     """Of all passes of an operation that has loops, choices and sums by lanes."""
     texts: list[str] = []
-    trace = Trace(write=lambda _, found: texts.append(found["mlir"]))
+    trace = Trace(write=lambda _, dump: texts.append(dump["mlir"]))
     workload = named_workload("knowledge_graph_l1:tiny")
     compile(workload, TmuConfig(lanes=4), trace=trace, **options)
     return [from_text(text, "a.mlir") for text in texts]
 
 
 def values_of(module: ModuleOp) -> list[SSAValue]:
-    found: list[SSAValue] = []
+    values: list[SSAValue] = []
     for operation in module.walk():
-        found += operation.results
+        values += operation.results
         for region in operation.regions:
-            found += [argument for block in region.blocks for argument in block.args]
-    return found
+            values += [argument for block in region.blocks for argument in block.args]
+    return values
 
 
 def of_values(module: ModuleOp) -> list[tuple[object, ...]]:

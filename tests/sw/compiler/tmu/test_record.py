@@ -97,7 +97,7 @@ def test_every_dump_gives_the_same_program(name: str, manner: str) -> None:
     program, texts = dumps(name, **options)
     program.check()
     names = [*texts]
-    assert names == [each for each in PASSES_OF["coupled" in options] if each in texts]
+    assert names == [one for one in PASSES_OF["coupled" in options] if one in texts]
     for place, text in enumerate(texts.values()):
         dump = read_dump(text, "a.mlir")
         assert dumped(dump.name, dump.steps, CONFIG) == text
@@ -109,11 +109,11 @@ def test_every_dump_gives_the_same_program(name: str, manner: str) -> None:
 
 def text_behind(dump: DumpedWorkload, name: str) -> str:
     """The text of pass ``name``, which is the next one."""
-    found: list[str] = []
-    trace = Trace(write=lambda _, texts: found.append(texts["mlir"]), only=(name,), stop_after=name)
+    dumps: list[str] = []
+    trace = Trace(write=lambda _, texts: dumps.append(texts["mlir"]), only=(name,), stop_after=name)
     with pytest.raises(StoppedError):
         compile(dump, CONFIG, trace=trace)
-    (text,) = found
+    (text,) = dumps
     return text
 
 

@@ -53,9 +53,9 @@ def test_it_has_the_commands(site: Path, numbers: Path, tmp_path: Path) -> None:
         assert (compiled.exit_code, compiled.stderr) == (0, "")
         assert (dump / "01_deal.txt").read_text() == "5 numbers, 4 lanes\n"
         for arguments in ([numbers, "--set", "lanes=4"], [program, "--values", numbers]):
-            found = gnarl("run", "doubler", *arguments, "--json")
-            assert (found.exit_code, found.stderr) == (0, "")
-            report = json.loads(found.stdout)
+            ran = gnarl("run", "doubler", *arguments, "--json")
+            assert (ran.exit_code, ran.stderr) == (0, "")
+            report = json.loads(ran.stdout)
             assert (report["cycles"], report["bit_exact"]) == (2, True)
             assert report["counters"] == {"numbers": 5}
             assert report["outputs"]["y"]["values"]["y[2]"] == -6
@@ -70,8 +70,8 @@ def test_what_it_lacks_is_refused(site: Path, numbers: Path, tmp_path: Path) -> 
             (("--set", "lanes=0"), "gnarl: --set: lanes = 0: must be a whole number from 1 to 64"),
         ):
             assert refusal(tmp_path, "run", "doubler", numbers, *arguments) == line
-        for option, given in (("--max-cycles", "9"), ("--timeline", tmp_path / "x.png")):
-            assert refusal(tmp_path, "run", "doubler", numbers, option, given) == (
+        for option, value in (("--max-cycles", "9"), ("--timeline", tmp_path / "x.png")):
+            assert refusal(tmp_path, "run", "doubler", numbers, option, value) == (
                 f"gnarl run: {option}: not supported by target doubler. See gnarl run --help"
             )
         assert refusal(tmp_path, "lint", "doubler") == (

@@ -290,9 +290,9 @@ def test_a_workload_is_read_and_compiled_once(
     for part, name in ((AdderReader, "workload"), (AdderCompiler, "compile")):
         method = getattr(part, name)
 
-        def counted(self: Any, *given: Any, name: str = name, method: Any = method, **own: Any):
+        def counted(self: Any, *arguments: Any, name: str = name, method: Any = method, **own: Any):
             calls.append(name)
-            return method(self, *given, **own)
+            return method(self, *arguments, **own)
 
         monkeypatch.setattr(part, name, counted)
     output("run", "adder", table, "--backend", "model")
