@@ -59,7 +59,7 @@ class Host:
         self._library.host_send(requests.ctypes.data_as(ctypes.c_void_p), *numbers)
 
     def run(self, cycles: Iterable[Cycle]) -> list[Signals]:
-        driven = []
+        driven, payload = [], WAITING.word
         for cycle in cycles:
             valid, ready, ended = (ctypes.c_ubyte() for _ in range(3))
             request = ctypes.c_uint64()
@@ -67,7 +67,8 @@ class Host:
             self._library.host_begin(*ports)
             driven.append(Signals(bool(valid.value), request.value, bool(ready.value)))
             has_word = cycle.word is not None
-            self._library.host_end(cycle.reset, cycle.accepts, has_word, cycle.word or 0)
+            payload = cycle.word if has_word else payload
+            self._library.host_end(cycle.reset, cycle.accepts, has_word, payload)
         return driven
 
     @property
