@@ -47,9 +47,15 @@ def kernels_of(found: list[Record]) -> dict[str, dict[str, Any]]:
     return {kernel: values for (_, _, kernel), values in table.items()}
 
 
-def test_contenders_are_measured_side_by_side(tmp_path: Path, shared_call: Call):
+@pytest.fixture
+def side_by_side(tmp_path: Path, shared_call: Call) -> tuple[Job, Measured]:
+    """All contenders, which are slow in the emulation."""
     job = job_of(tmp_path, *kernels.CONTENDERS, sizes=measure.VARYING, batches=3)
-    measured = shared_call(measure.measure, job)
+    return job, shared_call(measure.measure, job)
+
+
+def test_contenders_are_measured_side_by_side(tmp_path: Path, side_by_side: tuple[Job, Measured]):
+    job, measured = side_by_side
     assert measured.failed == []
     left_out = dict(text.split(": ", 1) for text in measured.left_out)
     assert set(left_out) == {measure.SEPARATE, measure.TORCHREC, measure.TORCH}
