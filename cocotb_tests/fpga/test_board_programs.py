@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+import pytest
 from cocotb.task import bridge
 
 from cocotb_tests.lib.run import run_cocotb
@@ -102,10 +103,17 @@ async def runs_follow_each_other(dut):
     await runs(await open_line(dut, CLOCK_HZ, BAUD), *SIZES, *SIZES)
 
 
-def test_programs(tmp_path):
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """A folder of compiled programs."""
+    folder = tmp_path_factory.mktemp("programs")
     device = Device(CONFIGURATION, "model")
     for operations in SIZES:
         workload = random_dag(operations, seed=operations)
-        device.compile(workload).save(tmp_path / f"{operations}.npz")
+        device.compile(workload).save(folder / f"{operations}.npz")
+    return folder
+
+
+def test_programs(programs):
     board = BoardMachine(TARGET.executor.generator.build(CONFIGURATION.config), CLOCK_HZ, BAUD)
-    run_cocotb(board, __name__, name="board", environment={FOLDER: str(tmp_path)})
+    run_cocotb(board, __name__, name="board", environment={FOLDER: str(programs)})

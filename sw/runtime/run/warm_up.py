@@ -22,7 +22,7 @@ from gnarl.sw.runtime.target.registry import loaded
 
 
 def main() -> None:
-    """Compiles and runs an example of each target on its last backend, which builds no RTL."""
+    """Compiles and runs the examples of each target on its last backend, which builds no RTL."""
     for target in loaded().values():
         configuration = (
             load_configuration(target.demo)
@@ -30,7 +30,7 @@ def main() -> None:
             else NamedConfiguration(target.name, "", target, target.configuration(), {})
         )
         try:
-            _run_examples(configuration, 1, target.executor.backends[-1])
+            _run_examples(configuration, target.executor.backends[-1])
         except GnarlError as error:  # a part that is not installed, which others do without
             print(f"{target.name}: {error}", file=sys.stderr)
 
@@ -68,11 +68,9 @@ def _run_ahead(configurations: Sequence[str]) -> None:
         pass
 
 
-def _run_examples(
-    configuration: NamedConfiguration, count: int | None = None, backend: str | None = None
-) -> None:
+def _run_examples(configuration: NamedConfiguration, backend: str | None = None) -> None:
     with TemporaryDirectory() as folder:
-        for example in configuration.target.reader.examples(Path(folder))[:count]:
+        for example in configuration.target.reader.examples(Path(folder)):
             run_once(
                 configuration,
                 example.source,

@@ -25,6 +25,9 @@ pytestmark = pytest.mark.skipif(sass.nvdisasm() is None, reason="needs nvidia-cu
 SETTING = Setting("cuda_sm90", (), "", 0)
 
 
+PARTS = ("kernels", "loads", "growth")
+
+
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command in an empty folder, without the paper's models."""
@@ -38,11 +41,16 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def test_the_example_is_compiled(bench: Run) -> None:
-    parts = ("kernels", "loads", "growth")
+@pytest.fixture
+def compiled(bench: Run) -> None:
+    """All parts on the example, in the folder of ``bench``."""
     options = ("--quick", "--models", "example", "-o", "build/bench", "--json", "all.json")
-    done = bench(*parts, *options)
+    done = bench(*PARTS, *options)
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.usefixtures("compiled")
+def test_the_example_is_compiled(bench: Run) -> None:
     values = {record.name: record.value for record in load(Path("all.json"))}
     name = "cuda_static.kernels/recommendation/sm_80"
     assert 0 < values[f"{name}/compile_s"] < kernels.COMPILE_S
@@ -55,7 +63,7 @@ def test_the_example_is_compiled(bench: Run) -> None:
     assert 1 <= values[f"{name}/in_flight"]
     assert 1 <= values[f"{name}/waits"] < values[f"{name}/before_first"]
     assert values[f"{name}/loaded_bytes"] > 0
-    for part in parts:
+    for part in PARTS:
         picture = Path(f"build/bench/cuda_static_{part}.png")
         assert picture.read_bytes().startswith(b"\x89PNG")
     assert {"nvrtc", "python"} <= set(load(Path("all.json"))[0].tools)
