@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Generic
 
@@ -13,21 +14,15 @@ from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
 from gnarl.sw.runtime.target.presenter import Presenter
 
 
-class HostPresenter(Presenter[HostJob[OperandsT]], Generic[OperandsT]):
-    """A presenter that draws what each cycle was spent on, where the target says it."""
+class HostPresenter(Presenter[HostJob[OperandsT]], ABC, Generic[OperandsT]):
+    """A presenter that draws what each cycle was spent on."""
 
+    @abstractmethod
     def activity(self, run: LaunchRun[HostJob[OperandsT]]) -> Activity:
         """What each cycle of a launch was spent on."""
-        raise NotImplementedError
-
-    @property
-    def draws(self) -> bool:
-        return type(self).activity is not HostPresenter.activity
 
     def draw(
         self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
     ) -> None:
-        if not self.draws:
-            return super().draw(program, result, title, path)
         activity = joined([self.activity(run) for run in result.launches])
         draw_timeline(activity, f"{title}; {activity.note}" if activity.note else title, path)

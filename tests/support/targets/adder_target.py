@@ -21,7 +21,7 @@ from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.target.host_executor import HostExecutor
-from gnarl.sw.runtime.target.host_presenter import HostPresenter
+from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.reader import FileReader
 from tests.support.targets import adder
 
@@ -104,6 +104,6 @@ TARGET = Target(
     reader=AdderReader(),
     compiler=AdderCompiler(),
     executor=AdderExecutor(),
-    presenter=HostPresenter[Mapping[str, Array]](),
+    presenter=Presenter[HostJob[Mapping[str, Array]]](),
     configurations=Path(__file__).parent / "adder_configurations",
 )

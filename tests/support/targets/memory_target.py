@@ -16,7 +16,7 @@ from gnarl.hw.lib.memory.shared import SharedMemory
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.generator import Generator
-from gnarl.sw.runtime.target.host_presenter import HostPresenter
+from gnarl.sw.runtime.target.presenter import Presenter
 from tests.support.targets.adder_target import (
     AdderCompiler,
     AdderConfig,
@@ -73,7 +73,7 @@ TARGET = Target(
     reader=AdderReader(),
     compiler=AdderCompiler(),
     executor=MemoryExecutor(),
-    presenter=HostPresenter(),
+    presenter=Presenter(),
 )
 """Compiles as the adder does; for hardware alone."""
 

@@ -28,8 +28,8 @@ from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.target.host_executor import HostExecutor
-from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.option import TargetOption
+from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.reader import Example, FileReader
 from tests.support.targets import adder
 
@@ -203,7 +203,7 @@ TARGET = Target(
     reader=UlpReader(),
     compiler=UlpCompiler(),
     executor=UlpExecutor(),
-    presenter=HostPresenter[Operands](),
+    presenter=Presenter[HostJob[Operands]](),
     configurations=Path(__file__).parent / "ulp_configurations",
     command_line=CommandLine("a file of moves, a line each", OPTIONS, {"--max-cycles": ("",)}),
     demo="ulp",
