@@ -20,6 +20,8 @@ from gnarl.sw.program.npz import ArrayFileError, Npz, member_names
 from gnarl.sw.program.unique_keys import unique_keys
 
 MANIFEST = "manifest.json"
+_SCIPY = "format.npy"
+"""The member with which SciPy says how a matrix is stored."""
 
 
 def write_archive(
@@ -60,12 +62,24 @@ def read_archive(octets: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def is_archive(path: str | Path) -> bool:
     """Whether a file is such an archive, perhaps a damaged one: other zip files have neither a
-    manifest nor arrays."""
+    manifest nor arrays, or they are ``is_sparse_matrix``."""
+    names = _names(path)
+    has_arrays = any(name.endswith(".npy") for name in names)
+    return MANIFEST in names or (has_arrays and _SCIPY not in names)
+
+
+def is_sparse_matrix(path: str | Path) -> bool:
+    """Whether a file is what ``scipy.sparse.save_npz`` writes, perhaps damaged, and no program."""
+    names = _names(path)
+    return _SCIPY in names and MANIFEST not in names
+
+
+def _names(path: str | Path) -> list[str]:
+    """Names of members; none of what is no zip file."""
     try:
-        names = member_names(path)
+        return member_names(path)
     except ArrayFileError:
-        return False
-    return any(name == MANIFEST or name.endswith(".npy") for name in names)
+        return []
 
 
 def _write(archive: zipfile.ZipFile, name: str, octets: bytes) -> None:

@@ -1,8 +1,9 @@
 """Entries of Matrix Market files: real matrices of any layout and symmetry.
 
-Source: Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats", NISTIR 5935. Not read by
-SciPy, which takes ``3x`` for 3 and ``1 1.5`` for 0.5 at (1, 1), and crashes where a zero byte ends
-the file; nor does it name all lines.
+Source: Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats", NISTIR 5935. Files also
+have ``double`` for ``real``, a single ``%`` in their first line, and numbers with a point in
+matrices of integers. Not read by SciPy, which takes ``3x`` for 3 and ``1 1.5`` for 0.5 at (1, 1),
+and crashes where a zero byte ends the file; nor does it name all lines.
 """
 
 from __future__ import annotations
@@ -14,12 +15,17 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.lib.text_lines import words_of
-from gnarl.sw.workloads.refusals import first_true
+from gnarl.sw.workloads.refusals import first_true, refuse_first
 from gnarl.sw.workloads.text_file import Kind, read_table, whole_number
 
+COMMENT = "^[ \t]*%.*"
+"""A regular expression of the lines that are comments."""
+
+_BANNERS = ("%%matrixmarket", "%matrixmarket")
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_SYNONYMS = {"double": "real"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def read_header(
 
     Raises ``WorkloadError`` with file and line, also for another layout or field than these.
     """
-    layout, field, symmetry = _kinds(lines, f"{source}:1", layouts, fields)
+    layout, field, symmetry = read_kinds(lines, source, "matrix", [layouts, fields, _SYMMETRIES])
     form = "ROWS COLUMNS ENTRIES" if layout == "coordinate" else "ROWS COLUMNS"
     behind = enumerate(map(words_of, lines[1:]), 2)
     number, words = next((at for at in behind if at[1] and at[1][0][0] != "%"), (0, []))
@@ -98,25 +104,27 @@ def read_header(
     return Header(layout, field, symmetry, rows, columns, count, number)
 
 
-def _kinds(
-    lines: Sequence[str], place: str, layouts: Sequence[str], fields: Sequence[str]
+def read_kinds(
+    lines: Sequence[str], source: str, object: str, choices: Sequence[Sequence[str]]
 ) -> tuple[str, str, str]:
-    """Layout, field and symmetry, from the first line."""
+    """Layout, field and symmetry, from the first line of the file ``source``.
+
+    ``object``: ``matrix`` or ``tensor``, whose file it must be; ``choices``: what each of the three
+    may be. Raises ``WorkloadError``.
+    """
+    place = f"{source}:1"
     words = words_of(lines[0].lower()) if lines else []
-    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+    if len(words) != 5 or words[0] not in _BANNERS or words[1] != object:
         raise WorkloadError(
-            f"{place}: the first line must be '%%MatrixMarket matrix coordinate real general'"
+            f"{place}: the first line must be '%%MatrixMarket {object} coordinate real general'"
         )
-    layout, field, symmetry = words[2:]
-    for name, word, choices in (
-        ("format", layout, layouts),
-        ("field", field, fields),
-        ("symmetry", symmetry, _SYMMETRIES),
-    ):
-        if word not in choices:
-            *some, last = choices
+    kinds = [_SYNONYMS.get(word, word) for word in words[2:]]
+    for name, word, known in zip(("format", "field", "symmetry"), kinds, choices, strict=True):
+        if word not in known:
+            *some, last = known
             right = f"{', '.join(some)} or {last}" if some else last
             raise WorkloadError(f"{place}: {name} {short(word)!r}: must be {right}")
+    layout, field, symmetry = kinds
     if layout == "array" and field == "pattern":
         raise WorkloadError(f"{place}: field 'pattern': must be real or integer in an array")
     return layout, field, symmetry
@@ -126,8 +134,7 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
     """Reads the lines behind the header. ``WorkloadError`` with file and line. O(entries)."""
     layout, symmetry = header.layout, header.symmetry
     rows, count = header.rows, header.entries
-    number = np.int64 if header.field == "integer" else np.float64
-    kinds: list[Kind] = [np.int64, np.int64, number]
+    kinds: list[Kind] = [np.int64, np.int64, np.float64]
     form = "'ROW COLUMN VALUE'"
     if layout == "array":
         kinds, form = kinds[2:], "'VALUE'"
@@ -146,10 +153,15 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
         column, row = np.divmod(np.arange(count), rows)
     else:  # column by column, from the diagonal or below it
         column, row = np.triu_indices(rows, int(symmetry == "skew-symmetric"))
-    value = (
-        np.ones(count) if header.field == "pattern" else table[-1].astype(np.float64, copy=False)
-    )
+    value = np.ones(count) if header.field == "pattern" else table[-1]
+    if header.field == "integer":
+        refuse_first(
+            value != np.rint(value),
+            lambda at: f"{source}:{line[at]}: {value[at]}: must be a whole number, as integer says",
+        )
     _check_places(row, column, line, header, source)
+    if symmetry != "general":
+        _refuse_both_triangles(row, column, line, symmetry, source)
     if layout == "array":
         kept = np.flatnonzero(value)
         row, column, value, line = row[kept], column[kept], value[kept], line[kept]
@@ -177,3 +189,22 @@ def _check_places(
     if outside[at]:
         raise WorkloadError(f"{entry}: row must be 1 to {rows}, column 1 to {columns}")
     raise WorkloadError(f"{entry}: a {symmetry} matrix must have none on its diagonal")
+
+
+def _refuse_both_triangles(
+    row: np.ndarray, column: np.ndarray, line: np.ndarray, symmetry: str, source: str
+) -> None:
+    """Refuses an entry of a symmetric matrix that is also given in the other triangle: to add the
+    two, as entries of one place are, would double what the file's author meant."""
+    far, near = np.maximum(row, column), np.minimum(row, column)
+    order = np.lexsort((line, row < column, near, far))
+    far, near, upper = far[order], near[order], (row < column)[order]
+    same = (far[1:] == far[:-1]) & (near[1:] == near[:-1]) & (upper[1:] != upper[:-1])
+    at = first_true(same)
+    if at is None:
+        return
+    earlier, later = sorted([line[order[at]], line[order[at + 1]]])
+    raise WorkloadError(
+        f"{source}:{later}: entry ({far[at] + 1}, {near[at] + 1}) is in both triangles, as in line "
+        f"{earlier}: a {symmetry} matrix must have one of them"
+    )

@@ -1,4 +1,4 @@
-"""Names the first wrong element of an array."""
+"""What readers say of inputs: the first wrong element of an array, and warnings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from gnarl.hw.lib.errors import GnarlError, WorkloadError
 
 FINITE = "must be finite in float64"
 """What every number must be that a file gives as an input."""
+
+NOT_BELOW = "must be 0, or at least 5e-324, the smallest number of float64"
+"""What every number must be that a file gives as an input, whatever its sign."""
+
+
+class InputWarning(UserWarning):
+    """What users should know of an input that is read all the same."""
 
 
 def first_true(flags: np.ndarray) -> int | None:

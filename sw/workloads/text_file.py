@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -13,16 +14,13 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, short
-from gnarl.hw.lib.text_lines import BLANKS, plain, words_of
-from gnarl.sw.program.command_files import note_input
+from gnarl.hw.lib.text_lines import BLANKS, plain, text_lines, words_of
 from gnarl.sw.program.unique_keys import unique_keys
-from gnarl.sw.workloads.refusals import FINITE
+from gnarl.sw.workloads.compressed_file import read_bytes
+from gnarl.sw.workloads.refusals import FINITE, NOT_BELOW
 
 Kind = type[np.int64] | type[np.float64]
 """The kind of whole and of real numbers."""
-
-NOT_BELOW = "must be 0, or at least 5e-324, the smallest number of float64"
-"""What every number must be that a file gives as an input, whatever its sign."""
 
 _NONZERO = re.compile("[^eE]*[1-9]")
 
@@ -33,15 +31,35 @@ _INTEGER_DIGITS = 300
 """Whole numbers of JSON and GML with more are read as float64, which may not hold them."""
 
 
-def read_text(path: str | Path) -> str:
-    """The file's text; ``WorkloadError`` if it cannot be read or is not valid UTF-8."""
-    note_input(path)
+def read_text(path: str | Path, comment: str | None = None) -> str:
+    """The text of a file that may be compressed.
+
+    ``comment`` is a regular expression of a line's comment, in which bytes of any encoding may be;
+    what is not UTF-8 becomes U+FFFD there. Raises ``WorkloadError`` naming the line, or if the file
+    cannot be read.
+    """
+    octets = read_bytes(path)
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return _decoded(octets, "strict")
     except UnicodeDecodeError as error:
-        raise WorkloadError(f"{path}: byte {error.start} is not valid UTF-8") from None
-    except OSError as error:
-        raise WorkloadError(f"{path}: {error.strerror}") from None
+        if comment is None:
+            raise WorkloadError(f"{path}: byte {error.start} is not valid UTF-8") from None
+    for number, line in enumerate(text_lines(_decoded(octets, "surrogateescape")), 1):
+        if not _is_unicode(re.sub(comment, "", line)):
+            raise WorkloadError(
+                f"{path}:{number}: not valid UTF-8: only comments may be in another encoding"
+            )
+    return _decoded(octets, "replace")
+
+
+def _decoded(octets: bytes, errors: str) -> str:
+    """The text of UTF-8, perhaps with a byte order mark; all lines end with LF."""
+    return io.TextIOWrapper(io.BytesIO(octets), encoding="utf-8-sig", errors=errors).read()
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it has no half of a surrogate pair, which stands for a byte that is not UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def parse_json(text: str, place: str) -> Any:
@@ -117,18 +135,26 @@ def is_number(text: str) -> bool:
     return True
 
 
+_FORTRAN = re.compile(r"([+-]?[0-9.]+)[dD]([+-]?[0-9]+)")
+"""A number as Fortran writes it in double precision."""
+
+
+def _tabled_real(text: str, place: str) -> float:
+    return real_number(_FORTRAN.sub(r"\1e\2", text), place)
+
+
 READERS: dict[Kind, Callable[[str, str], float]] = {
     np.int64: whole_number,
-    np.float64: real_number,
+    np.float64: _tabled_real,
 }
-"""What reads a number of each kind."""
+"""What reads a number of each kind in a table; exponents of reals may begin with D."""
 
 
 def number_table(lines: Sequence[str], kinds: Sequence[Kind]) -> list[np.ndarray] | None:
     """A column for each of ``kinds``, if every line but blank ones at the end is a row of them.
 
-    Numbers as ``whole_number`` and ``real_number`` read them. ``None`` if a line is anything else:
-    readers of single lines then find out which one.
+    Numbers as ``READERS`` read them. ``None`` if a line is anything else: readers of single lines
+    then find out which one.
     """
     count = len(lines)
     while count and not lines[count - 1].strip(BLANKS):
@@ -158,23 +184,36 @@ def read_table(
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """A column for each of ``kinds``, from ``lines[first:]``, and the number of each row's line.
 
-    Blank lines and those that start with ``comment`` are left out. Raises ``WorkloadError`` with
-    the file ``source`` and the line; ``form`` says what a row must be.
+    Blank lines are left out, and what is behind a word that starts with ``comment``. Raises
+    ``WorkloadError`` with the file ``source`` and the line; ``form`` says what a row must be.
     """
     table = number_table(lines[first:], kinds)
     if table is not None:
         return table, first + 1 + np.arange(len(table[0]))
-    rows, numbers = [], []
+    ended = re.compile(rf"(?:^|[{BLANKS}]){re.escape(comment)}.*", re.DOTALL)
+    texts, numbers = [], []
     for number, line in enumerate(lines[first:], first + 1):
-        words, place = words_of(line), f"{source}:{number}"
-        if not words or words[0].startswith(comment):
-            continue
+        text = ended.sub("", line, count=1) if comment in line else line
+        if text.strip(BLANKS):
+            texts.append(text)
+            numbers.append(number)
+    table = number_table([_FORTRAN.sub(r"\1e\2", text) for text in texts], kinds)
+    if table is None:
+        table = _read_by_line(texts, numbers, kinds, source, form)
+    return table, np.array(numbers, np.int64)
+
+
+def _read_by_line(
+    texts: Sequence[str], numbers: Sequence[int], kinds: Sequence[Kind], source: str, form: str
+) -> list[np.ndarray]:
+    """A column for each of ``kinds``, as ``read_table``, from lines that are rows all."""
+    rows = []
+    for number, text in zip(numbers, texts, strict=True):
+        words, place = words_of(text), f"{source}:{number}"
         if len(words) != len(kinds):
             raise WorkloadError(f"{place}: {len(words)} fields: must be {form}")
         rows.append([READERS[kind](word, place) for word, kind in zip(words, kinds, strict=True)])
-        numbers.append(number)
-    columns = [np.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
-    return columns, np.array(numbers, np.int64)
+    return [np.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
 
 
 def _has_other_spaces(lines: Sequence[str]) -> bool:

@@ -248,7 +248,7 @@ GRAPHML = {
         '<!DOCTYPE l [<!ENTITY a "xx"><!ENTITY b "&a;&a;">]>\n<graphml>&b;</graphml',
         ":2: not well-formed XML at column 13",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "binary": (bytes(range(256)), ":1: not well-formed XML at column 1"),
 }
 
 
@@ -359,7 +359,7 @@ EDGE_LIST = {
         ":2: \"{'op\" is not a dictionary: must be like {'op': 'add', 'operand': 0}",
     ),
     "empty": ("", ": the DAG has no nodes: it must have at least one"),
-    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "binary": (bytes(range(256)), ":3: not valid UTF-8: only comments may be in another encoding"),
 }
 
 

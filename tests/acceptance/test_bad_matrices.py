@@ -11,7 +11,7 @@ from tests.support.dpu.dag_files import HEADER, refused_file
 MATRIX = {
     "neither lower nor upper": (
         HEADER + "3 3 5\n1 1 1\n2 2 1\n3 3 1\n2 1 1\n1 3 1\n",
-        ":7: not triangular: entry (1, 3) is above the diagonal, (2, 1) in line 6 below it",
+        ":7: not triangular: entry (1, 3) is above the diagonal, entry (2, 1) in line 6 below it",
     ),
     "zero on the diagonal": (
         HEADER + "2 2 2\n1 1 1\n2 2 0\n",
@@ -54,9 +54,9 @@ MATRIX = {
         HEADER + "1 1 1\n1 1 1\n1 1 1\n",
         ":4: more entries than the 1 announced",
     ),
-    "entry twice": (
-        HEADER + "1 1 2\n1 1 1\n1 1 1\n",
-        ":4: entry (1, 1) is already given in line 3",
+    "entry twice, beyond float64": (
+        HEADER + "1 1 2\n1 1 1e308\n1 1 1e308\n",
+        ": the sum of entry (1, 1) in line 3 and others = inf: must be finite in float64",
     ),
     "outside": (
         HEADER + "1 1 1\n2 1 1\n",
@@ -65,8 +65,8 @@ MATRIX = {
     "row is not a whole number": (HEADER + "1 1 1\n1.0 1 1\n", ":3: '1.0' is not a whole number"),
     "value is not a number": (HEADER + "1 1 1\n1 1 one\n", ":3: 'one' is not a number"),
     "symmetric": (
-        "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 1\n",
-        ":1: symmetry 'symmetric': a triangular matrix must be general",
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 1\n2 2 1\n",
+        ":1: symmetry 'symmetric': a triangular matrix must be general, or diagonal",
     ),
     "without values": (
         "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n",
@@ -80,7 +80,7 @@ MATRIX = {
         "",
         ":1: the first line must be '%%MatrixMarket matrix coordinate real general'",
     ),
-    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "binary": (bytes(range(256)), ":3: not valid UTF-8: only comments may be in another encoding"),
 }
 
 

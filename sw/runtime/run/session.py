@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.program.archive import is_archive
+from gnarl.sw.program.archive import is_archive, is_sparse_matrix
 from gnarl.sw.program.atomic import atomic_path
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.output_files import check_output_path, save_outputs
@@ -177,7 +177,9 @@ class Session:
 
 def is_program(source: str) -> bool:
     """Whether a file is a program rather than a workload, or says that it is one."""
-    return source.endswith(".npz") or (os.path.isfile(source) and is_archive(source))
+    if os.path.isfile(source):
+        return is_archive(source) or (source.endswith(".npz") and not is_sparse_matrix(source))
+    return source.endswith(".npz")
 
 
 def _options_of(target: AnyTarget, command: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,10 +23,13 @@ import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError, quoted, short
 from gnarl.hw.lib.text_lines import BLANKS, text_lines
+from gnarl.sw.workloads.compressed_file import stem_of
 from gnarl.sw.workloads.dag.graph import from_networkx
 from gnarl.sw.workloads.dag.workload import DagWorkload
-from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero, read_text
+from gnarl.sw.workloads.refusals import NOT_BELOW
+from gnarl.sw.workloads.text_file import is_not_zero, read_text
 
+_COMMENT = "^[ \t]*#.*"
 _TWO_WORDS = re.compile("([^ \t]*)[ \t]*(([^ \t]*)[ \t]*(.*))", re.DOTALL)
 
 
@@ -35,7 +38,7 @@ def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
     graph = nx.MultiDiGraph()
     lines: dict[Hashable, int] = {}
     doubts: list[tuple[str, str, str]] = []
-    for number, line in enumerate(text_lines(read_text(path)), 1):
+    for number, line in enumerate(text_lines(read_text(path, _COMMENT)), 1):
         place = f"{path}:{number}"
         if (doubt := _doubt(line)) is not None:
             doubts.append((place, *doubt))
@@ -63,7 +66,7 @@ def read_edge_list(path: str | Path, seed: int = 0) -> DagWorkload:
     for node, attributes in graph.nodes(data=True):
         if "op" not in attributes and not graph.pred[node]:
             attributes["op"] = "input"
-    return from_networkx(graph, Path(path).stem, source=str(path), lines=lines, seed=seed)
+    return from_networkx(graph, stem_of(path), source=str(path), lines=lines, seed=seed)
 
 
 def _words(line: str) -> tuple[str, str, str, str]:

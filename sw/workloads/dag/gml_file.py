@@ -23,6 +23,7 @@ import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError, quoted, short
 from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.compressed_file import stem_of
 from gnarl.sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.text_file import any_real, any_whole, read_text
@@ -65,7 +66,7 @@ def read_gml(path: str | Path, seed: int = 0) -> DagWorkload:
     names = None
     if None not in labels.values():
         names = {node: str(label) for node, label in labels.items()}
-    return from_networkx(graph, Path(path).stem, source=str(path), names=names, seed=seed)
+    return from_networkx(graph, stem_of(path), source=str(path), names=names, seed=seed)
 
 
 def _tokens(text: str, source: str) -> Iterator[_Token]:

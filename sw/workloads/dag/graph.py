@@ -38,8 +38,8 @@ from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Dag, Op
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.made_up import random_values
-from gnarl.sw.workloads.refusals import FINITE
-from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero
+from gnarl.sw.workloads.refusals import FINITE, NOT_BELOW
+from gnarl.sw.workloads.text_file import is_not_zero
 
 _ALIASES = {
     "input": ("input",),

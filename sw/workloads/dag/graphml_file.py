@@ -17,11 +17,12 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import networkx as nx
 
-from gnarl.hw.lib.errors import WorkloadError, quoted, short
+from gnarl.hw.lib.errors import WorkloadError, one_line, quoted, short
 from gnarl.hw.lib.text_lines import plain
+from gnarl.sw.workloads.compressed_file import read_bytes, stem_of
 from gnarl.sw.workloads.dag.graph import EDGE_ATTRIBUTES, NODE_ATTRIBUTES, from_networkx
 from gnarl.sw.workloads.dag.workload import DagWorkload
-from gnarl.sw.workloads.text_file import any_real, any_whole, read_text
+from gnarl.sw.workloads.text_file import any_real, any_whole
 
 _BLANKS = " \t\n\r"
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
@@ -60,12 +61,14 @@ class _Key:
 def read_graphml(path: str | Path, seed: int = 0) -> DagWorkload:
     """The workload of a GraphML file; ``WorkloadError`` naming line, node or edge."""
     try:
-        root = fromstring(read_text(path))
+        root = fromstring(read_bytes(path))  # whose encoding the text declares
     except ParseError as error:
         line, column = error.position
         raise WorkloadError(f"{path}:{line}: not well-formed XML at column {column + 1}") from None
+    except (LookupError, ValueError) as error:
+        raise WorkloadError(f"{path}:1: encoding of the XML: {one_line(error)}") from None
     graph = _graph(root, str(path))
-    return from_networkx(graph, Path(path).stem, source=str(path), seed=seed)
+    return from_networkx(graph, stem_of(path), source=str(path), seed=seed)
 
 
 def _graph(root: Element, source: str) -> nx.MultiDiGraph:

@@ -14,6 +14,7 @@ from typing import Any
 import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.sw.workloads.compressed_file import stem_of
 from gnarl.sw.workloads.dag.graph import from_networkx
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.text_file import parse_json, read_text
@@ -24,7 +25,7 @@ def read_node_link(path: str | Path, seed: int = 0) -> DagWorkload:
     data = parse_json(read_text(path), str(path))
     if not is_node_link(data):
         raise WorkloadError(f"{path}: not a node-link graph: must be an object with a list 'nodes'")
-    return from_networkx(_node_link(data, str(path)), Path(path).stem, source=str(path), seed=seed)
+    return from_networkx(_node_link(data, str(path)), stem_of(path), source=str(path), seed=seed)
 
 
 def is_node_link(data: Any) -> bool:

@@ -5,6 +5,7 @@ What becomes of each node of a file (an element is a prime, a sub and its probab
 - ``L`` is the input ``L[id,literal]``: 0 if the evidence contradicts the literal, else 1.
 - ``T`` is the input ``T[id,variable]``: the probability p if the variable is observed true, 1 - p
   if observed false, 1 if unobserved.
+- ``F`` is the input ``F[id]``, 0.
 - ``D`` is the sum over its elements of prime * sub * theta, ``D[id]``; element k, from 1, is
   ``D[id,k]``, and its theta the input ``theta[id,k]``. A decision of one element is the product of
   prime and sub.
@@ -22,9 +23,17 @@ from pathlib import Path
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.compressed_file import stem_of
 from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Op
-from gnarl.sw.workloads.dag.psdd_file import DECISION, KINDS, LITERAL, PsddNodes, parse_psdd
+from gnarl.sw.workloads.dag.psdd_file import (
+    COMMENT,
+    DECISION,
+    KINDS,
+    LITERAL,
+    PsddNodes,
+    parse_psdd,
+)
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.text_file import read_text
 
@@ -34,11 +43,11 @@ class ProbabilisticCircuit(DagWorkload):
     """A DAG with the meaning of its inputs, each array in the order of ``inputs``.
 
     literal
-        int64 [n_inputs]: the literal of an ``L``, the variable of a ``T``, 0 for a theta.
+        int64 [n_inputs]: the literal of an ``L``, the variable of a ``T``, else 0.
     is_literal
         bool [n_inputs]: whether the input is an ``L``.
     probability
-        float64 [n_inputs]: p of a ``T``, the theta of an element, 1 for an ``L``.
+        float64 [n_inputs]: p of a ``T``, the theta of an element, 1 for an ``L``, 0 for an ``F``.
     """
 
     literal: np.ndarray = field(kw_only=True)
@@ -62,7 +71,7 @@ class ProbabilisticCircuit(DagWorkload):
                 f"{self.source}: evidence for variable {unknown[0]}: the circuit has "
                 f"{len(variables)} variables, {variables[0]} to {variables[-1]}, without that one"
             )
-        signs = np.zeros(len(variables), np.int8)
+        signs = np.zeros(len(variables) + 1, np.int8)  # the last one if there are no variables
         for variable, value in evidence.items():
             signs[np.searchsorted(variables, variable)] = 1 if value else -1
         # 1 true, -1 false, 0 not observed; what is no leaf gets any of these.
@@ -79,7 +88,7 @@ def read_psdd(path: str | Path, evidence: Mapping[int, bool] | None = None) -> P
 
     Raises ``WorkloadError`` naming file and line. O(length of the file).
     """
-    return circuit(parse_psdd(read_text(path), str(path)), str(path), evidence)
+    return circuit(parse_psdd(read_text(path, COMMENT), str(path)), str(path), evidence)
 
 
 def circuit(
@@ -134,7 +143,7 @@ def circuit(
     lines[value[decision]] = nodes.line[decision]
     no_label = np.zeros(len(theta), np.int64)
     unbound = ProbabilisticCircuit(
-        name=Path(source).stem,
+        name=stem_of(source),
         dag=dag,
         inputs=np.ones(len(leaf) + len(theta)),
         source=source,
@@ -150,11 +159,15 @@ def circuit(
 def _names(
     nodes: PsddNodes, leaf: np.ndarray, owner: np.ndarray, rank: np.ndarray
 ) -> tuple[list[str], list[str]]:
-    """``L[id,literal]`` or ``T[id,variable]`` of each leaf, and ``[id,k]`` of each element."""
+    """``L[id,literal]``, ``T[id,variable]`` or ``F[id]`` of each leaf, and ``[id,k]`` of each
+    element."""
     kind, ids, labels = nodes.kind[leaf], nodes.id[leaf], nodes.label[leaf]
     leaves = zip(kind.tolist(), ids.tolist(), labels.tolist(), strict=True)
     elements = zip(nodes.id[owner].tolist(), (rank + 1).tolist(), strict=True)
     return (
-        [f"{KINDS[kind]}[{node},{label}]" for kind, node, label in leaves],
+        [
+            f"{KINDS[kind]}[{node},{label}]" if label else f"{KINDS[kind]}[{node}]"
+            for kind, node, label in leaves
+        ],
         [f"[{node},{k}]" for node, k in elements],
     )

@@ -6,14 +6,17 @@ A file names nodes bottom-up, one a line, by any whole numbers; the last node is
     psdd 6001
     L id vtree literal                        (or, in an older dialect: L id literal)
     T id vtree variable log-probability       (or: T id variable log-probability)
+    T id vtree variable log-probability-of-false log-probability-of-true
+    F id [vtree]
     D id vtree count prime sub log-probability [prime sub log-probability …]
 
 The number behind ``psdd`` is not used: programs that write these files count in different ways.
 A literal is a variable, or minus a variable; logarithms are natural, and ``-inf`` (``-Infinity``)
-is that of probability 0. The probabilities of a decision sum to 1 within ``TOLERANCE``; the only
-element of one has exactly that, logarithm 0.
+is that of probability 0. The probabilities of a decision, and of a ``T`` with two, sum to 1 within
+``TOLERANCE``; the only element of a decision has exactly that, logarithm 0. ``F`` is false.
 
-Source: the format of the UCLA circuit model zoo, as its files' headers state it.
+Sources: the format of the UCLA circuit model zoo, as its files' headers state it, and that of
+Yujia Shen's PSDD package, which writes two logarithms.
 """
 
 from __future__ import annotations
@@ -31,11 +34,14 @@ from gnarl.hw.lib.text_lines import text_lines, words_of
 from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.text_file import real_number, whole_number
 
-KINDS = "LTD"
+KINDS = "LTDF"
 """Letters of the node kinds, in the order of ``PsddNodes.kind``."""
-LITERAL, TRUE, DECISION = range(3)
+LITERAL, TRUE, DECISION, FALSE = range(4)
 
-_SHORTEST = {"L": 3, "T": 4, "D": 3}
+COMMENT = "^[ \t]*c.*"
+"""A regular expression of the lines that are comments."""
+
+_SHORTEST = {"L": 3, "T": 4, "D": 3, "F": 2}
 """Fields of a line of each kind, without the number of the vtree's node."""
 
 TOLERANCE = 1e-3
@@ -49,13 +55,13 @@ class PsddNodes:
     """The ``n`` nodes of a file and their ``m`` elements, in its order, the root last.
 
     kind
-        uint8 [n]: ``LITERAL``, ``TRUE`` or ``DECISION``.
+        uint8 [n]: ``LITERAL``, ``TRUE``, ``DECISION`` or ``FALSE``.
     id, line
         int64 [n]: the number that the file gives the node, and its line.
     label
-        int64 [n]: a literal, the variable of a ``TRUE``, 0 for a decision.
+        int64 [n]: a literal, the variable of a ``TRUE``, 0 for a decision and for false.
     probability
-        float64 [n]: the probability of a ``TRUE``, else 1.
+        float64 [n]: the probability of a ``TRUE``, 0 of a ``FALSE``, else 1.
     elements
         int64 [n]: elements of a decision, else 0.
     prime, sub
@@ -128,13 +134,12 @@ class _Parser:
             if label == 0:
                 raise WorkloadError(f"{place}: literal 0: must be a variable or minus a variable")
         elif kind == "T":
-            _require(len(fields) in (4, 5), place, fields, "T id [vtree] variable log")
-            label = whole_number(fields[-2], place)
-            probability = _probability(fields[-1], place)
-            if label <= 0:
-                raise WorkloadError(f"{place}: variable {label}: must be above 0")
+            label, probability = _true(fields, place)
+        elif kind == "F":
+            _require(len(fields) in (2, 3), place, fields, "F id [vtree]")
+            probability = 0.0
         else:
-            raise WorkloadError(f"{place}: unknown node type {short(kind)!r}: must be L, T or D")
+            raise WorkloadError(f"{place}: unknown node type {short(kind)!r}: must be L, T, F or D")
         node = whole_number(fields[1], place)
         if len(fields) > _SHORTEST[kind]:
             whole_number(fields[2], place)  # the vtree's, of no use here
@@ -211,6 +216,23 @@ class _Parser:
 def _require(sound: bool, place: str, fields: list[str], form: str) -> None:
     if not sound:
         raise WorkloadError(f"{place}: {len(fields)} fields: must be '{form}'")
+
+
+def _true(fields: list[str], place: str) -> tuple[int, float]:
+    """Variable and probability of a ``T`` line."""
+    form = "T id [vtree] variable log' or 'T id vtree variable log-of-false log-of-true"
+    _require(len(fields) in (4, 5, 6), place, fields, form)
+    two = len(fields) == 6
+    label = whole_number(fields[-2 - two], place)
+    if label <= 0:
+        raise WorkloadError(f"{place}: variable {label}: must be above 0")
+    probability = _probability(fields[-1], place)
+    if two and not abs(_probability(fields[-2], place) + probability - 1) <= TOLERANCE:
+        raise WorkloadError(
+            f"{place}: the probabilities of variable {label} sum to "
+            f"{_probability(fields[-2], place) + probability:.6g}: must sum to 1 within {TOLERANCE}"
+        )
+    return label, probability
 
 
 def _probability(text: str, place: str) -> float:

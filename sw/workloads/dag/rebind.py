@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
+from gnarl.sw.workloads.compressed_file import suffix_of
 from gnarl.sw.workloads.dag.dag import Dag
 from gnarl.sw.workloads.dag.load import load
 from gnarl.sw.workloads.dag.node_link_file import is_node_link
@@ -18,6 +19,8 @@ from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.made_up import MadeUp, without
 from gnarl.sw.workloads.refusals import FINITE
 from gnarl.sw.workloads.text_file import parse_json, read_text
+
+_MATRICES = (".mtx", ".npz")
 
 _SHOWN = 3
 """At most this many names in one error text."""
@@ -45,7 +48,7 @@ def values_from_file(
     """
     if (data := _names_and_numbers(path)) is not None:
         return _from_names(data, str(path), input_names, defaults)
-    if Path(path).suffix.lower() == ".mtx":
+    if suffix_of(path) in _MATRICES:
         with damaged_as(WorkloadError, path):
             workload: DagWorkload = read_matrix(
                 path, seed=seed, unit=not (input_names == "inv[1]").any()
@@ -60,14 +63,14 @@ def made_up_with(path: str | Path, input_names: np.ndarray, own: MadeUp, seed: i
     """What nobody gave of ``values_from_file`` with such arguments; ``own``: of ``defaults``."""
     if (data := _names_and_numbers(path)) is not None:
         return without(own, data)
-    if Path(path).suffix.lower() == ".mtx":
+    if suffix_of(path) in _MATRICES:
         return right_hand_side(input_names.tolist(), seed)
     return load(path, seed).made_up
 
 
 def _names_and_numbers(path: str | Path) -> Any:
     """What a JSON file has that is no graph; ``None`` of other files."""
-    if Path(path).suffix.lower() != ".json":
+    if suffix_of(path) != ".json":
         return None
     with damaged_as(WorkloadError, path):
         data = parse_json(read_text(path), str(path))

@@ -1,4 +1,4 @@
-"""Triangular matrices in Matrix Market's coordinate format."""
+"""Triangular matrices in files of sparse matrices."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.text_lines import text_lines
+from gnarl.sw.workloads.entries_order import sum_repeated
 from gnarl.sw.workloads.matrix_entries import Entries, read_entries, read_header
-from gnarl.sw.workloads.refusals import first_true, refuse_first
+from gnarl.sw.workloads.refusals import first_true, refuse_first, refuse_not_finite
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class TriangularMatrix:
     diagonal
         float64 [size]: finite, without zeros; their reciprocals are finite too.
     line, diagonal_line
-        int64 [m] and [size]: lines of the file.
+        int64 [m] and [size]: lines of the file, 0 in files without.
     """
 
     size: int
@@ -46,33 +48,60 @@ class TriangularMatrix:
 
 
 def parse_matrix(text: str, source: str) -> TriangularMatrix:
-    """The matrix in the text of a file called ``source``.
+    """The matrix in the text of a Matrix Market file called ``source``.
 
-    Raises ``WorkloadError`` with file and line. O(entries · log entries).
+    A diagonal matrix may be ``symmetric``, as SciPy writes it. Raises ``WorkloadError`` with file
+    and line. O(entries · log entries).
     """
     lines = text_lines(text)
     header = read_header(lines, source, layouts=["coordinate"], fields=["real", "integer"])
-    if header.symmetry != "general":
-        raise WorkloadError(
-            f"{source}:1: symmetry {header.symmetry!r}: a triangular matrix must be general"
-        )
-    size, place = header.rows, f"{source}:{header.line}: {header.rows} x {header.columns}"
-    if size != header.columns:
-        raise WorkloadError(f"{place}: a triangular matrix must be square")
-    if size < 1:
-        raise WorkloadError(f"{place}: a triangular matrix must have at least one row")
+    _require_square((header.rows, header.columns), f"{source}:{header.line}")
+    if header.symmetry == "skew-symmetric":
+        raise _not_general(header.symmetry, source)
     entries = read_entries(lines, header, source)
-    _require_one_side(entries, source)
-    order = np.lexsort((entries.line, entries.column, entries.row))
-    row, column, value, line = (
-        array[order] for array in (entries.row, entries.column, entries.value, entries.line)
+    if header.symmetry != "general" and (entries.row != entries.column).any():
+        raise _not_general(header.symmetry, source)
+    return _triangular(header.rows, entries, source)
+
+
+def triangular(matrix: Tensor, source: str) -> TriangularMatrix:
+    """The same of a matrix from a file ``source`` without lines. Raises ``WorkloadError``."""
+    if matrix.order != 2:
+        raise WorkloadError(f"{source}: order {matrix.order}: must be a matrix")
+    _require_square(matrix.shape, source)
+    row, column = matrix.coordinates.T
+    entries = Entries(row, column, matrix.values, np.zeros(matrix.nnz, np.int64))
+    return _triangular(matrix.shape[0], entries, source)
+
+
+def _not_general(symmetry: str, source: str) -> WorkloadError:
+    return WorkloadError(
+        f"{source}:1: symmetry {symmetry!r}: a triangular matrix must be general, or diagonal"
     )
-    refuse_first(
-        (np.diff(row) == 0) & (np.diff(column) == 0),
-        lambda at: (
-            f"{source}:{line[at + 1]}: entry ({row[at] + 1}, {column[at] + 1}) is already "
-            f"given in line {line[at]}"
-        ),
+
+
+def _require_square(shape: tuple[int, ...], place: str) -> None:
+    rows, columns = shape
+    if rows != columns:
+        raise WorkloadError(f"{place}: {rows} x {columns}: a triangular matrix must be square")
+    if rows < 1:
+        raise WorkloadError(
+            f"{place}: {rows} x {columns}: a triangular matrix must have at least one row"
+        )
+
+
+def _triangular(size: int, entries: Entries, source: str) -> TriangularMatrix:
+    """The matrix [size, size] of these entries, of which those of one place are added."""
+    _require_one_side(entries, source)
+    order, value = sum_repeated(
+        np.stack([entries.row, entries.column], axis=1),
+        entries.value,
+        source,
+        lambda at: _place(entries, at),
+    )
+    row, column, line = entries.row[order], entries.column[order], entries.line[order]
+    refuse_not_finite(
+        value, lambda at: f"{source}: the sum of {_place(entries, int(order[at]))} and others"
     )
     on = row == column
     positions = row[on]  # ascending and without repeats: without gaps, each is its own position
@@ -88,7 +117,8 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
     refuse_first(
         useless,
         lambda at: (
-            f"{source}:{diagonal_line[at]}: the diagonal of row {at + 1} is {diagonal[at]}: "
+            f"{line_place(source, diagonal_line[at])}: the diagonal of row {at + 1} is "
+            f"{diagonal[at]}: "
             + ("its reciprocal must be finite" if diagonal[at] else "must not be zero")
         ),
     )
@@ -104,6 +134,17 @@ def parse_matrix(text: str, source: str) -> TriangularMatrix:
     )
 
 
+def line_place(source: str, line: int) -> str:
+    """The place ``file:line``, or the file where no line is known."""
+    return f"{source}:{line}" if line else source
+
+
+def _place(entries: Entries, at: int) -> str:
+    """What texts call an entry."""
+    text = f"entry ({entries.row[at] + 1}, {entries.column[at] + 1})"
+    return f"{text} in line {entries.line[at]}" if entries.line[at] else text
+
+
 def _require_one_side(entries: Entries, source: str) -> None:
     """Names the first entry on the other side of the diagonal than one before it."""
     row, column, line = entries.row, entries.column, entries.line
@@ -114,7 +155,7 @@ def _require_one_side(entries: Entries, source: str) -> None:
         return
     names = {1: "above", -1: "below"}
     raise WorkloadError(
-        f"{source}:{line[at]}: not triangular: entry ({row[at] + 1}, {column[at] + 1}) is "
-        f"{names[int(side[at])]} the diagonal, ({row[first] + 1}, {column[first] + 1}) in line "
-        f"{line[first]} {names[int(side[first])]} it"
+        f"{line_place(source, line[at])}: not triangular: entry ({row[at] + 1}, {column[at] + 1}) "
+        f"is {names[int(side[at])]} the diagonal, {_place(entries, first)} "
+        f"{names[int(side[first])]} it"
     )

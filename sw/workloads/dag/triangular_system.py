@@ -21,12 +21,20 @@ import numpy as np
 import scipy.sparse
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.compressed_file import stem_of, suffix_of
 from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Dag, Op
-from gnarl.sw.workloads.dag.triangular_matrix import TriangularMatrix, parse_matrix
+from gnarl.sw.workloads.dag.triangular_matrix import (
+    TriangularMatrix,
+    line_place,
+    parse_matrix,
+    triangular,
+)
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.made_up import MadeUp, random_values
+from gnarl.sw.workloads.matrix_entries import COMMENT
 from gnarl.sw.workloads.refusals import refuse_first, refuse_not_finite
+from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 from gnarl.sw.workloads.text_file import read_text
 
 
@@ -63,12 +71,15 @@ class TriangularSystem(DagWorkload):
 
 
 def read_matrix(path: str | Path, seed: int = 0, unit: bool | None = None) -> TriangularSystem:
-    """Reads a file; the right-hand side is random from ``seed``, in [-1, 1).
+    """Reads a .mtx or .npz file; the right-hand side is random from ``seed``, in [-1, 1).
 
     ``unit``: whether reciprocals of the diagonal are left out, which must then be all ones; by
     default, where it is. Raises ``WorkloadError`` naming file and line. O(entries · log entries).
     """
-    matrix = parse_matrix(read_text(path), str(path))
+    if suffix_of(path) == ".npz":
+        matrix = triangular(load_tensor(path), str(path))
+    else:
+        matrix = parse_matrix(read_text(path, COMMENT), str(path))
     rhs = np.random.default_rng(seed).uniform(-1, 1, matrix.size)
     read = system(matrix, rhs, str(path), unit)
     return replace(read, made_up=right_hand_side(read.input_names.tolist(), seed))
@@ -85,10 +96,10 @@ def system(
     """The workload of a matrix and a right-hand side float64 [n]; rest as above. O(entries)."""
     unit = matrix.unit if unit is None else unit
     if unit:
-        _require_ones(matrix.diagonal, lambda at: f"{source}:{matrix.diagonal_line[at]}")
+        _require_ones(matrix.diagonal, lambda at: line_place(source, matrix.diagonal_line[at]))
     dag, lines = _dag(matrix, source, unit)
     workload = TriangularSystem(
-        name=Path(source).stem,
+        name=stem_of(source),
         dag=dag,
         inputs=np.zeros(len(dag.inputs)),
         source=source,

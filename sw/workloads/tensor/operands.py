@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.compressed_file import suffix_of
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.shapes import check_shapes
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.tensor_files import load_tensor
 
-_EXACT_SUFFIXES = (".mtx", ".npz", ".npy")
+_EXACT_SUFFIXES = (".mtx", ".ttx", ".npz", ".npy")
 """Suffixes of files that say how large a tensor is; others say which coordinates it has."""
 
 
@@ -47,20 +48,20 @@ def load_operands(
 ) -> dict[str, Operand]:
     """Operands from files, by name; a folder has each stored as ``formats`` say.
 
-    A Matrix Market file of one column is a vector where ``formats`` say that it has one dimension.
+    A file of a matrix of one column is a vector where ``formats`` say that it has one dimension.
 
     Raises ``WorkloadError`` naming the file and line.
     """
     operands = {}
     for name, path in paths.items():
-        suffix = Path(path).suffix.lower()
+        suffix = suffix_of(path)
         if Path(path).is_dir():
             modes = formats[name].modes if name in formats else None
             tensor = load_tensor(path, name, modes)
         else:
             tensor = load_tensor(path)
             is_vector = name in formats and formats[name].order == 1
-            if suffix == ".mtx" and is_vector and tensor.shape[1] == 1:
+            if is_vector and tensor.shape[1:] == (1,) and suffix in _EXACT_SUFFIXES:
                 tensor = Tensor(tensor.shape[:1], tensor.coordinates[:, :1], tensor.values)
         operands[name] = Operand(tensor, grows=suffix not in _EXACT_SUFFIXES)
     return operands

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from gnarl.hw.lib.errors import quoted
 from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.workloads.refusals import NOT_BELOW
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import (
     FUNCTIONS,
@@ -32,7 +33,7 @@ from gnarl.sw.workloads.tensor.notation import SUM, Sum, Written
 from gnarl.sw.workloads.tensor.options import parse_format, parse_parallelize, parse_reorder
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.tensor.sums import without_sums
-from gnarl.sw.workloads.text_file import NOT_BELOW, is_not_zero
+from gnarl.sw.workloads.text_file import is_not_zero
 
 # Trees are built and walked by recursion.
 MAX_OPERANDS = 300

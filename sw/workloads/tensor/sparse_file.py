@@ -17,8 +17,9 @@ _MAX_ORDER = 64
 """The order of NumPy's arrays, and so of SciPy's."""
 
 
-def read_sparse(archive: Npz) -> Tensor:
-    """Every stored element is an entry; values must be finite.
+def read_sparse(archive: Npz, source: str) -> Tensor:
+    """Every stored element of the file ``source`` is an entry; those of one place are added, with
+    a warning. Values must be finite.
 
     Raises ``WorkloadError`` naming the member, and ``ArrayFileError``.
     """
@@ -49,7 +50,7 @@ def read_sparse(archive: Npz) -> Tensor:
         if columns.ndim != 2:
             raise WorkloadError(f"coords: has shape {list(columns.shape)}: must be [any, any]")
         parts |= {f"{_COORDS}[{mode}]": column for mode, column in enumerate(columns)}
-    return Tensor.from_any(Tensor.from_sparse(format, tuple(shape.tolist()), parts))
+    return Tensor.from_any(Tensor.from_sparse(format, tuple(shape.tolist()), parts, source))
 
 
 def _format(given: np.ndarray) -> str:

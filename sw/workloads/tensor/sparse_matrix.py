@@ -70,21 +70,16 @@ def _coordinates(
 
 def _diagonals(shape: tuple[int, ...], offsets: np.ndarray, data: np.ndarray) -> Entries:
     """Entries of diagonals: of diagonal d, ``data[d, j]`` is in column j and row j -
-    ``offsets[d]``, if that is a row."""
+    ``offsets[d]``, if that is a row. A diagonal outside of the matrix has none."""
     rows, columns = shape
     _require_whole("offsets", offsets, 1)
     _require_dimensions("data", data, 2, len(offsets))
-    refuse_first(
-        (offsets <= -rows) | (offsets >= columns),
-        lambda at: (
-            f"offsets[{at}] = {offsets[at]}: the {rows} x {columns} matrix has no such diagonal"
-        ),
-    )
     diagonal, column = np.nonzero(data[:, :columns])
-    row = column - offsets[diagonal].astype(np.int64)
-    inside = (row >= 0) & (row < rows)
-    places = np.stack([row[inside], column[inside]], axis=1)
-    return places, data[diagonal[inside], column[inside]]
+    offset = offsets[diagonal]
+    inside = (offset <= column) & (offset > column - rows)
+    diagonal, column, offset = diagonal[inside], column[inside], offset[inside]
+    row = column - offset.astype(np.int64)
+    return np.stack([row, column], axis=1), data[diagonal, column]
 
 
 def _blocks(

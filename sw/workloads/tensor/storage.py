@@ -14,8 +14,9 @@ import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, DENSE
+from gnarl.sw.workloads.entries_order import ascending_order
 from gnarl.sw.workloads.refusals import first_true
-from gnarl.sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor, ascending_order
+from gnarl.sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
 
 LEVEL_FORMATS = {"d": DENSE, "s": COMPRESSED, "b": BITVECTOR}
 """Level formats by their letters in the notation of the TACO and SAM command lines."""

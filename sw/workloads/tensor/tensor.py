@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
-from gnarl.sw.workloads.refusals import refuse_not_finite
+from gnarl.sw.workloads.entries_order import sum_repeated
+from gnarl.sw.workloads.refusals import NOT_BELOW, refuse_first, refuse_not_finite
 from gnarl.sw.workloads.tensor.sparse_matrix import PARTS, entries
 
 DENSE_LIMIT = 2**28
@@ -72,12 +73,12 @@ class Tensor:
 
         ``source`` is a ``Tensor``; a number; a dense NumPy array, or nested lists of numbers, of
         which what is not zero becomes an entry; a SciPy sparse matrix or array of any format, of
-        which every stored element becomes one; or a tuple ``(coordinates, values, shape)`` as the
-        fields. A scalar has one entry, even if it is zero. Values become float64, rounded to
-        nearest.
+        which every stored element becomes one, the sum of those that it stores in one place; or a
+        tuple ``(coordinates, values, shape)`` as the fields. A scalar has one entry, even if it is
+        zero. Values become float64, rounded to nearest.
 
-        Raises ``WorkloadError`` naming the entry: for what the class refuses, for an element that a
-        sparse matrix stores twice, and for a value that is infinite or NaN.
+        Raises ``WorkloadError`` naming the entry: for what the class refuses, and for a value that
+        is infinite or NaN.
         """
         if isinstance(source, Tensor):
             tensor = source
@@ -103,39 +104,42 @@ class Tensor:
         shape: tuple[int, ...],
         coordinates: np.ndarray,
         values: np.ndarray,
-        repeated: Callable[[int, int], str],
+        source: str,
+        name: Callable[[int], str],
     ) -> Tensor:
-        """The tensor with these entries in any order.
+        """The tensor with finite entries of the file ``source`` in any order; those of one place
+        are added, with a warning.
 
-        ``repeated(second, first)`` is the text of the ``WorkloadError`` for two entries, by their
-        positions in these arrays, that have the same coordinate. O(nnz log nnz · order).
+        ``name``: see ``sum_repeated``. Raises ``WorkloadError`` for a sum beyond float64.
+        O(nnz log nnz · order).
         """
-        order = ascending_order(coordinates)
-        coordinates = coordinates[order]
-        twice = np.flatnonzero((coordinates[1:] == coordinates[:-1]).all(axis=1))
-        if len(twice):
-            # Of all that are there already, the one that comes first in the arrays.
-            second, first = min((int(order[at + 1]), int(order[at])) for at in twice)
-            raise WorkloadError(repeated(second, first))
-        return cls(shape, coordinates, np.asarray(values)[order])
+        order, sums = sum_repeated(coordinates, values, source, name)
+        refuse_not_finite(
+            sums, lambda at: f"{source}: the sum of {name(int(order[at]))} and others"
+        )
+        return cls(shape, coordinates[order], sums)
 
     @classmethod
     def from_sparse(
-        cls, format: str, shape: tuple[int, ...], parts: Mapping[str, np.ndarray]
+        cls,
+        format: str,
+        shape: tuple[int, ...],
+        parts: Mapping[str, np.ndarray],
+        source: str | None = None,
     ) -> Tensor:
         """The tensor that SciPy stores so, see ``sparse_matrix.entries``.
 
-        Raises ``WorkloadError`` as that does, and for an element that is stored twice.
+        Elements that are stored twice are added, as SciPy does; for a file ``source`` with a
+        warning. Raises ``WorkloadError``.
         """
         coordinates, values = entries(format, tuple(map(int, shape)), parts)
-        return cls.from_entries(
-            shape,
+        order, sums = sum_repeated(
             coordinates,
-            values,
-            lambda second, first: (
-                f"entry {second}: coordinate {_tuple(coordinates[second])} duplicates entry {first}"
-            ),
+            _values(values),
+            source,
+            lambda at: f"entry {at} at {_tuple(coordinates[at])}",
         )
+        return cls(shape, coordinates[order], sums)
 
     def require_finite(self) -> None:
         """Raises ``WorkloadError`` naming the first entry that is infinite or NaN."""
@@ -171,20 +175,6 @@ class Tensor:
         return Tensor(shape, self.coordinates, self.values)
 
 
-def ascending_order(coordinates: np.ndarray) -> np.ndarray:
-    """Positions of the rows of ``coordinates`` [n, order] in ascending order; equal rows stay."""
-    count, order = coordinates.shape
-    if order == 0:
-        return np.arange(count)
-    extents = [int(column.max(initial=0)) + 1 for column in coordinates.T]
-    if math.prod(extents) >= 2**63:
-        return np.lexsort(coordinates.T[::-1])
-    key = coordinates[:, 0]
-    for column, extent in zip(coordinates.T[1:], extents[1:], strict=True):
-        key = key * extent + column
-    return np.argsort(key, kind="stable")
-
-
 def _shape(shape: Any) -> tuple[int, ...]:
     if not isinstance(shape, Sequence | np.ndarray) or isinstance(shape, str):
         raise WorkloadError(f"shape {shape!r}: must be a tuple of whole numbers")
@@ -217,9 +207,21 @@ def _values(values: Any) -> np.ndarray:
     array = _array(values, "values")
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
+    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(np.float64).itemsize:
+        return _rounded(array)
     if not np.can_cast(array.dtype, np.float64):
         raise WorkloadError(f"values are {array.dtype}: must be real numbers")
     return array
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Extended precision in float64, infinite beyond it."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = values.astype(np.float64)
+    refuse_first(
+        (rounded == 0) & (values != 0), lambda at: f"value {at}: {values[at]}: {NOT_BELOW}"
+    )
+    return rounded
 
 
 def _array(source: Any, what: str) -> np.ndarray:

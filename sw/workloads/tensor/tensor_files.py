@@ -1,9 +1,12 @@
 """Tensors from files and to files, by their suffix.
 
-.mtx
-    Matrix Market: coordinate or array, real, integer or pattern, general or (skew-)symmetric.
+.mtx, .ttx
+    Matrix Market: coordinate or array, real, integer or pattern, general or (skew-)symmetric;
+    tensors of any order, see ``ttx_file``.
 .tns
     FROSTT, see ``tns_file``.
+.mtx.gz, .mtx.bz2, …
+    One of these texts, compressed.
 .npz
     A sparse matrix or array that ``scipy.sparse.save_npz`` wrote. Compiled programs have this
     suffix too; their contents decide.
@@ -29,11 +32,13 @@ from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.program.atomic import atomic_path, write_text
 from gnarl.sw.program.npz import ArrayFileError, Npz, read_array
 from gnarl.sw.program.tensor_spec import SparseArray
-from gnarl.sw.workloads.matrix_entries import read_entries, read_header
+from gnarl.sw.workloads import matrix_entries
+from gnarl.sw.workloads.compressed_file import suffix_of
 from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
 from gnarl.sw.workloads.tensor.sparse_file import read_sparse
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.tensor.tns_file import format_tns, parse_tns
+from gnarl.sw.workloads.tensor.tns_file import COMMENT, format_tns, parse_tns
+from gnarl.sw.workloads.tensor.ttx_file import parse_ttx
 from gnarl.sw.workloads.text_file import read_text
 
 _FOLDER_PREFIX = "tensor_"
@@ -52,7 +57,7 @@ def load_tensor(
         return load_fibertree(path, name or _only_tensor(path), modes)
     if path.name.startswith(_FOLDER_PREFIX) and path.parent.is_dir() and not path.exists():
         return load_fibertree(path.parent, path.name.removeprefix(_FOLDER_PREFIX), modes)
-    reader = _READERS.get(path.suffix.lower())
+    reader = _READERS.get(suffix_of(path))
     if not path.suffix and not path.exists():
         raise WorkloadError(f"{path}: no such file or folder")
     if reader is None:
@@ -105,28 +110,25 @@ def _only_tensor(folder: Path) -> str:
 
 def _read_mtx(path: Path) -> Tensor:
     source = str(path)
-    lines = text_lines(read_text(path))
-    header = read_header(lines, source)
+    lines = text_lines(read_text(path, matrix_entries.COMMENT))
+    header = matrix_entries.read_header(lines, source)
     shape = header.rows, header.columns
     if min(shape) < 0:
         raise WorkloadError(
             f"{source}:{header.line}: {shape[0]} x {shape[1]}: must not be negative"
         )
-    entries = read_entries(lines, header, source)
-
-    def repeated(second: int, first: int) -> str:
-        # Not in the order of lines where one of them is in the other triangle.
-        earlier, later = sorted([entries.line[first], entries.line[second]])
-        place = f"({entries.row[second] + 1}, {entries.column[second] + 1})"
-        return f"{source}:{later}: entry {place} is already given in line {earlier}"
-
+    entries = matrix_entries.read_entries(lines, header, source)
     coordinates = np.stack([entries.row, entries.column], axis=1)
-    return Tensor.from_entries(shape, coordinates, entries.value, repeated)
+
+    def name(at: int) -> str:
+        return f"entry {tuple((coordinates[at] + 1).tolist())} in line {entries.line[at]}"
+
+    return Tensor.from_entries(shape, coordinates, entries.value, source, name)
 
 
 def _read_npz(path: Path) -> Tensor:
     with _reading(path) as file:
-        return read_sparse(Npz(file))
+        return read_sparse(Npz(file), str(path))
 
 
 def _read_npy(path: Path) -> Tensor:
@@ -160,7 +162,8 @@ def as_scipy(tensor: SparseArray) -> scipy.sparse.coo_array:
 
 _READERS: dict[str, Callable[[Path], Tensor]] = {
     ".mtx": _read_mtx,
-    ".tns": lambda path: parse_tns(read_text(path), str(path)),
+    ".ttx": lambda path: parse_ttx(read_text(path, matrix_entries.COMMENT), str(path)),
+    ".tns": lambda path: parse_tns(read_text(path, COMMENT), str(path)),
     ".npz": _read_npz,
     ".npy": _read_npy,
 }

@@ -1,16 +1,19 @@
 """FROSTT's text format of sparse tensors.
 
-A line is an entry: its indices, from 1, then its value. Lines that start with ``#`` are comments.
-The format knows no shape; it is the largest index of each dimension, unless a comment
-``# shape 40 60`` gives it, which other programs skip.
+A line is an entry: its indices, from 1, then its value; comments begin with ``#``. The format knows
+no shape; it is the largest index of each dimension, unless a comment ``# shape 40 60`` gives it,
+which other programs skip. Files of other tools begin with lines of the order and of the sizes, or
+(MLIR's extended FROSTT) with lines of the order and the number of entries, and of the sizes.
 
-Source: Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools".
+Sources: Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools"; Li et
+al., "HiParTI"; MLIR's documentation of its sparse tensor runtime.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -20,6 +23,10 @@ from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.text_file import read_table, whole_number
 
+COMMENT = "(?:^|[ \t])#.*"
+"""A regular expression of a line's comment."""
+
+_EXTENDED = re.compile("#[ \t]*extended FROSTT", re.IGNORECASE)
 _SHAPE = re.compile(r"#[ \t]*shape((?:[ \t]+[0-9]+)*)[ \t]*")
 
 
@@ -29,12 +36,30 @@ def parse_tns(text: str, source: str) -> Tensor:
     Raises ``WorkloadError`` with file and line. O(entries · log entries · order).
     """
     lines = text_lines(text)
-    first = next((at for at, line in enumerate(lines) if not _is_skipped(line)), len(lines))
-    order = len(words_of(lines[first])) - 1 if first < len(lines) else 0
-    width = f"{order + 1}, as in line {first + 1}"
+    shape, shape_place = _shape(lines[: text.count("\n", 0, text.rfind("#") + 1) + 1], source)
+    rows = (at for at, line in enumerate(lines) if _words(line))
+    head = [*islice(rows, 3)]
+    first, count = head[0] if head else len(lines), None
+    if _is_extended([_words(lines[at]) for at in head], lines):
+        place = f"{source}:{head[1] + 1}"
+        stated = tuple(whole_number(size, place) for size in _words(lines[head[1]]))
+        if shape not in (None, stated):
+            raise WorkloadError(f"{place}: another shape than in {shape_place}: must be one")
+        if min(stated) < 0:
+            raise WorkloadError(f"{place}: size {min(stated)}: must not be negative")
+        count = [whole_number(word, f"{source}:{first + 1}") for word in _words(lines[first])][1:]
+        shape, shape_place, first = stated, place, head[1] + 1
+        order, width = len(stated), f"{len(stated) + 1}, as line {head[1] + 1} has sizes"
+    else:
+        order = len(_words(lines[first])) - 1 if head else 0
+        width = f"{order + 1}, as in line {first + 1}"
     (*indices, values), line = read_table(
         lines, first, [np.int64] * order + [np.float64], source, "#", width
     )
+    if count and count[0] != len(line):
+        raise WorkloadError(
+            f"{source}: {len(line)} entries: must be {count[0]}, as line {head[0] + 1} says"
+        )
     coordinates = np.stack(indices, axis=1) - 1 if indices else np.zeros((len(line), 0), np.int64)
     below = coordinates.min(axis=1, initial=0) < 0
     refuse_first(
@@ -44,8 +69,6 @@ def parse_tns(text: str, source: str) -> Tensor:
             "least 1"
         ),
     )
-    commented = text.count("\n", 0, text.rfind("#") + 1) + 1
-    shape, shape_place = _shape(lines[:commented], source)
     if not len(line):
         if shape is None:
             raise WorkloadError(
@@ -60,11 +83,30 @@ def parse_tns(text: str, source: str) -> Tensor:
         shape,
         coordinates,
         values,
-        lambda second, first: (
-            f"{source}:{line[second]}: entry {_entry(coordinates[second])} is already given in "
-            f"line {line[first]}"
-        ),
+        source,
+        lambda at: f"entry {_entry(coordinates[at])} in line {line[at]}",
     )
+
+
+def _words(line: str) -> list[str]:
+    """The fields in front of a comment."""
+    return words_of(re.sub(COMMENT, "", line) if "#" in line else line)
+
+
+def _is_extended(head: Sequence[list[str]], lines: Sequence[str]) -> bool:
+    """Whether the first lines, as words, are the order (and the number of entries), the sizes, and
+    an entry, which entries alone cannot be: they all have as many fields.
+
+    A file that says so in its first line may be without entries.
+    """
+    if len(head) < 2 or len(head[0]) > 2 or not re.fullmatch("[1-9][0-9]?", head[0][0]):
+        return False
+    order = int(head[0][0])
+    widths = [len(words) for words in head[1:]]
+    if widths != [order, order + 1][: len(widths)]:
+        return False
+    says_so = len(head[0]) == 2 and _EXTENDED.match(lines[0]) is not None
+    return says_so or len({len(words) for words in head}) > 1
 
 
 def format_tns(tensor: Tensor) -> str:
@@ -73,11 +115,6 @@ def format_tns(tensor: Tensor) -> str:
     columns = [*(tensor.coordinates + 1).T.tolist(), tensor.values.tolist()]
     entries = zip(*(map(repr, column) for column in columns), strict=True)
     return "\n".join([shape, *map(" ".join, entries)]) + "\n"
-
-
-def _is_skipped(line: str) -> bool:
-    text = line.strip(BLANKS)
-    return not text or text.startswith("#")
 
 
 def _shape(lines: Sequence[str], source: str) -> tuple[tuple[int, ...] | None, str]:

@@ -13,7 +13,8 @@ from gnarl.sw.runtime.cuda.emulation.sampled_product import EmulatedSampledProdu
 from gnarl.sw.runtime.cuda.gpu.sampled_product import GpuSampledProduct
 from gnarl.sw.runtime.machine.machine import Finished
 from gnarl.sw.runtime.report.stages import Stages
-from gnarl.sw.workloads.tensor.tensor import Tensor, ascending_order
+from gnarl.sw.workloads.entries_order import ascending_order
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 class Kernel(Protocol):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
 from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Op
@@ -20,8 +22,18 @@ GRAPHML = """\
 <key id="op" for="node" attr.name="op" attr.type="string"/>
 <graph edgedefault="directed"><node id="x"><data key="op">input</data></node></graph></graphml>
 """
-FILES = {
+
+
+def sparse_file(dense: list[list[float]]) -> bytes:
+    """The bytes that SciPy saves of a matrix."""
+    octets = io.BytesIO()
+    scipy.sparse.save_npz(octets, scipy.sparse.csr_array(dense))
+    return octets.getvalue()
+
+
+FILES: dict[str, str | bytes] = {
     ".psdd": "psdd 1\nL 0 0 1\n",
+    ".npz": sparse_file([[2.0]]),
     ".mtx": "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n",
     ".graphml": GRAPHML,
     ".gml": 'graph [ directed 1 node [ id 0 label "x" op "input" ] ]',
@@ -35,7 +47,8 @@ FILES = {
 @pytest.mark.parametrize("upper", [False, True])
 def test_the_extension_says_who_reads(tmp_path: Path, extension: str, upper: bool) -> None:
     path = tmp_path / f"some.thing{extension.upper() if upper else extension}"
-    path.write_text(FILES[extension])
+    content = FILES[extension]
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     workload = load(path)
     assert workload.name == "some.thing"
     assert len(workload.dag.outputs) == 1
@@ -45,7 +58,7 @@ def test_the_extension_says_who_reads(tmp_path: Path, extension: str, upper: boo
 def test_the_seed_chooses_values_that_the_file_lacks(tmp_path: Path) -> None:
     for extension in (".mtx", ".edgelist"):
         path = tmp_path / f"w{extension}"
-        path.write_text(FILES[extension])
+        path.write_text(str(FILES[extension]))
         one, same, other = (load(path, seed).inputs[0] for seed in (1, 1, 2))
         assert one == same != other
 
@@ -55,7 +68,7 @@ def test_an_unknown_extension_is_refused(name: str) -> None:
     extension = {"w.txt": ".txt"}.get(name, "")
     with refused(
         f"{name}: no workload has the extension '{extension}': must be one of "
-        ".psdd, .mtx, .graphml, .gml, .json, .edgelist, .edges"
+        ".psdd, .mtx, .npz, .graphml, .gml, .json, .edgelist, .edges"
     ):
         load(name)
 

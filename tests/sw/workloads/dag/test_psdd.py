@@ -139,7 +139,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.psdd"
     path.write_bytes(b"psdd 1\n\xff\n")
-    with refused(f"{path}: byte 7 is not valid UTF-8"):
+    with refused(f"{path}:2: not valid UTF-8: only comments may be in another encoding"):
         read_psdd(path)
 
 

@@ -69,10 +69,20 @@ def test_a_probability_may_be_zero(log: str) -> None:
         ("psdd 3\n", "f: the file has no nodes: must have at least one"),
         ("c\nL 0 0 1\n", "f:2: the first line must be 'psdd COUNT'"),
         ("psdd\n", "f:1: the first line must be 'psdd COUNT'"),
-        ("psdd 1\nX 0 0 1\n", "f:2: unknown node type 'X': must be L, T or D"),
+        ("psdd 1\nX 0 0 1\n", "f:2: unknown node type 'X': must be L, T, F or D"),
         ("psdd 1\nL 0\n", "f:2: 2 fields: must be 'L id [vtree] literal'"),
         ("psdd 1\nL 0 0 1 1\n", "f:2: 5 fields: must be 'L id [vtree] literal'"),
-        ("psdd 1\nT 0 0\n", "f:2: 3 fields: must be 'T id [vtree] variable log'"),
+        (
+            "psdd 1\nT 0 0\n",
+            "f:2: 3 fields: must be 'T id [vtree] variable log' or 'T id vtree variable "
+            "log-of-false log-of-true'",
+        ),
+        (
+            "psdd 1\nT 0 0 1 -0.5 -0.5\n",
+            "f:2: the probabilities of variable 1 sum to 1.21306: must sum to 1 within 0.001",
+        ),
+        ("psdd 1\nT 0 0 1 0.5 -0.5\n", "f:2: log-probability 0.5: must not be above 0"),
+        ("psdd 1\nF\n", "f:2: 1 fields: must be 'F id [vtree]'"),
         ("psdd 1\nD 0 0\n", "f:2: 3 fields: must be 'D id vtree count {prime sub log}'"),
         ("psdd 1\nL 0 0 0\n", "f:2: literal 0: must be a variable or minus a variable"),
         ("psdd 1\nL 0 0 x\n", "f:2: 'x' is not a whole number"),

@@ -163,7 +163,7 @@ def test_values_that_are_no_numbers_are_refused(
 def test_an_unknown_kind_of_file_is_refused(tmp_path: Path, general: DagWorkload) -> None:
     with refused(
         "v.csv: no workload has the extension '.csv': must be one of "
-        ".psdd, .mtx, .graphml, .gml, .json, .edgelist, .edges"
+        ".psdd, .mtx, .npz, .graphml, .gml, .json, .edgelist, .edges"
     ):
         rebind(general, Path("v.csv"))
 

@@ -50,7 +50,7 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
     [
         ("", "f:1: the first line must be '%%MatrixMarket matrix coordinate real general'"),
         (
-            "%MatrixMarket matrix coordinate real general\n",
+            "MatrixMarket matrix coordinate real general\n",
             "f:1: the first line must be '%%MatrixMarket matrix coordinate real general'",
         ),
         (
@@ -66,8 +66,8 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
             "f:1: field 'pattern': must be real or integer",
         ),
         (
-            "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n",
-            "f:1: symmetry 'symmetric': a triangular matrix must be general",
+            "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 1\n2 2 1\n",
+            "f:1: symmetry 'symmetric': a triangular matrix must be general, or diagonal",
         ),
         (HEADER + "% no size\n", "f: the file ends before the line 'ROWS COLUMNS ENTRIES'"),
         (HEADER + "2 2\n", "f:2: 2 fields: must be 'ROWS COLUMNS ENTRIES'"),
@@ -82,7 +82,10 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
         (TWO_BY_TWO + "2 3 1\n", "f:5: entry (2, 3): row and column must be 1 to 2"),
         (TWO_BY_TWO + "2 1 nan\n", "f:5: nan: must be finite in float64"),
         (TWO_BY_TWO + "2 1 1e999\n", "f:5: 1e999: must be finite in float64"),
-        (TWO_BY_TWO + "2 2 4\n", "f:5: entry (2, 2) is already given in line 4"),
+        (
+            TWO_BY_TWO + "2 2 inf\n",
+            "f:5: inf: must be finite in float64",
+        ),
         (
             HEADER + "2 2 2\n1 1 1\n2 1 1\n",
             "f: row 2 has no entry on the diagonal: must have one, not zero",
@@ -94,11 +97,13 @@ TWO_BY_TWO = HEADER + "2 2 3\n1 1 1\n2 2 1\n"
         ),
         (
             HEADER + "3 3 5\n1 1 1\n3 1 2\n2 2 1\n2 3 1\n3 3 1\n",
-            "f:6: not triangular: entry (2, 3) is above the diagonal, (3, 1) in line 4 below it",
+            "f:6: not triangular: entry (2, 3) is above the diagonal, entry (3, 1) in line 4 "
+            "below it",
         ),
         (
             HEADER + "3 3 5\n1 1 1\n1 3 2\n2 2 1\n3 2 1\n3 3 1\n",
-            "f:6: not triangular: entry (3, 2) is below the diagonal, (1, 3) in line 4 above it",
+            "f:6: not triangular: entry (3, 2) is below the diagonal, entry (1, 3) in line 4 "
+            "above it",
         ),
     ],
 )

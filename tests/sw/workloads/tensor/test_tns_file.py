@@ -49,7 +49,10 @@ def test_tns_as_it_is_written() -> None:
         ("1 1 nan\n", "f:1: nan: must be finite in float64"),
         ("1 1 -inf\n", "f:1: -inf: must be finite in float64"),
         ("1 1 1e999\n", "f:1: 1e999: must be finite in float64"),
-        ("1 2 3\n2 1 1\n\n1 2 4\n", "f:4: entry (1, 2) is already given in line 1"),
+        (
+            "1 2 1e308\n2 1 1\n\n1 2 1e308\n",
+            "f: the sum of entry (1, 2) in line 1 and others = inf: must be finite in float64",
+        ),
         ("# shape 3 4 5\n1 2 3\n", "f:1: a shape of 3 sizes: must be 2, as entries have indices"),
         (
             "1 2 3\n# shape 3 1\n",
