@@ -22,7 +22,7 @@ def test_a_negative_seed(tmp_path: Path, graph: Path, command: str) -> None:
 
 def test_an_extension_that_no_workload_has(tmp_path: Path) -> None:
     assert refused_file(tmp_path, "x.csv", "") == (
-        ": no workload has the extension '.csv': must be one of .psdd, .mtx, .graphml, .gml, "
+        ": no workload has the extension '.csv': must be one of .psdd, .mtx, .npz, .graphml, .gml, "
         ".json, .edgelist, .edges"
     )
 

@@ -14,6 +14,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.atomic import atomic_path
 from gnarl.sw.program.command_files import check_output
 from gnarl.sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec
+from gnarl.sw.workloads.tensor.array_archive import COORDINATES, LABELS, SHAPE, VALUES
 from gnarl.sw.workloads.tensor.fibertree_files import save_fibertree
 from gnarl.sw.workloads.tensor.storage import TensorFormat, store
 from gnarl.sw.workloads.tensor.tensor import Tensor
@@ -44,7 +45,8 @@ def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, 
     sparse matrix that is the only output is in SciPy's form (``scipy.sparse.load_npz``); other
     sparse tensors are ``NAME.coordinates`` int64 [nnz, order], ``NAME.values`` [nnz] and
     ``NAME.shape``. A path without ending is a folder of fibertree files, see
-    ``gnarl.sw.workloads.tensor.fibertree_files``.
+    ``gnarl.sw.workloads.tensor.fibertree_files``. All of it is read as an input again, see
+    ``gnarl.sw.workloads.tensor.tensor_files``.
     """
     check_output_path(path, specs)
     if path.suffix:
@@ -69,11 +71,11 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
             if isinstance(spec.storage, Labelled):
                 labels = spec.storage.labels
                 longest = int(np.strings.str_len(labels).max(initial=1))
-                arrays[f"{spec.name}.labels"] = labels.astype(f"U{longest}")
+                arrays[spec.name + LABELS] = labels.astype(f"U{longest}")
         else:
-            arrays[f"{spec.name}.coordinates"] = array.coordinates
-            arrays[f"{spec.name}.values"] = _readable(array.values)
-            arrays[f"{spec.name}.shape"] = np.array(array.shape, np.int64)
+            arrays[spec.name + COORDINATES] = array.coordinates
+            arrays[spec.name + VALUES] = _readable(array.values)
+            arrays[spec.name + SHAPE] = np.array(array.shape, np.int64)
     # Not np.savez, whose own arguments' names no tensor could have.
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 
 from gnarl.sw.runtime.target.option import TargetOption
 
-EXPRESSION_TENSORS = "A tensor of an expression: .mtx, .tns, .npz, .npy, or a fibertree's FOLDER"
-NEST_ARRAYS = "an array or scalar of a loop nest: .npy"
+EXPRESSION_TENSORS = (
+    "A tensor of an expression: .mtx, .ttx, .tns (.gz, .bz2), .npy, .npz of SciPy or of gnarl run, "
+    ".npz:NAME, or a fibertree's FOLDER"
+)
+NEST_ARRAYS = "an array or scalar of a loop nest: .npy, .npz or .npz:NAME"
 
 
 @dataclass(frozen=True)

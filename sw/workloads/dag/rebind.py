@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
+from gnarl.sw.program.command_files import note_input
+from gnarl.sw.program.npz import Npz
 from gnarl.sw.workloads.compressed_file import suffix_of
 from gnarl.sw.workloads.dag.dag import Dag
 from gnarl.sw.workloads.dag.load import load
@@ -18,6 +20,9 @@ from gnarl.sw.workloads.dag.triangular_system import read_matrix, right_hand_sid
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from gnarl.sw.workloads.made_up import MadeUp, without
 from gnarl.sw.workloads.refusals import FINITE
+from gnarl.sw.workloads.tensor.array_archive import read_numbers
+from gnarl.sw.workloads.tensor.sparse_file import is_sparse
+from gnarl.sw.workloads.tensor.tensor_files import reading
 from gnarl.sw.workloads.text_file import parse_json, read_text
 
 _MATRICES = (".mtx", ".npz")
@@ -36,7 +41,8 @@ def values_from_file(
     """Input values, float64 [n_inputs], for a program compiled from ``dag``.
 
     path
-        a JSON file ``{"input name": number, …}``; or a workload file of the same structure, which
+        a JSON file ``{"input name": number, …}``; an .npz file of numbers by name, see
+        ``read_numbers``; or a workload file of the same structure, which
         gives new matrix entries, probabilities or input values (``seed`` as in ``load``).
     input_names
         ``StringDType`` [n_inputs], of the program's inputs, in order; ``dag`` itself may be without
@@ -69,12 +75,22 @@ def made_up_with(path: str | Path, input_names: np.ndarray, own: MadeUp, seed: i
 
 
 def _names_and_numbers(path: str | Path) -> Any:
-    """What a JSON file has that is no graph; ``None`` of other files."""
+    """What a JSON file has that is no graph, or an .npz file that is no matrix; ``None`` of other
+    files."""
+    if suffix_of(path) == ".npz":
+        return _numbers(Path(path))
     if suffix_of(path) != ".json":
         return None
     with damaged_as(WorkloadError, path):
         data = parse_json(read_text(path), str(path))
     return None if is_node_link(data) else data
+
+
+def _numbers(path: Path) -> dict[str, float] | None:
+    note_input(path)
+    with damaged_as(WorkloadError, path), reading(path) as file:
+        archive = Npz(file)
+        return None if is_sparse(archive) else read_numbers(archive)
 
 
 def _from_names(

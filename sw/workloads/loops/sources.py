@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.program.npz import ArrayFileError, read_array
 from gnarl.sw.program.python_files import split_name
 from gnarl.sw.workloads.loops.c import source as c_source
 from gnarl.sw.workloads.loops.ir.nest import Nest
@@ -36,6 +35,7 @@ from gnarl.sw.workloads.loops.operations import (
 from gnarl.sw.workloads.loops.python import source as python_source
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.made_up import ZEROS, random_values
+from gnarl.sw.workloads.tensor.tensor_files import load_array
 
 _READERS = {".py": python_source.read_file, ".c": c_source.read_file}
 
@@ -115,7 +115,7 @@ def is_named(text: str) -> bool:
 
 def file_workload(text: str, tensors: Mapping[str, str]) -> LoopWorkload:
     """The nest of ``FILE.py``, ``FILE.c``, or one of these and ``:FUNCTION``, with arrays from
-    ``.npy`` files by name."""
+    files by name."""
     file, function = split_name(text)
     if Path(file).suffix not in _READERS:
         raise WorkloadError(
@@ -129,15 +129,6 @@ def file_workload(text: str, tensors: Mapping[str, str]) -> LoopWorkload:
 
 
 def load_arrays(paths: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Arrays of ``.npy`` files by name. Raises ``WorkloadError`` that names the file."""
-    return {name: _array(path) for name, path in paths.items()}
-
-
-def _array(path: str) -> np.ndarray:
-    if not Path(path).is_file():
-        raise WorkloadError(f"{path}: {'not a' if Path(path).exists() else 'no such'} file")
-    try:
-        with open(path, "rb") as file:
-            return read_array(file, Path(path).stat().st_size)
-    except (ArrayFileError, OSError) as error:
-        raise WorkloadError(f"{path}: not a .npy file: {error}") from error
+    """Arrays by name, from the files that ``load_array`` reads. Raises ``WorkloadError`` that names
+    the file."""
+    return {name: load_array(path, name) for name, path in paths.items()}

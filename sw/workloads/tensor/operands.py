@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.python_files import split_name
 from gnarl.sw.workloads.compressed_file import suffix_of
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.shapes import check_shapes
@@ -46,7 +47,8 @@ def named_operand(name: str, source: Any) -> Operand:
 def load_operands(
     paths: Mapping[str, str], formats: Mapping[str, TensorFormat]
 ) -> dict[str, Operand]:
-    """Operands from files, by name; a folder has each stored as ``formats`` say.
+    """Operands from files, by name; a folder has each stored as ``formats`` say. Where a file has
+    several tensors and none is named, it is the one with the operand's name.
 
     A file of a matrix of one column is a vector where ``formats`` say that it has one dimension.
 
@@ -54,12 +56,13 @@ def load_operands(
     """
     operands = {}
     for name, path in paths.items():
-        suffix = suffix_of(path)
+        file, _ = split_name(path)
+        suffix = suffix_of(file)
         if Path(path).is_dir():
             modes = formats[name].modes if name in formats else None
             tensor = load_tensor(path, name, modes)
         else:
-            tensor = load_tensor(path)
+            tensor = load_tensor(path, name)
             is_vector = name in formats and formats[name].order == 1
             if is_vector and tensor.shape[1:] == (1,) and suffix in _EXACT_SUFFIXES:
                 tensor = Tensor(tensor.shape[:1], tensor.coordinates[:, :1], tensor.values)

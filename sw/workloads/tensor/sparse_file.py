@@ -17,6 +17,11 @@ _MAX_ORDER = 64
 """The order of NumPy's arrays, and so of SciPy's."""
 
 
+def is_sparse(archive: Npz) -> bool:
+    """Whether ``read_sparse`` reads the archive, or says why it does not: programs are refused."""
+    return MANIFEST in archive.others or {"format", "shape"} <= {*archive.arrays}
+
+
 def read_sparse(archive: Npz, source: str) -> Tensor:
     """Every stored element of the file ``source`` is an entry; those of one place are added, with
     a warning. Values must be finite.
@@ -25,8 +30,6 @@ def read_sparse(archive: Npz, source: str) -> Tensor:
     """
     if MANIFEST in archive.others:
         raise WorkloadError("a compiled program: must be a sparse matrix of SciPy")
-    if "format" not in archive.arrays:
-        raise WorkloadError("not a file of scipy.sparse.save_npz: it has no 'format'")
     format = _format(archive.array("format"))
     names = PARTS[format]
     if format == "coo" and _COORDS in archive.arrays:

@@ -148,15 +148,15 @@ class Tensor:
             lambda at: f"entry {at}: the value at {_tuple(self.coordinates[at])}",
         )
 
-    def to_dense(self) -> np.ndarray:
-        """All values, float64 of the tensor's shape. Raises ``CapacityError`` if too many."""
+    def to_dense(self, dtype: np.typing.DTypeLike = np.float64) -> np.ndarray:
+        """All values, of the tensor's shape. Raises ``CapacityError`` if too many."""
         if math.prod(self.shape) > DENSE_LIMIT:
             raise CapacityError(
                 f"a dense array of shape {self.shape} has {math.prod(self.shape):,} values: at "
                 f"most {DENSE_LIMIT:,} are kept in memory"
             )
         # The dimension in front makes a scalar like the others.
-        dense = np.zeros((1, *self.shape))
+        dense = np.zeros((1, *self.shape), dtype)
         dense[(np.zeros(self.nnz, np.int64), *self.coordinates.T)] = self.values
         return dense.reshape(self.shape)
 

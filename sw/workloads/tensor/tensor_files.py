@@ -7,9 +7,10 @@
     FROSTT, see ``tns_file``.
 .mtx.gz, .mtx.bz2, …
     One of these texts, compressed.
-.npz
-    A sparse matrix or array that ``scipy.sparse.save_npz`` wrote. Compiled programs have this
-    suffix too; their contents decide.
+.npz, .npz:NAME
+    A sparse matrix or array that ``scipy.sparse.save_npz`` wrote, or one of several arrays and
+    tensors by name, see ``array_archive``. Compiled programs have this suffix too; their contents
+    decide.
 .npy
     A dense NumPy array; its nonzeros become entries.
 folder, folder/tensor_B
@@ -18,6 +19,7 @@ folder, folder/tensor_B
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,11 +33,13 @@ from gnarl.hw.lib.errors import WorkloadError, damaged_as
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.program.atomic import atomic_path, write_text
 from gnarl.sw.program.npz import ArrayFileError, Npz, read_array
+from gnarl.sw.program.python_files import split_name
 from gnarl.sw.program.tensor_spec import SparseArray
 from gnarl.sw.workloads import matrix_entries
 from gnarl.sw.workloads.compressed_file import suffix_of
+from gnarl.sw.workloads.tensor.array_archive import read_named
 from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
-from gnarl.sw.workloads.tensor.sparse_file import read_sparse
+from gnarl.sw.workloads.tensor.sparse_file import is_sparse, read_sparse
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.tns_file import COMMENT, format_tns, parse_tns
 from gnarl.sw.workloads.tensor.ttx_file import parse_ttx
@@ -47,12 +51,14 @@ _FOLDER_PREFIX = "tensor_"
 def load_tensor(
     path: str | Path, name: str | None = None, modes: Sequence[int] | None = None
 ) -> Tensor:
-    """The tensor of a file, or the one called ``name`` of a fibertree folder.
+    """The tensor of a file, or the one called ``name`` of a fibertree folder or of a file with
+    several.
 
-    ``name`` may be left out if the folder has only one; ``modes`` is for ``load_fibertree``.
-    Raises ``WorkloadError`` naming the file and, in texts, the line.
+    ``name`` may be left out if there is only one; ``modes`` is for ``load_fibertree``. Raises
+    ``WorkloadError`` naming the file and, in texts, the line.
     """
-    path = Path(path)
+    file, part = split_name(path)
+    path = Path(file)
     if path.is_dir():
         return load_fibertree(path, name or _only_tensor(path), modes)
     if path.name.startswith(_FOLDER_PREFIX) and path.parent.is_dir() and not path.exists():
@@ -65,8 +71,37 @@ def load_tensor(
             f"{path}: suffix {path.suffix!r}: a tensor must be {', '.join(_READERS)}, a fibertree "
             "folder or folder/tensor_NAME"
         )
+    if part and path.suffix.lower() != ".npz":
+        raise WorkloadError(f"{file}:{part}: only .npz files have tensors by name: must be {file}")
     with damaged_as(WorkloadError, path):
+        if path.suffix.lower() == ".npz":
+            return _read_npz(path, part or name or "", must=bool(part))
         return reader(path)
+
+
+def load_array(path: str | Path, name: str | None = None) -> np.ndarray:
+    """The dense array of a file, see ``load_tensor``, in its own type if the file is ``.npy`` or
+    ``.npz``; else float32 where that holds all values, and float64.
+
+    Raises ``WorkloadError`` naming the file, and ``CapacityError``.
+    """
+    file, part = split_name(path)
+    suffix = Path(file).suffix.lower()
+    if not os.path.exists(file):
+        raise WorkloadError(f"{file}: no such file")
+    if suffix == ".npy" and not part:
+        with reading(Path(file)) as stream:
+            return read_array(stream, Path(file).stat().st_size)
+    if suffix == ".npz":
+        with damaged_as(WorkloadError, file), reading(Path(file)) as stream:
+            archive = Npz(stream)
+            if not is_sparse(archive):
+                array = read_named(archive, part or name or "", must=bool(part))
+                return array.to_dense(array.values.dtype) if isinstance(array, Tensor) else array
+    dense = load_tensor(path, name).to_dense()
+    with np.errstate(over="ignore"):
+        rounded = dense.astype(np.float32)
+    return rounded if np.array_equal(rounded, dense) else dense
 
 
 def save_tensor(path: str | Path, tensor: Tensor) -> None:
@@ -126,18 +161,21 @@ def _read_mtx(path: Path) -> Tensor:
     return Tensor.from_entries(shape, coordinates, entries.value, source, name)
 
 
-def _read_npz(path: Path) -> Tensor:
-    with _reading(path) as file:
-        return read_sparse(Npz(file), str(path))
+def _read_npz(path: Path, name: str, must: bool) -> Tensor:
+    with reading(path) as file:
+        archive = Npz(file)
+        if is_sparse(archive):  # which has no name
+            return read_sparse(archive, str(path))
+        return Tensor.from_any(read_named(archive, name, must))
 
 
 def _read_npy(path: Path) -> Tensor:
-    with _reading(path) as file:
+    with reading(path) as file:
         return Tensor.from_any(read_array(file, path.stat().st_size))
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
+def reading(path: Path) -> Iterator[BinaryIO]:
     """The open file; errors name it."""
     try:
         with path.open("rb") as file:
@@ -164,6 +202,6 @@ _READERS: dict[str, Callable[[Path], Tensor]] = {
     ".mtx": _read_mtx,
     ".ttx": lambda path: parse_ttx(read_text(path, matrix_entries.COMMENT), str(path)),
     ".tns": lambda path: parse_tns(read_text(path, COMMENT), str(path)),
-    ".npz": _read_npz,
+    ".npz": lambda path: _read_npz(path, "", must=False),
     ".npy": _read_npy,
 }

@@ -15,8 +15,8 @@ from tests.support.sam.refusals import refused
 FILES: dict[str, tuple[str, str | bytes, str]] = {
     "entry twice": (
         "b.mtx",
-        HEADER + "2 2 2\n1 1 1\n1 1 2\n",
-        ":4: entry (1, 1) is already given in line 3",
+        HEADER + "2 2 2\n1 1 1e308\n1 1 1e308\n",
+        ": the sum of entry (1, 1) in line 3 and others = inf: must be finite in float64",
     ),
     "outside": (
         "b.mtx",
@@ -45,7 +45,11 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         "",
         ":1: the first line must be '%%MatrixMarket matrix coordinate real general'",
     ),
-    "binary": ("b.mtx", bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "binary": (
+        "b.mtx",
+        bytes(range(256)),
+        ":3: not valid UTF-8: only comments may be in another encoding",
+    ),
     "empty .tns": (
         "b.tns",
         "",
@@ -61,8 +65,8 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "index of 30 digits": ("b.tns", "9" * 30 + " 1 1\n", f":1: {'9' * 30} has more than 63 bits"),
     "entry twice in .tns": (
         "b.tns",
-        "1 1 1\n1 1 2\n",
-        ":2: entry (1, 1) is already given in line 1",
+        "1 1 1e308\n1 1 1e308\n",
+        ": the sum of entry (1, 1) in line 1 and others = inf: must be finite in float64",
     ),
     "field is missing": ("b.tns", "1 1 1\n1 1\n", ":2: 2 fields: must be 3, as in line 1"),
     "beyond the shape": (
@@ -97,7 +101,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "suffix": (
         "b.csv",
         "1,1\n",
-        ": suffix '.csv': a tensor must be .mtx, .tns, .npz, .npy, a fibertree folder or "
+        ": suffix '.csv': a tensor must be .mtx, .ttx, .tns, .npz, .npy, a fibertree folder or "
         "folder/tensor_NAME",
     ),
 }

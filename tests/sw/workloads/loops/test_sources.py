@@ -274,17 +274,20 @@ def test_arrays_that_are_refused(tmp_path: Path) -> None:
     absent = tmp_path / "absent.npy"
     with refused(f"{absent}: no such file"):
         load_arrays({"x": str(absent)})
-    with refused(f"{tmp_path}: not a file"):
+    with refused(f"{tmp_path}: no file tensor_x_mode_vals: the folder has no tensors"):
         load_arrays({"x": str(tmp_path)})
     text = tmp_path / "text.npy"
     text.write_text("text")
-    with pytest.raises(WorkloadError, match="text.npy: not a .npy file: "):
+    with pytest.raises(WorkloadError, match="text.npy: not a .npy file, or damaged: "):
         load_arrays({"x": str(text)})
     header = tmp_path / "header.npy"
     np.save(header, np.zeros(3))
     header.write_bytes(header.read_bytes().replace(b"}", b" "))
-    with pytest.raises(WorkloadError, match="header.npy: not a .npy file: header "):
+    with pytest.raises(WorkloadError, match="header.npy: not a .npy file, or damaged: header "):
         load_arrays({"x": str(header)})
     np.savez(tmp_path / "two.npz", a=np.zeros(1), b=np.zeros(1))
-    with refused(f"{tmp_path / 'two.npz'}: not a .npy file: not an array of NumPy"):
+    with refused(
+        f"{tmp_path / 'two.npz'}: has no tensor 'x', but a, b: one must be named, as in "
+        "x=FILE.npz:a"
+    ):
         load_arrays({"x": str(tmp_path / "two.npz")})
