@@ -1,7 +1,8 @@
 """What the generations of the SAM tools do differently, made one.
 
 Sparse accumulators that take points (coordinates held by ``crdhold``) become those that take
-streams. Reductions that the tools left in front of accumulators go. So do drops of coordinates by
+streams; so do those that take the innermost coordinates alone. Reductions that the tools left in
+front of accumulators go. So do drops of coordinates by
 what is summed later: they suppose reductions that drop empty fibers, where these give 0.
 """
 
@@ -10,10 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gnarl.sw.compiler.sam.dot_netlist import Netlist, Node, Wire
+from gnarl.sw.compiler.sam.dot_write import JOINERS
 
 
 def modernise(netlist: Netlist) -> None:
     """Changes the netlist to one whose nodes mean what the blocks of that name do."""
+    for node in list(netlist.nodes.values()):
+        if node.type == "repsiggen":
+            node.inputs["crd"] = _coordinates(netlist, netlist.wire(node, "crd"))
     for node in list(netlist.nodes.values()):
         if node.type == "spaccumulator":
             _take_streams(netlist, node)
@@ -39,6 +44,8 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
         if port.startswith("in ")
     }
     named = [node.values[key] for place in range(9) if (key := f"in{place}") in node.values]
+    if count == len(crds) == len(named) == 1 and named[0] in crds:
+        crds[""] = _coordinates_around(netlist, crds[named[0]])
     summed = _summed_index(netlist, node, count, crds, named)
     inputs = {f"crd{place}": crds[index] for place, index in enumerate(named[:count])}
     node.inputs = {**inputs, f"crd{count}": crds[summed], "val": netlist.wire(node, "val")}
@@ -73,6 +80,29 @@ def _summed_index(
             f"{', '.join(named) or 'in0'} and of the one index that is summed",
         )
     return summed[0]
+
+
+def _coordinates_around(netlist: Netlist, wire: Wire) -> Wire:
+    """The coordinates each of which has a fiber of those on a wire."""
+    node = netlist.nodes[_unheld(netlist, wire)[0]]
+    while node.type in JOINERS:
+        node = netlist.nodes[netlist.wire(node, "crd0")[0]]
+    if node.type != "fiberlookup":
+        netlist.refuse(node, ": has no fibers: an accumulator needs an edge of what it sums")
+    return _coordinates(netlist, netlist.wire(node, "ref"))
+
+
+def _coordinates(netlist: Netlist, wire: Wire) -> Wire:
+    """The coordinates beside references, on a wire of either."""
+    node = netlist.nodes[wire[0]]
+    if node.type == "repeat":
+        signals = netlist.nodes[netlist.wire(node, "repsig")[0]]
+        return _coordinates(netlist, netlist.wire(signals, "crd"))
+    if node.type == "locate":
+        return netlist.wire(node, "crd")
+    if wire[1].startswith("out_ref") and node.type in (*JOINERS, "fiberlookup"):
+        return node.name, "out_crd"
+    return wire
 
 
 def _unheld(netlist: Netlist, wire: Wire) -> Wire:

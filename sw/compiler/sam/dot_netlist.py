@@ -9,12 +9,14 @@ node with the lower number; ``edge``, that whose edge comes first.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
-from gnarl.sw.compiler.sam.dot_syntax import DotEdge, DotGraph, DotNode
+from gnarl.sw.compiler.sam.dot_dialects import index_of, node_attributes, one_operand
+from gnarl.sw.compiler.sam.dot_syntax import DotEdge, DotGraph
 from gnarl.sw.compiler.sam.dot_write import JOINERS
 
 OPERAND_ORDERS = ("id", "edge")
@@ -83,7 +85,7 @@ class Netlist:
         self.nodes: dict[str, Node] = {}
         linked = {name for edge in syntax.edges for name in (edge.source, edge.target)}
         for node in syntax.nodes.values():
-            values = _attributes(node)
+            values = node_attributes(node)
             # Files written by hand keep blocks whose edges were moved elsewhere.
             if node.name not in linked and values.get("type") in TYPES - {"fiberwrite"}:
                 continue
@@ -95,6 +97,7 @@ class Netlist:
                 )
             self.nodes[node.name] = Node(node.name, values["type"], values, node.line)
         links = self._links(syntax)
+        self._take_one_operand(links)
         for link in links:
             if self.nodes[link.target].type in JOINERS:
                 self._add_lane(link)
@@ -138,6 +141,16 @@ class Netlist:
                 leaves = entering[leaves.source]
             links.append(_Link(leaves.source, edge.target, leaves, edge))
         return links
+
+    def _take_one_operand(self, links: list[_Link]) -> None:
+        """Makes functions of arithmetic that has one operand, and a constant for the other."""
+        entering = Counter(link.target for link in links)
+        for node in self.nodes.values():
+            if node.type in _ARITHMETIC and entering[node.name] == 1:
+                try:
+                    node.type = one_operand(node.type, node.values)
+                except WorkloadError as error:
+                    self.refuse(node, f": {error}")
 
     def _add_lane(self, link: _Link) -> None:
         lanes = self.nodes[link.target].lanes
@@ -225,7 +238,7 @@ class Netlist:
                 )
             return f"out_ref{node.lanes.index(lane)}"
         if node.type == "spaccumulator" and kind == "crd":
-            return f"out {_index(comment)}"
+            return f"out {index_of(comment)}"
         if node.type in ("crddrop", "crdhold"):
             return f"out_{self._outer_or_inner(edge, node, kind, comment)}"
         if node.type == "parallelizer":
@@ -238,7 +251,7 @@ class Netlist:
             lane = node.lanes.index(comment.removeprefix("in-"))
             return f"{'ref' if kind == 'val' else kind}{lane}"
         if node.type == "spaccumulator" and kind == "crd":
-            return f"in {_index(comment)}"
+            return f"in {index_of(comment)}"
         if node.type in ("crddrop", "crdhold"):
             return self._outer_or_inner(edge, node, kind, comment)
         if node.type in _ARITHMETIC:
@@ -256,7 +269,7 @@ class Netlist:
     def _outer_or_inner(self, edge: DotEdge, node: Node, kind: str, comment: str) -> str:
         if kind == "val":
             return "inner"
-        index = _index(comment)
+        index = index_of(comment)
         for port in ("outer", "inner"):
             if node.values.get(port) == index:
                 return port
@@ -283,19 +296,3 @@ class Netlist:
 
 def _comment(edge: DotEdge) -> str:
     return edge.attributes.get("comment", "")
-
-
-def _index(comment: str) -> str:
-    """The index in a comment such as ``i``, ``in-i``, ``out-i``, ``outer-i`` or ``inner-i``."""
-    return comment.rpartition("-")[2]
-
-
-def _attributes(node: DotNode) -> dict[str, str]:
-    """The attributes in a node's comment, and those of its own."""
-    values = {}
-    for entry in node.attributes.get("comment", "").split(","):
-        key, equals, value = entry.partition("=")
-        if equals:
-            values[key.strip()] = value
-    drawing = ("comment", "label", "color", "shape", "style")
-    return {**values, **{k: v for k, v in node.attributes.items() if k not in drawing}}
