@@ -271,8 +271,8 @@ sizes_option = click.option(
 values_option = click.option(
     "--values",
     type=input_file,
-    help="New input values: JSON of names and numbers, or a workload of the same structure; for "
-    "models an .npz file of FEATURE.indices, .offsets, .weights and .table.",
+    help="New input values: JSON or .npz of names and numbers, or a workload of the same structure;"
+    " for models an .npz file of FEATURE.indices, .offsets, .weights and .table.",
 )
 max_cycles_option = click.option(
     "--max-cycles",

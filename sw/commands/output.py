@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 
 import click
@@ -10,6 +11,9 @@ from rich.table import Table
 
 from gnarl.sw.commands.boundary import drop_output
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+
+_WIDE = 10_000
+"""Columns of a page that nobody sees whole."""
 
 
 def hardware(config: str, overrides: tuple[str, ...], given: str | None) -> NamedConfiguration:
@@ -41,16 +45,26 @@ def workload_of(configuration: NamedConfiguration, given: str | None) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints names and texts in columns."""
-    table = Table(*columns, box=None, pad_edge=False)
+    """Prints names and texts in columns, whole: what is cut cannot be pasted."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    click.echo(page(lambda console: console.print(table)), nl=False)
+    width = _WIDE if _is_piped() else None
+    lines = page(lambda console: console.print(table), width).splitlines()
+    click.echo("\n".join(line.rstrip() for line in lines))
 
 
-def page(write: Callable[[Console], None]) -> str:
-    """What ``write`` prints. rich itself would end the process where the output's reader has."""
-    console = Console(markup=False)
+def _is_piped() -> bool:
+    """Whether another program reads the output, which has no width then."""
+    return sys.stdout is None or not sys.stdout.isatty()
+
+
+def page(write: Callable[[Console], None], width: int | None = None) -> str:
+    """What ``write`` prints, on a page as wide as the terminal. rich itself would end the process
+    where the output's reader has."""
+    console = Console(markup=False, width=width)
     with console.capture() as page:
         write(console)
     return page.get()

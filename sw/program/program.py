@@ -16,6 +16,7 @@ import numpy as np
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, damaged_as, quoted
 from gnarl.sw.program.archive import read_archive, write_archive
+from gnarl.sw.program.display import html_table, tensors_text
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
 from gnarl.sw.program.schema import Schema, check_sections
@@ -25,7 +26,7 @@ _SHOWN = 120
 """Characters of a field's value in error texts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """A program for one configuration of one target, or for several that the target allows.
 
@@ -66,6 +67,25 @@ class Program:
         fields, digest = config.to_dict(), config.digest
         launch = Launch(workload, inputs, outputs, statistics, sections, fields, digest)
         return cls(config.target, fields, digest, workload, inputs, outputs, (launch,), schema)
+
+    def __repr__(self) -> str:
+        launches = f", {len(self.launches)} launches" if len(self.launches) != 1 else ""
+        return (
+            f"<Program {self.workload!r} for {self.target}{launches}: from "
+            f"{tensors_text(self.inputs)} to {tensors_text(self.outputs)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = [
+            ("target", self.target),
+            ("configuration", self.digest[:12]),
+            ("inputs", tensors_text(self.inputs)),
+            ("outputs", tensors_text(self.outputs)),
+            ("launches", str(len(self.launches))),
+            *((name.replace("_", " "), f"{count:,}") for name, count in self.statistics.items()),
+        ]
+        return html_table(f"program {self.workload}", rows)
 
     @property
     def statistics(self) -> dict[str, int]:

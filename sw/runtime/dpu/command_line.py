@@ -11,8 +11,8 @@ _OPTIONS = (
 
 COMMAND_LINE = CommandLine(
     workloads=(
-        "a file of a DAG: a .psdd circuit, a .mtx matrix of a triangular system, or a graph: "
-        ".graphml, .gml, .json, .edgelist or .edges"
+        "a file of a DAG: a .psdd circuit, a .mtx or .npz matrix of a triangular system, or a "
+        "graph: .graphml, .gml, .json, .edgelist or .edges"
     ),
     options=_OPTIONS,
     shared={

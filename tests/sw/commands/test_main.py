@@ -266,7 +266,7 @@ def test_bad_arguments(graph: Path, arguments: list[str], text: str) -> None:
         (
             "x.txt",
             "",
-            "no workload has the extension '.txt': must be one of .psdd, .mtx, .graphml, "
+            "no workload has the extension '.txt': must be one of .psdd, .mtx, .npz, .graphml, "
             ".gml, .json, .edgelist, .edges",
         ),
         ("x.npz", "", "not a program file, or damaged: File is not a zip file"),
