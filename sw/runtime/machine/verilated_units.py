@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gnarl.sw.runtime.machine.tools import cxx
+
 # -O1 serves runs of some 100,000 cycles best. 56 float32 units and a 64 x 64 crossbar, 3 MB of
 # Verilog, on one core: Verilator 11 s; C++ at -O0 25 s, 7,000 cycles/s; -O1 36 s, 57,000; -O2 70 s,
 # 78,000; -Os 66 s, 70,000.
@@ -68,9 +70,9 @@ def write_makefile(
         (folder / f"{unit.name}.cpp").write_text(includes)
         objects.append(f"{unit.name}.o")
         options = [*flags[unit.optimise], "-I.", unit.optimise]
-        command = shlex.join(["c++", *options, "-c", f"{unit.name}.cpp"])
+        command = shlex.join([*cxx(), *options, "-c", f"{unit.name}.cpp"])
         rules.append(f"{unit.name}.o: {unit.name}.cpp\n\t{command}\n")
-    linked = shlex.join(["c++", *objects, *link, "-o", output])
+    linked = shlex.join([*cxx(), *objects, *link, "-o", output])
     rules.insert(0, f"{output}: {' '.join(objects)}\n\t{linked}\n")
     # To make, a dollar sign begins a variable.
     (folder / _MAKEFILE).write_text("\n".join(rules).replace("$", "$$"))

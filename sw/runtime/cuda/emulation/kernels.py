@@ -30,9 +30,8 @@ from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.program.cache import cached, digest_of, file_texts
 from gnarl.sw.program.paths import SIMT, files_in
-from gnarl.sw.runtime.machine.tools import first_complaint, run_tool
+from gnarl.sw.runtime.machine.tools import cxx, first_complaint, run_tool
 
-_COMPILER = "c++"
 _RUNTIME_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden")
 # -O1 keeps accesses as the source has them: higher levels merge neighbours into wider ones.
 _KERNEL_FLAGS = (
@@ -251,15 +250,16 @@ def _regions(place: str, arrays: Sequence[GlobalArray]) -> ctypes.Array[_Region]
 
 @functools.cache
 def _compiler_version() -> str:
-    return _compile(_COMPILER, ["--version"], SIMT)
+    return _compile("version", ["--version"], SIMT)
 
 
 def _compile(name: str, arguments: Sequence[str], folder: Path) -> str:
     """What the compiler prints. Raises ``EmulationError`` with its first complaint."""
     need = "the emulation of CUDA kernels needs it"
-    done = run_tool([_COMPILER, *arguments], folder, need, EmulationError)
+    command = [*cxx(), *arguments]
+    done = run_tool(command, folder, need, EmulationError)
     if done.returncode:
-        raise EmulationError(f"{name}: {_COMPILER} failed: {first_complaint(done)}")
+        raise EmulationError(f"{name}: {command[0]} failed: {first_complaint(done)}")
     return done.stdout
 
 

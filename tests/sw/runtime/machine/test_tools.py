@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gnarl.hw.lib.errors import GnarlError
-from gnarl.sw.runtime.machine.tools import first_complaint, program, run_tool
+from gnarl.sw.runtime.machine.tools import cxx, first_complaint, program, run_tool
 from tests.support.commands import default_interrupts
 
 
@@ -115,3 +115,16 @@ def is_running(process: int) -> bool:
         return False
     os.kill(process, 0)
     return state != "Z"
+
+
+@pytest.mark.parametrize(
+    ("value", "command"),
+    [(None, ["c++"]), ("", ["c++"]), ("g++-12", ["g++-12"]), ("ccache 'g ++'", ["ccache", "g ++"])],
+)
+def test_the_compiler_is_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, command: list[str]
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    if value is not None:
+        monkeypatch.setenv("CXX", value)
+    assert cxx() == command
