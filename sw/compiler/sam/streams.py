@@ -87,6 +87,8 @@ class _Tracer:
     def _is_sure(self, block: Block, output: str) -> bool:
         if block.type in ("root", "fiberlookup", "bitvectorlookup", "bitvectorexpand"):
             return True
+        if block.type in ("parallelizer", "serializer"):
+            return all(self._source(block, port) in self._sure for port in block.inputs)
         if not output.startswith("out_ref"):
             return False
         lane = output.removeprefix("out_")
