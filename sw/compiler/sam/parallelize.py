@@ -16,8 +16,8 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
     """The coordinates of the loop over ``index`` are dealt to ``lanes`` copies of what is inside.
 
     What leaves the copies must lie in exactly one loop more: it is put together fiber by fiber, in
-    turn. Raises ``WorkloadError`` where it does not, or where nothing lies inside. O(blocks ·
-    lanes).
+    turn. Raises ``WorkloadError`` where it does not, where nothing lies inside, or where a block
+    gives streams inside and outside. O(blocks · lanes).
     """
     loops = trace(graph).loops
     place = next(
@@ -41,6 +41,7 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
         if edge.source in inside and edge.target in inside:
             lane_graph.copy(edge)
         elif edge.target in inside:
+            _require_dealt(edge, len(loops[edge.source, edge.output]) - place - 1, index, lanes)
             lane_graph.deal(edge)
         elif edge.source in inside:
             around = len(loops[edge.source, edge.output]) - place - 1
@@ -104,6 +105,15 @@ def _is_inside(block: Block, loops: Mapping[Output, Loops], index: str, place: i
 
 def _lanes(name: str, lanes: int) -> list[str]:
     return [f"{name}_lane{lane}" for lane in range(lanes)]
+
+
+def _require_dealt(edge: Edge, depth: int, index: str, lanes: int) -> None:
+    """Refuses a stream further inside than what is dealt, of a block that is outside as well."""
+    if depth > 0:
+        raise WorkloadError(
+            f"parallelize({index},{lanes}): {edge} lies inside the loop over {index}, which other "
+            f"streams of {edge.source} do not; take another index"
+        )
 
 
 def _require_one_loop(edge: Edge, depth: int, index: str, lanes: int) -> None:

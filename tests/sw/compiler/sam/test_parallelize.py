@@ -67,3 +67,11 @@ def test_something_must_lie_inside() -> None:
     graph = lower(parse(SUITE["vec_identity"]))
     with refused("parallelize(i,2): no block lies inside the loop over i"):
         parallelize(graph, "i", 2)
+
+
+def test_accumulators_of_two_indices_cannot_be_dealt() -> None:
+    with refused(
+        "parallelize(l,2): accumulate_i.out_val -> add.val1 lies inside the loop over l, which "
+        "other streams of accumulate_i do not; take another index"
+    ):
+        lower(parse("X(l,k)=B(l,k)+C(i,l) -f=C:ss -f=B:ss -s=reorder(i,l,k) -s=parallelize(l,2)"))
