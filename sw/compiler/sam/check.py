@@ -1,5 +1,5 @@
-"""What can be wrong with a statement before anything is built: widths of indices, and orders of
-loops."""
+"""What can be wrong with a statement before anything is built: widths of indices, functions that a
+format lacks, and orders of loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Mapping
 
 import networkx as nx
 
-from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.hw.lib.errors import CapacityError, ConfigError, WorkloadError
+from gnarl.hw.lib.formats import FixedFormat
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Graph
 from gnarl.sw.workloads.tensor.expression import Access, Statement, stored_indices
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
@@ -18,6 +21,16 @@ def require_index_bits(bits: int, index: str, size: int) -> None:
         raise CapacityError(
             f"index_bits = {bits}: index {index} of size {size} needs at least {size.bit_length()}"
         )
+
+
+def require_functions(graph: Graph, config: SamConfig) -> None:
+    """Raises ``ConfigError`` for a function that the number format lacks, as the hardware does."""
+    if not isinstance(config.number_format, FixedFormat):
+        return
+    for block in graph.blocks:
+        if block.type == "function" and block["op"] != "relu":
+            text = f"block {block.name}: format = {config.format!r}: {block['op']} is not supported"
+            raise ConfigError([text])
 
 
 def check_order(statement: Statement) -> None:

@@ -10,6 +10,7 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
+from gnarl.sw.compiler.sam.check import require_functions
 from gnarl.sw.compiler.sam.graph_pass import SamOptions, SamPass, SamState, graph_pass
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, encode
@@ -32,8 +33,8 @@ def compile(
 
     The same workload gives the same program, whatever the ``seed``. ``trace`` gets the results of
     ``passes``, by default ``PASSES``. Raises ``WorkloadError`` where the statement cannot be
-    lowered, ``CapacityError`` where a fabric has too few blocks, ``PassError`` for a graph of ours
-    that is not sound.
+    lowered, ``CapacityError`` where a fabric has too few blocks, ``ConfigError`` for a function
+    that the number format lacks, ``PassError`` for a graph of ours that is not sound.
     """
     trace = trace or Trace()
     options = SamOptions(
@@ -46,6 +47,7 @@ def compile(
     state = run_passes(PASSES if passes is None else passes, first, options, trace)
     if config.fabric is None:
         _require_index_bits(state.graph, config)
+        require_functions(state.graph, config)
         config = replace(config, expression=workload.text, graph=state.graph)
     trace.progress(1.0)
     return Program.of_one_launch(

@@ -12,6 +12,7 @@ from gnarl.hw.sam.fabric.encoding import decode
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.hw.sam.unit import settings_of
+from gnarl.sw.compiler.sam.check import require_functions
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
 from gnarl.sw.runtime.sam.model.timing import timing
@@ -24,7 +25,8 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
     queues that are never full, without skipping, so no block ever stalls; see
     ``gnarl.sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there
-    is neither graph nor fabric, and ``ProgramError`` for words that configure no graph.
+    is neither graph nor fabric or the format lacks a function, and ``ProgramError`` for words that
+    configure no graph.
     """
     graph = config.graph
     if graph is None:
@@ -32,6 +34,7 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
             raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
         words = image.get("configuration")
         graph = decode(np.zeros(0) if words is None else words.words, config)
+    require_functions(graph, config)
     arrays = {
         f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
         for block in graph.blocks
