@@ -65,15 +65,15 @@ def make(indices: int, operands: int, seed: int, odd: bool = False) -> Case:
     result = maker.access("X", tuple(kept))
     loops = [index for index in order if index in used]
     options = [*maker.formats, *([f"-s=reorder({','.join(loops)})"] if loops else [])]
-    return Case(f"{result}={_written(expression, kept)} {' '.join(options)}", maker.tensors)
+    return Case(f"{result}={written(expression, kept)} {' '.join(options)}", maker.tensors)
 
 
 @dataclass(frozen=True)
-class _Node:
+class Node:
     """An operator or function and its operands, or an access with its indices."""
 
     kind: str
-    parts: tuple[_Node, ...] = ()
+    parts: tuple[Node, ...] = ()
     indices: tuple[str, ...] = ()
 
     @property
@@ -86,15 +86,15 @@ class _Node:
         return f"{self.kind.strip('()')}({','.join(texts)})"
 
     @property
-    def every(self) -> list[_Node]:
+    def every(self) -> list[Node]:
         return [self, *(each for part in self.parts for each in part.every)]
 
 
-def _written(node: _Node, kept: Collection[str]) -> str:
+def written(node: Node, kept: Collection[str]) -> str:
     """With the sums over terms that have functions in them written out."""
     if node.parts and node.kind in ("+", "-", "()"):
-        texts = tuple(_Node(_written(part, kept)) for part in node.parts)
-        return _Node(node.kind, texts).text
+        texts = tuple(Node(written(part, kept)) for part in node.parts)
+        return Node(node.kind, texts).text
     text, every = node.text, node.every
     if all(each.kind in "+-*()" for each in every if each.parts):
         return text
@@ -115,7 +115,7 @@ class _Maker:
         self.tensors: dict[str, Tensor] = {}
         self.formats: list[str] = []
 
-    def expression(self, operands: int) -> _Node:
+    def expression(self, operands: int) -> Node:
         rng = self._rng
         if operands == 1:
             return self._atom()
@@ -123,34 +123,34 @@ class _Maker:
         operator = rng.choice(["*"] * 6 + ["+"] * 4 + ["-"] * 2 + ["max", "min", "call"])
         if operator == "call":
             function = rng.choice(_CALLS)
-            return _Node(function, (self.expression(operands),))
+            return Node(function, (self.expression(operands),))
         one, other = self.expression(left), self.expression(operands - left)
         if operator in ("max", "min"):
-            return _Node(operator, (one, other))
+            return Node(operator, (one, other))
         if operator == "*":
-            one, other = (_bracketed(part) if part.kind in "+-" else part for part in (one, other))
+            one, other = (bracketed(part) if part.kind in "+-" else part for part in (one, other))
         elif rng.random() < 0.5:
-            other = _bracketed(other)
-        return _Node(operator, (one, other))
+            other = bracketed(other)
+        return Node(operator, (one, other))
 
-    def _atom(self) -> _Node:
+    def _atom(self) -> Node:
         rng = self._rng
         kind = rng.randrange(16)
         if kind == 0:
-            return _Node(str(rng.choice([0.5, 2, 3])))
+            return Node(str(rng.choice([0.5, 2, 3])))
         if kind == 1 and self.accesses:
             name = rng.choice(sorted(self.accesses))
             indices = self.accesses[name]
-            atom = _Node(f"{name}({','.join(indices)})" if indices else name, (), indices)
+            atom = Node(f"{name}({','.join(indices)})" if indices else name, (), indices)
         else:
             atom = self._operand()
         if kind == 2:
-            return _Node("-", (atom,))
+            return Node("-", (atom,))
         if kind == 3:
-            return _Node(rng.choice(_CALLS_EVERYWHERE), (atom,))
+            return Node(rng.choice(_CALLS_EVERYWHERE), (atom,))
         return atom
 
-    def _operand(self) -> _Node:
+    def _operand(self) -> Node:
         rng = self._rng
         name = (_ODD_TENSORS if self._odd else _TENSORS)[len(self.tensors)]
         count = min(len(self._order), rng.choice([0, 1, 1, 2, 2, 2, 3, 3]))
@@ -168,7 +168,7 @@ class _Maker:
             places = np.nonzero(kept)
             self.tensors[name] = Tensor(shape, np.stack(places, axis=1), values[places])
         self.accesses[name] = indices
-        return _Node(self.access(name, indices), (), indices)
+        return Node(self.access(name, indices), (), indices)
 
     def access(self, name: str, indices: tuple[str, ...]) -> str:
         if not indices:
@@ -179,5 +179,5 @@ class _Maker:
         return f"{name}({','.join(indices)})"
 
 
-def _bracketed(node: _Node) -> _Node:
-    return _Node("()", (node,))
+def bracketed(node: Node) -> Node:
+    return Node("()", (node,))
