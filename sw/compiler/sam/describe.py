@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import networkx as nx
@@ -66,12 +66,15 @@ class _Reader:
         return " ".join(parts)
 
     def _order(self) -> list[str]:
-        """Indices, each after those whose loops lie around its own."""
-        order: nx.DiGraph = nx.DiGraph()
-        for loops in self._loops.values():
-            names = [fibers.index for fibers in loops]
-            order.add_nodes_from(names)
-            order.add_edges_from(zip(names, names[1:], strict=False))
+        """Indices, each after those whose loops lie around its own.
+
+        Terms that lack an index of the result are computed inside of its loop, where it may be in
+        another place than in other terms: then what each term has itself must be in one order.
+        """
+        every = ([fibers.index for fibers in loops] for loops in self._loops.values())
+        order = _ordered(every)
+        if not nx.is_directed_acyclic_graph(order):
+            order = _ordered(self._own_loops())
         places = {index: place for place, index in enumerate(order)}
         try:
             return list(nx.lexicographical_topological_sort(order, key=places.__getitem__))
@@ -80,6 +83,19 @@ class _Reader:
             raise WorkloadError(
                 f"graph: the loops over {loop} lie in each other; there must be one loop order"
             ) from None
+
+    def _own_loops(self) -> Iterator[list[str]]:
+        """Indices of the levels of each tensor, and of what each sum adds up, outermost first."""
+        for levels in writers_of(self._graph).values():
+            yield [level["index"] for level in levels]
+        for block in self._graph.blocks:
+            if block.type == "arrayvals" and block["tensor"].isidentifier():
+                yield self._indices(block["tensor"], self._graph.drivers[block.name, "ref"])
+            elif block.type in ("reduce", "spaccumulator"):
+                edge = self._graph.drivers[block.name, "val"]
+                own = set(_indices_of(self._value(edge).written))
+                loops = self._loops[edge.source, edge.output]
+                yield [fibers.index for fibers in loops if fibers.index in own]
 
     def _value(self, edge: Edge) -> _Part:
         """The expression of a stream of values."""
@@ -172,3 +188,24 @@ class _Reader:
             )
         modes = dict(zip(format.modes, indices, strict=True))
         return Access(tensor, tuple(modes[mode] for mode in range(len(indices))))
+
+
+def _ordered(nests: Iterable[Sequence[str]]) -> nx.DiGraph:
+    """Indices, with an edge from each to the next one inside of it."""
+    order: nx.DiGraph = nx.DiGraph()
+    for names in nests:
+        order.add_nodes_from(names)
+        order.add_edges_from(zip(names, names[1:], strict=False))
+    return order
+
+
+def _indices_of(written: Written) -> Iterator[str]:
+    """Indices of all accesses."""
+    match written:
+        case Access():
+            yield from written.indices
+        case Sum():
+            yield from _indices_of(written.part)
+        case Call(_, arguments):
+            for part in arguments:
+                yield from _indices_of(part)

@@ -18,7 +18,8 @@ from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.storage import TensorFormat
-from tests.support.errors import refused
+from tests.support.errors import noted, refused
+from tests.support.sam.corner_statements import corner
 from tests.sw.compiler.sam import dialect as files
 from tests.sw.compiler.sam.dialect import dialect
 from tests.sw.compiler.sam.machine import meaning, on_model
@@ -84,6 +85,38 @@ def test_what_is_read_and_written_again_is_the_same_text() -> None:
         written = write_dot(lower(statement), statement)
         found = read_dot(written, name)
         assert write_dot(found.graph, parse(found.statement)) == written
+
+
+def round_trip(seed: int) -> None:
+    """A statement with corners, as a file and back, if it has a graph."""
+    case = corner(seed)
+    try:
+        statement = parse(case.text)
+        graph = lower(statement, skip=case.skip)
+    except WorkloadError:
+        return
+    with noted(f"{seed}: {case.text}"):
+        found = read_dot(write_dot(graph, statement), "corner.gv")
+        again = parse(found.statement)
+        assert dict(found.formats) == statement.formats
+        assert write_dot(found.graph, again) == write_dot(graph, statement)
+
+
+@pytest.mark.parametrize("seed", [682, 902, 999])
+def test_terms_that_lack_an_index_of_the_result(seed: int) -> None:
+    """They are computed inside of its loop, wherever that is in other terms."""
+    round_trip(seed)
+
+
+def test_random_statements() -> None:
+    for seed in range(60):
+        round_trip(seed)
+
+
+@pytest.mark.slow
+def test_many_random_statements() -> None:
+    for seed in range(60, 10_000):
+        round_trip(seed)
 
 
 def test_blocks_without_edges_are_left_out_wherever_they_are() -> None:
