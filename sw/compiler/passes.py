@@ -100,7 +100,7 @@ def states(
             for result, state in zip(each.results, later, strict=True):
                 yield result, state
         elif each.is_needed(state, options):
-            with trace.timed(each.name):
+            with trace.timed(each.name), taken_by(f"pass {each.name}"):
                 state = each.run(state, options)
             yield each, state
 
@@ -143,14 +143,34 @@ def without(
 
 
 def made(value: ValueT | None) -> ValueT:
-    """``value`` of a state, which an earlier pass has made."""
-    assert value is not None
+    """``value`` of a state, which an earlier pass has made.
+
+    Raises ``NotMadeError`` if none has, see ``taken_by``.
+    """
+    if value is None:
+        raise NotMadeError("no pass before makes what is taken")
     return value
+
+
+@contextmanager
+def taken_by(user: str) -> Iterator[None]:
+    """Around what takes results of passes.
+
+    Raises ``WorkloadError`` where a list of passes lacks the one that makes them, or has it later.
+    """
+    try:
+        yield
+    except NotMadeError as error:
+        raise WorkloadError(f"{user}: no pass before makes what it takes") from error
 
 
 def text_of(lines: Iterable[str]) -> str:
     """The lines of a dump, each with its end."""
     return "".join(f"{line}\n" for line in lines)
+
+
+class NotMadeError(GnarlError):
+    """A result of a pass that has not run."""
 
 
 class PassError(GnarlError):

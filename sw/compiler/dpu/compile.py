@@ -18,7 +18,7 @@ from gnarl.sw.compiler.dpu.check import EXECUTING, LOADING, STORING, check_instr
 from gnarl.sw.compiler.dpu.encode import encoded
 from gnarl.sw.compiler.dpu.search import SEARCH, DpuOptions, DpuState
 from gnarl.sw.compiler.dpu.simplify import simplify
-from gnarl.sw.compiler.passes import AnyPass, Pass, Trace, made, run_passes, text_of
+from gnarl.sw.compiler.passes import AnyPass, Pass, Trace, made, run_passes, taken_by, text_of
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.dag.builder import check as check_dag
 from gnarl.sw.workloads.dag.dag import Op
@@ -74,7 +74,7 @@ def compile(  # noqa: A001
     Deterministic for a given ``seed``. ``reassociate`` false forbids what the DAG may allow.
     ``trace`` gets the results of ``passes``, from binarisation on those of the shortest schedule.
     Raises ``CapacityError`` naming what the configuration has too little of, and ``WorkloadError``
-    naming the first constant that its format does not hold.
+    naming the first constant that its format does not hold, or what ``passes`` do not make.
     """
     trace = trace or Trace()
     refuse_first(
@@ -87,8 +87,9 @@ def compile(  # noqa: A001
     if not reassociate:
         workload = replace(workload, dag=replace(workload.dag, reassociate=False))
     state = run_passes(passes, DpuState(workload.dag), DpuOptions(config, seed), trace)
-    _require_room(config, len(made(state.encoded).stream))
-    return _program(workload, config, state)
+    with taken_by("program"):
+        _require_room(config, len(made(state.encoded).stream))
+        return _program(workload, config, state)
 
 
 def _require_room(config: DpuConfig, size: int) -> None:

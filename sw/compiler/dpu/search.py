@@ -95,7 +95,7 @@ class _Search:
         with self.trace.timed("memory"):
             layout = memory_layout(result, binary, self.config)
         self.limit[0] = min(self.limit[0], result.length)
-        return replace(self.state, binary=binary, schedule=result, layout=layout)
+        return replace(self.state, binary=binary, schedule=result, layout=layout, encoded=None)
 
     def run(self, tries: list[Policy], total: int) -> None:
         """Tries policies on two cores; what is longer than the best so far ends early."""

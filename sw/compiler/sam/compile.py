@@ -45,6 +45,7 @@ def compile(
     )
     first = SamState() if workload.graph is None else SamState(workload.graph)
     state = run_passes(PASSES if passes is None else passes, first, options, trace)
+    _require_made(state, config)
     if config.fabric is None:
         _require_index_bits(state.graph, config)
         require_functions(state.graph, config)
@@ -61,6 +62,14 @@ def compile(
         },
         schema=SAM_SCHEMA,
     )
+
+
+def _require_made(state: SamState, config: SamConfig) -> None:
+    """Raises ``WorkloadError`` for a list of passes that makes no graph, or no fabric's words."""
+    if not state.graph.blocks:
+        raise WorkloadError("program: no pass makes its graph: must have lower")
+    if config.fabric is not None and not len(state.words):
+        raise WorkloadError("program: no pass places it on the fabric: must have configure")
 
 
 def resolve(config: SamConfig) -> SamConfig:

@@ -21,10 +21,12 @@ from gnarl.sw.compiler.passes import (
     Search,
     StoppedError,
     Trace,
+    made,
     named,
     results,
     run_passes,
     states,
+    taken_by,
     without,
 )
 
@@ -159,6 +161,15 @@ def test_a_run_that_fails_is_timed() -> None:
     with pytest.raises(WorkloadError):
         run_passes((replace(FIRST, run=fail),), (), DEFAULT, trace)
     assert trace.times["first"].runs == 1
+
+
+def test_what_no_pass_has_made_names_who_takes_it() -> None:
+    taking = replace(ODD, run=lambda state, options: made(None))
+    text = "no pass before makes what it takes"
+    with pytest.raises(WorkloadError, match=f"^pass odd: {text}$"):
+        run_passes((FIRST, taking), (), DEFAULT, Trace())
+    with pytest.raises(WorkloadError, match=f"^program: {text}$"), taken_by("program"):
+        made(None)
 
 
 def test_runs_in_several_threads_are_all_counted() -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from gnarl.sw.compiler.dpu.compile import (
     PASSES,
     compile,  # noqa: A004
 )
+from gnarl.sw.compiler.dpu.search import SEARCH
 from gnarl.sw.compiler.dpu.sections import labels
 from gnarl.sw.compiler.passes import Trace, without
 from gnarl.sw.program.program import Program
@@ -29,6 +31,7 @@ from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Dag, Op
 from gnarl.sw.workloads.dag.workload import DagWorkload
+from tests.support import errors
 from tests.support.dpu.dags import SHAPES, dags, input_values, seeded_dag, shape
 from tests.sw.compiler.dpu.passes import FORMATS, SMALL, built, configs, named, workload
 
@@ -128,6 +131,21 @@ def test_what_simplify_would_merge_is_computed_as_it_stands():
     require_right(program, SMALL, source.inputs)
     assert program.statistics["operations"] == source.dag.operations == 5
     assert compile(source, SMALL).statistics["operations"] == 3
+
+
+@pytest.mark.parametrize("places", [*product(range(3), repeat=2), *product(range(3), repeat=3)])
+def test_lists_of_passes(places: tuple[int, ...]):
+    """Right if a search comes first, and behind the last one what encodes its result."""
+    source = workload(seeded_dag(20, seed=3))
+    passes = [PASSES[place] for place in places]
+    chosen = [each for each in passes if each is not PASSES[0]] or [SEARCH]
+    first, last = chosen[0], chosen[-1]
+    if SEARCH is first and SEARCH is not last:
+        require_right(compile(source, SMALL, passes=passes), SMALL, source.inputs)
+    else:
+        taker = "program" if SEARCH is first else "pass encode"
+        with errors.refused(f"{taker}: no pass before makes what it takes"):
+            compile(source, SMALL, passes=passes)
 
 
 def test_names_and_figures():

@@ -8,12 +8,13 @@ import pytest
 
 from gnarl.hw.lib.errors import CapacityError, ConfigError
 from gnarl.hw.sam.config import SamConfig
-from gnarl.sw.compiler.passes import StoppedError, Trace
+from gnarl.sw.compiler.passes import StoppedError, Trace, named
 from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
 from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.workloads.tensor.parser import parse
+from tests.support.errors import refused
 
 POOL = {
     "root": 1,
@@ -97,3 +98,14 @@ def test_what_cannot_be_resolved_names_the_field() -> None:
         resolve(SamConfig(expression="x(i"))
     with pytest.raises(ConfigError, match="^fabric: it must have"):
         resolve(SamConfig(fabric={"root": 1}))
+
+
+@pytest.mark.parametrize("names", [[], ["merge_equal", "mark_skips"], ["parallelize", "configure"]])
+def test_lists_of_passes_that_make_no_graph(names: list[str]) -> None:
+    with refused("program: no pass makes its graph: must have lower"):
+        compile(workload(SUITE["vec_elemmul"]), SamConfig(), passes=named(PASSES, names))
+
+
+def test_lists_of_passes_that_leave_the_fabric_as_it_is() -> None:
+    with refused("program: no pass places it on the fabric: must have configure"):
+        compile(workload(SUITE["vec_elemmul"]), SamConfig(fabric=POOL), passes=PASSES[:-1])
