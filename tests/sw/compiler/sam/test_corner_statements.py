@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 
 from gnarl.hw.lib.errors import ConfigError, GnarlError
 from gnarl.hw.sam.config import SamConfig
-from gnarl.sw.compiler.sam.compile import compile
+from gnarl.sw.compiler.passes import named
+from gnarl.sw.compiler.sam.compile import PASSES, compile
+from gnarl.sw.compiler.sam.graph_pass import SamPass
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden.tensor import evaluate
 from gnarl.sw.runtime.run.device import Device
@@ -25,10 +29,10 @@ from tests.sw.compiler.sam.test_random_expressions import dense
 REFUSED = {"against", "diagonal", "own index", "own operand", "no such function"}
 
 
-def check(case: Corner) -> None:
+def check(case: Corner, passes: Sequence[SamPass] = PASSES) -> None:
     statement = parse(case.text)
     config = SamConfig(format=case.format, skip=case.skip)
-    program = compile(SamWorkload("corner", case.text, statement), config)
+    program = compile(SamWorkload("corner", case.text, statement), config, passes=passes)
     config, (launch,) = SamConfig.from_dict(program.config), program.launches
     given = operands(launch, bind(program, case.tensors))
     run = machine_run(config, *interpret(config, given.image), partial(result_rows, launch))
@@ -62,6 +66,33 @@ def has_run(seed: int) -> bool:
 
 def test_statements_with_corners() -> None:
     assert sum(map(has_run, range(150))) > 90
+
+
+def check_passes(seed: int) -> None:
+    """Passes that are left out, repeated and exchanged: right, or one line says why not."""
+    rng, case = random.Random(seed), corner(seed)
+    names = [each.name for each in PASSES if rng.random() < 0.85] or ["lower"]
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        names.insert(rng.randint(0, len(names)), rng.choice([each.name for each in PASSES]))
+    if rng.random() < 0.3:
+        one, other = (rng.randrange(len(names)) for _ in range(2))
+        names[one], names[other] = names[other], names[one]
+    with noted(f"{seed}: {case.text} in {case.format}, {', '.join(names)}"):
+        try:
+            check(case, named(PASSES, names))
+        except GnarlError as error:
+            assert "\n" not in str(error)
+
+
+def test_lists_of_passes() -> None:
+    for seed in range(60):
+        check_passes(seed)
+
+
+@pytest.mark.slow
+def test_many_lists_of_passes() -> None:
+    for seed in range(60, 5000):
+        check_passes(seed)
 
 
 @pytest.mark.slow
