@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.dpu.config import DpuConfig
+from gnarl.sw.compiler.dpu.simplify import needed_nodes
 from gnarl.sw.program.jit import compiled
 from gnarl.sw.workloads.dag.dag import Dag
 
@@ -13,7 +14,7 @@ def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
     """Lower bounds in cycles by name; ``lower_bound`` is the largest.
 
     bound_operations
-        two-operand operations over PEs.
+        two-operand operations that outputs need over PEs.
     bound_inputs
         the ``inputs`` that are used over the words of a memory row.
     bound_critical_path
@@ -24,8 +25,10 @@ def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
     whole, rest = divmod(levels, config.depth)
     path = whole * config.layer_latency(config.depth)
     path += config.layer_latency(rest) if rest else 0
+    needed = needed_nodes(dag.offsets, dag.operands, dag.outputs)
+    operations = int(np.maximum(np.diff(dag.offsets)[needed] - 1, 0).sum())
     bounds = {
-        "bound_operations": -(-dag.operations // config.pes),
+        "bound_operations": -(-operations // config.pes),
         "bound_inputs": -(-inputs // config.banks),
         "bound_critical_path": path,
     }

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,11 @@ def test_operations_over_pes():
     # 300 summands are 299 operations; two trees of 7 PEs.
     bounds = lower_bounds(shape("star"), DpuConfig(depth=3, banks=16), 0)
     assert bounds["bound_operations"] == 22 == -(-299 // 14)
+
+
+def test_operations_that_no_output_needs_do_not_count():
+    dag = replace(shape("star"), outputs=np.array([0]))
+    assert lower_bounds(dag, DpuConfig(depth=3, banks=16), 0)["lower_bound"] == 0
 
 
 def test_inputs_over_words_of_a_row():
