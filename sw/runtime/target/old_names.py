@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.errors import ConfigError, one_line
 from gnarl.sw.program.paths import HARDWARE, SOFTWARE
 
 _ROOTS = {"hw": HARDWARE, "sw": SOFTWARE}
@@ -48,6 +48,8 @@ def new_names(error: BaseException) -> str:
         return str(error)
     if isinstance(error, TypeError) and f"{_HERE}.contract.Target'" in str(error):
         return f"a Target is made of parts, none may be derived from it: {_GUIDE}"
+    if isinstance(error, TypeError) and re.match(r"Pass\w*\.__init__\(\) missing", str(error)):
+        return f"{one_line(error)}: a Pass has texts and run: see A new pass in docs/development.md"
     if not isinstance(error, ImportError):
         return ""
     root = (error.name or "").partition(".")[0]

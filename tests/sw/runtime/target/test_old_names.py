@@ -84,6 +84,11 @@ CASES = {
         "class Mine(Target[object, object, object]): ...\n",
         f"{PARTS}: {GUIDE}",
     ),
+    "bare_pass": (
+        "from gnarl.sw.compiler.passes import Pass\nPASS = Pass('fold', 'folds constants')\n",
+        "Pass.__init__() missing 1 required positional argument: 'texts': a Pass has texts and "
+        "run: see A new pass in docs/development.md",
+    ),
     "another_package": (
         "from gnarl.sw.program.program import Program\nimport absent_package\n",
         "ModuleNotFoundError: No module named 'absent_package'",
