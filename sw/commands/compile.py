@@ -114,7 +114,10 @@ def compile_(
         program = device.compile(sized, seed=seed, trace=trace, **options)
     if time_passes:
         print_table(("pass", "seconds", "share", "runs"), _times(trace, passes))
-    if program is None or stop_after is not None:  # a pass that this workload may not need
+    if program is not None and stop_after is not None:
+        why = "the workload does not need it, or is what a later one left"
+        click.echo(f"gnarl: pass {stop_after} did not run: {why}", err=True)
+    if program is None or stop_after is not None:
         return
     drawn = target.presenter.dot(program) if dot is not None else ""
     if output is not None:

@@ -223,10 +223,27 @@ def test_lanes_are_dumped(tmp_path: Path) -> None:
     assert ": parallelize" in (dump / "07_parallelize.txt").read_text()
 
 
+def did_not_run(name: str) -> str:
+    return (
+        f"gnarl: pass {name} did not run: the workload does not need it, or is what a later one "
+        "left"
+    )
+
+
 def test_stop_after_a_pass_that_is_not_needed_ends_without_a_program(tmp_path: Path) -> None:
     program = tmp_path / "x.npz"  # sam_fp32 has no fabric to place the graph on
     result = gnarl("compile", "sam_fp32", PRODUCT, "-o", program, "--stop-after", "configure")
     assert (result.exit_code, result.stdout, state(tmp_path)) == (0, "", {})
+    assert result.stderr.splitlines()[-1] == did_not_run("configure")
+
+
+def test_stop_after_a_pass_that_the_dump_has_been_through(tmp_path: Path) -> None:
+    options = ("--dump", tmp_path, "--dump-after", "decouple", "--stop-after", "decouple")
+    assert gnarl("compile", "tmu_l2", "embedding_bag:tiny", *options).exit_code == 0
+    (dump,) = tmp_path.iterdir()
+    result = gnarl("compile", "tmu_l2", dump, "--stop-after", "select")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.splitlines()[-1] == did_not_run("select")
 
 
 @TARGET
