@@ -1,0 +1,67 @@
+"""Embedding models and batches with corners, in the emulation: bits are the golden model's."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gnarl.sw.compiler.cuda.schedule import MAPPINGS
+from gnarl.sw.golden.embedding import pool
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.workloads.embedding.model import Feature
+from tests.support.cuda.corner_models import (
+    BATCH_KINDS,
+    MODEL_KINDS,
+    Corner,
+    corner,
+    corner_model,
+)
+from tests.support.errors import noted
+
+
+def is_exact(feature: Feature, case: Corner) -> bool:
+    """Whether no sum is rounded: products with the least numbers may be."""
+    return not feature.weighted or not case.kinds & {"subnormal", "subnormal weights"}
+
+
+def check(seed: int, batches: range) -> None:
+    """A model of its own kernel, and batches with tables of their own."""
+    model, _ = corner_model(seed)
+    device = Device("cuda_sm90", "emulation")
+    program = device.compile(model)
+    for number in batches:
+        case = corner(model, 1000 * seed + number)
+        mapping = MAPPINGS[number % len(MAPPINGS)]
+        with np.errstate(all="ignore"), noted(f"{seed}, {number}: {model}, {sorted(case.kinds)}"):
+            result = device.run(program, (case.tables, case.batch), mapping=mapping)
+            assert device.verify(result).difference == ""
+            for feature, table, inputs in zip(
+                model.features, case.tables, case.batch.features, strict=True
+            ):
+                elements, output = feature.elements(table), result.outputs[feature.name]
+                if is_exact(feature, case):
+                    wanted = pool(elements, inputs, feature.pooling, feature.output_type)
+                    np.testing.assert_array_equal(np.asarray(output), wanted)
+
+
+def test_a_model_with_corners() -> None:
+    check(0, range(8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 60))
+def test_models_with_corners(seed: int) -> None:
+    check(seed, range(60))
+
+
+def test_every_kind_of_corner_is_drawn() -> None:
+    """Each in 2 of 100 at least; no kind has no name."""
+    counts = Counter(kind for seed in range(200) for kind in corner_model(seed)[1])
+    assert set(counts) == set(MODEL_KINDS)
+    assert min(counts.values()) >= 4
+    models = [corner_model(seed)[0] for seed in range(200)]
+    counts = Counter(kind for seed in range(200) for kind in corner(models[seed], seed).kinds)
+    assert set(counts) == set(BATCH_KINDS)
+    assert min(counts.values()) >= 4
