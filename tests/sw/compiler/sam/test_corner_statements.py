@@ -65,7 +65,7 @@ def has_run(seed: int) -> bool:
 
 
 def test_statements_with_corners() -> None:
-    assert sum(map(has_run, range(150))) > 90
+    assert sum(map(has_run, range(100))) > 60
 
 
 def check_passes(seed: int) -> None:
@@ -85,28 +85,28 @@ def check_passes(seed: int) -> None:
 
 
 def test_lists_of_passes() -> None:
-    for seed in range(60):
+    for seed in range(30):
         check_passes(seed)
 
 
 @pytest.mark.slow
 def test_many_lists_of_passes() -> None:
-    for seed in range(60, 5000):
+    for seed in range(30, 5000):
         check_passes(seed)
 
 
 @pytest.mark.slow
 def test_many_statements_with_corners() -> None:
-    assert sum(map(has_run, range(150, 20_000))) > 12_000
+    assert sum(map(has_run, range(100, 20_000))) > 12_000
 
 
 def test_every_kind_of_corner_is_drawn() -> None:
     """Each in 1 of 100 at least, but for those that end a statement; no kind has no name."""
-    counts = Counter(kind for seed in range(2000) for kind in corner(seed).kinds)
+    counts = Counter(kind for seed in range(1000) for kind in corner(seed).kinds)
     assert set(counts) == set(KINDS)
     rare = {"diagonal", "own operand", "no such function"}
-    assert {kind for kind in KINDS if counts[kind] < 20} <= rare
-    assert all(counts[kind] >= 2 for kind in rare)
+    assert {kind for kind in KINDS if counts[kind] < 10} <= rare
+    assert all(counts[kind] >= 1 for kind in rare)
 
 
 @pytest.mark.parametrize(
