@@ -13,12 +13,13 @@ from cocotb_tests.dpu.machine import Machine, use_machine
 from cocotb_tests.dpu.random_programs import random_program
 from cocotb_tests.lib.host_port import open_port
 from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
-from cocotb_tests.lib.run import run_machine, verilog_of
+from cocotb_tests.lib.run import parts, run_machine, verilog_of
 from gnarl.hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from gnarl.hw.dpu.memory_map import memory_map
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from gnarl.sw.runtime.machine.host import Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, load, program, store
+from tests.support.parameters import slow_but
 
 IDLE = Status(busy=False, done=False, cause=0, detail=0)
 DONE = Status(busy=False, done=True, cause=0, detail=0)
@@ -219,10 +220,12 @@ async def a_store_is_seen_by_the_next_load_and_a_load_by_the_next_store(dut):
     await use_machine(port, config, use)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name == "odd" else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS],
-)
-def test_dpu(name):
-    config = CONFIGS[name]
-    run_machine(verilog_of("dpu", config), __name__, name="dpu", environment=environment(config))
+PARTS = parts("damaged")
+
+
+@pytest.mark.parametrize("tests", PARTS, ids=["damaged", "others"])
+@pytest.mark.parametrize("name", slow_but(["odd"], CONFIGS))
+def test_dpu(name, tests):
+    variables = environment(CONFIGS[name])
+    text = verilog_of("dpu", CONFIGS[name])
+    run_machine(text, __name__, name="dpu", environment=variables, tests=tests)

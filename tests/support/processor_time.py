@@ -26,8 +26,8 @@ PROPERTY = "processor_s"
 LIMIT = "processor_limit_s"
 """Setting of pytest: the limit of a test that is not marked ``slow``, or 0 for none."""
 
-LIMIT_S = 20.0
-"""Of the slow machine. 15 is what it shall be: two tests of cocotb's on boards are near 16."""
+LIMIT_S = 15.0
+"""Of the slow machine."""
 
 LOOP_S = 0.036
 """What ``_time_loop`` takes on the slow machine that the limit is for."""
