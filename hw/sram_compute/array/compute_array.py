@@ -138,12 +138,14 @@ class ComputeArray(Instanced):
 
 def _function(m: Module, operation: data.View, name: str, inputs: tuple[Value, ...]) -> Value:
     """For each bitline, the entry of table ``name`` that its bits of ``inputs`` select."""
-    first, *others = inputs
-    table, width = operation[name], len(first)
+    # Signed: a bit of the table is extended to all bitlines, which Amaranth converts faster than as
+    # many copies.
+    first, *others = (each.as_signed() for each in inputs)
+    table = operation[name]
     depends = named(m, f"{name}_depends", table[::2] ^ table[1::2])
     entries: list[Value] = [
-        low.replicate(width) ^ (differs.replicate(width) & first)
-        for low, differs in zip(table[::2], depends, strict=True)
+        table[2 * place].as_signed() ^ (depends[place].as_signed() & first)
+        for place in range(len(depends))
     ]
     for each in others:
         entries = [
