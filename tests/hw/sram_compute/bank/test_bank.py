@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from gnarl.hw.sram_compute.bank.bank import WORD_BITS, Bank
 from gnarl.hw.sram_compute.bank.bank_command import CommandKind
@@ -20,6 +19,7 @@ from gnarl.hw.sram_compute.microinstruction import Base
 from gnarl.hw.sram_compute.pattern import LEVELS
 from gnarl.sw.runtime.sram_compute.model.bank import Bank as Model
 from gnarl.sw.runtime.sram_compute.model.bank import Command, Compute, Move, Pattern
+from tests.support.machines.verilated_bench import VerilatedBench
 
 WORDLINES, BITLINES, ARRAYS, TILES, FIRST = 32, 64, 2, 8, 4
 GROUPS = BITLINES // WORD_BITS
@@ -164,12 +164,15 @@ def places() -> list[dict[str, int]]:
     ]
 
 
+@pytest.fixture(scope="module")
+def bench() -> VerilatedBench:
+    return VerilatedBench(Bank(WORDLINES, BITLINES, ARRAYS, TILES, ROM, True))
+
+
 @pytest.mark.parametrize("seed", [11, 12])
-def test_commands_do_what_the_model_does(seed):
+def test_commands_do_what_the_model_does(bench, seed):
     chance = random.Random(seed)
-    dut = Bank(WORDLINES, BITLINES, ARRAYS, TILES, ROM, True)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
+    dut = bench.component
 
     async def testbench(ctx: Any) -> None:
         ctx.set(dut.first_tile, FIRST)
@@ -195,5 +198,4 @@ def test_commands_do_what_the_model_does(seed):
             )
             assert found == [int(word) for word in model.arrays.planes.view("<u4").ravel()]
 
-    simulator.add_testbench(testbench)
-    simulator.run()
+    bench.run(testbench)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -83,12 +84,17 @@ def rom_of(programs: Programs) -> tuple[list[int], list[int]]:
     return words, entries
 
 
+@cache
+def _simulator(words: tuple[int, ...], skips: bool) -> ArraysSimulator:
+    return ArraysSimulator(WORDLINES, words, skips)
+
+
 def compare(
     programs: Programs, commands: list[tuple[int, int, dict[Base, int]]], skips: bool = True
 ) -> None:
     """``commands``: number of a program, n, bases."""
     words, entries = rom_of(programs)
-    simulator = ArraysSimulator(WORDLINES, words, skips)
+    simulator = _simulator(tuple(words), skips)
     model = ComputeArray(WORDLINES, ARRAYS * BITLINES, np.random.default_rng(5))
     simulator.load(model.planes[:, 0])
     # Whatever the latches hold, as a command leaves them.
@@ -117,17 +123,22 @@ def programs_of(*functions: Callable[[Builder], None]) -> Programs:
 BASES = {Base.A: 16, Base.B: 24, Base.D: 32, Base.E: 40, Base.S: 24}
 
 
-def test_commands_follow_without_a_cycle_between():
-    programs = programs_of(clear, move, add)
+@pytest.fixture(scope="module")
+def programs() -> Programs:
+    """Those that clear both latches, move rows and add rows, and random ones."""
+    chance = random.Random(7)
+    return [*programs_of(clear, move, add), *(random_program(chance) for _ in range(60))]
+
+
+def test_commands_follow_without_a_cycle_between(programs):
     bases = {Base.A: 0, Base.B: 16, Base.D: 40}
     chained = {Base.A: 40, Base.B: 0, Base.D: 20}
     compare(programs, [(0, 0, {}), (1, 1, bases), (2, 16, bases), (2, 5, chained), (1, 1, chained)])
 
 
 @pytest.mark.parametrize("skips", [True, False])
-def test_random_programs_are_those_of_the_model(skips):
+def test_random_programs_are_those_of_the_model(programs, skips):
     chance = random.Random(7)
-    programs = programs_of(clear) + [random_program(chance) for _ in range(60)]
     commands = [
         (number, chance.randrange(1, 9), BASES | {Base.B: chance.randrange(16, 32)})
         for number in range(1, len(programs))
