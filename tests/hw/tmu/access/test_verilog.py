@@ -14,7 +14,7 @@ TOP = "access_unit"
 
 def verilog() -> str:
     unit = AccessUnit(
-        layers=3,
+        layers=2,
         lanes=4,
         streams=3,
         stream_words=32,
