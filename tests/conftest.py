@@ -18,18 +18,6 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("quick" if "not slow" in config.option.markexpr else "exhaustive")
 
 
-@pytest.fixture
-def interpreted_golden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Golden models of loop nests in Python: where little is computed, numba's compiler takes
-    longer."""
-    monkeypatch.setattr("gnarl.sw.golden.loops.njit", lambda **options: lambda function: function)
-
-
-@pytest.fixture(autouse=True)
-def golden(interpreted_golden: None) -> None:
-    """Most nests are run once, on little; ``tests/sw/golden`` compiles them."""
-
-
 @pytest.fixture(autouse=True)
 def operators_found_once() -> None:
     """``torch.export`` looks for operators of all its libraries 26 times a module, a fifth of the

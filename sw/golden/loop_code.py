@@ -1,9 +1,9 @@
-"""Loop nests as Python functions that numba compiles.
+"""Loop nests as Python functions, which numba can compile.
 
 Integers of all types are int64 within their type's range, wrapped after every operation that may
 leave it; no two of them make more than 64 bits, of which the lower ones are right. Every operation
 stands in a statement of its own, and what may fail is tested before: the function then notes what
-it found and returns the number of the ``Trap``. It returns -1 when all is well.
+it found and returns the number of the ``Trap``. It returns ``DONE`` when all is well.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ from gnarl.sw.workloads.loops.ir.ordered_bounds import OrderedBounds
 from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
 
+DONE, UNFINISHED = -1, -2
+"""What functions return where nothing is wrong: that they ended, or that they stopped since there
+is more to do than they may."""
+
 
 @dataclass(frozen=True)
 class Trap:
@@ -60,18 +64,22 @@ class MemoryLayout:
 
 
 class LoopCode:
-    """The function ``run(sizes…, scalars…, arrays…, notes)`` of a nest, ``notes`` int64 [notes].
+    """The function ``run(sizes…, scalars…, arrays…, notes, most)`` of a nest, ``notes`` int64
+    [notes].
 
     ``real`` is NumPy's type of what the nest calls float32, arrays and scalars included. In the
-    end, ``notes[0]`` has the iterations of all loops, and one for each loop that was begun.
+    end, ``notes[0]`` has the iterations of all loops, and one for each loop that was begun. The
+    function stops before a loop with which there would be more than ``most``.
 
-    With a ``layout`` there is one more parameter ``lines`` behind ``notes``, int64 [n]: the
+    With a ``layout`` there is one more parameter ``lines`` behind ``most``, int64 [n]: the
     first n lines are noted from which arrays that the nest does not write are read, lines that are
     the array's last one left out. Then ``notes`` goes on with the operations on float32 that were
     done, how many of them were products, and how many lines there are.
 
-    source, names
-        its text, and what that refers to.
+    source
+        the text of a module that has the function and refers to NumPy alone.
+    lines
+        those of the function.
     traps
         what may go wrong.
     notes
@@ -89,12 +97,7 @@ class LoopCode:
         if layout is not None:
             counts += ["operations", "products", "count"]
         self.notes = len(counts)
-        self.names: dict[str, Any] = {
-            "np": np,
-            "NAN": real(np.nan),
-            "ONE": real(1),
-            "MINUS_ONE": real(-1),
-        }
+        self._constants: list[str] = []
         self._real = real
         self._nest = nest
         self._ordered = OrderedBounds(nest)
@@ -104,7 +107,7 @@ class LoopCode:
         parameters = [size.name for size in nest.sizes] + [*nest.scalars, *nest.arrays]
         self._layout = layout
         more = "" if layout is None else ", lines"
-        self._line(f"def run({', '.join(map(_name, parameters))}, notes{more}):")
+        self._line(f"def run({', '.join(map(_name, parameters))}, notes, most{more}):")
         with self._indented():
             self._line(f"{' = '.join(counts)} = 0")
             for name in self._noted:
@@ -115,8 +118,20 @@ class LoopCode:
             self._block(nest.body)
             for at, count in enumerate(counts):
                 self._line(f"notes[{at}] = {count}")
-            self._line("return -1")
-        self.source = "\n".join(self._lines) + "\n"
+            self._line(f"return {DONE}")
+        constants = [
+            *zip(("NAN", "ONE", "MINUS_ONE"), map(self._text, (np.nan, 1, -1)), strict=True),
+            *((f"c{number}", text) for number, text in enumerate(self._constants)),
+        ]
+        head = ["import numpy as np", *(f"{name} = {text}" for name, text in constants)]
+        self.source = "\n".join([*head, *self._lines]) + "\n"
+        self.lines = len(self._lines)
+
+    def _text(self, value: float) -> str:
+        """A number with all its bits."""
+        number = self._real(value)
+        bits = f"uint{8 * number.itemsize}"
+        return f"np.{bits}({number.view(bits)}).view(np.{self._real.__name__})"
 
     @property
     def _noted(self) -> list[str]:
@@ -190,7 +205,7 @@ class LoopCode:
             case For(variable, lower, upper, step, body):
                 first, last = self._expression(lower), self._expression(upper)
                 self._check_order(statement, first, last)
-                self._line(f"iterations += max(0, {last} - {first} + {step - 1}) // {step} + 1")
+                self._count_iterations(f"max(0, {last} - {first} + {step - 1}) // {step}")
                 self._line(f"for {_name(variable)} in range({first}, {last}, {step}):")
                 with self._indented():
                     self._block(body)
@@ -215,6 +230,12 @@ class LoopCode:
                 with self._indented():
                     self._block(otherwise)
 
+    def _count_iterations(self, count: str) -> None:
+        self._line(f"iterations += {count} + 1")
+        self._line("if iterations > most:")
+        with self._indented():
+            self._line(f"return {UNFINISHED}")
+
     def _check_order(self, loop: For, first: str, last: str) -> None:
         """Offsets that do not decrease, and no length below 0."""
         order = self._ordered[loop]
@@ -236,10 +257,9 @@ class LoopCode:
             (self._value(self._expression(fiber.lower)), self._value(self._expression(fiber.upper)))
             for fiber in loop.fibers
         ]
+        self._count_iterations(" + ".join(f"max(0, {upper} - {lower})" for lower, upper in bounds))
         for fiber, (lower, upper) in zip(loop.fibers, bounds, strict=True):
             self._check_fiber(fiber, lower, upper)
-        lengths = (f"max(0, {upper} - {lower})" for lower, upper in bounds)
-        self._line(f"iterations += {' + '.join(lengths)} + 1")
         at = [self._value(lower) for lower, _ in bounds]
         left, right = (f"{at[number]} < {bounds[number][1]}" for number in range(2))
         joined = "and" if loop.kind == MergeKind.INTERSECT else "or"
@@ -320,9 +340,8 @@ class LoopCode:
             case Constant(value, type):
                 if type != FLOAT32:
                     return repr(value)
-                name = f"c{len(self.names)}"
-                self.names[name] = self._real(value)
-                return name
+                self._constants.append(self._text(value))
+                return f"c{len(self._constants) - 1}"
             case Variable(name):
                 return _name(name)
             case Load(array, indices, type, place):

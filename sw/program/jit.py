@@ -3,7 +3,8 @@
 A function's machine code is kept with a digest of its module's source and of those of all modules
 that it imports, directly or not: functions and constants of these may be compiled into it. Numba by
 itself looks at the function's own file alone. Sources that change while a process runs may not be
-those that it has read: it keeps nothing of them.
+those that it has read: it keeps nothing of them. Functions that a program writes are kept by their
+text.
 
 The files are in folder ``numba`` of the cache, or in ``$NUMBA_CACHE_DIR``; where no folder can be
 written to, functions are compiled in each process.
@@ -18,16 +19,17 @@ import pickle
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import IndexDataCacheFile, NullCache
+from numba.core.compiler import CompileResult
 
-from gnarl.sw.program.cache import cache_folder
+from gnarl.sw.program.cache import cache_folder, digest_of
 from gnarl.sw.program.paths import PACKAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -78,12 +80,43 @@ def stage(function: Function) -> Function:
     return _kept(function, inline="always")
 
 
+@cache
+def compiled_text(text: str, name: str) -> Callable[..., Any]:
+    """Compiles a function of a module's text, which imports nothing of this project. It creates no
+    arrays; what it divides by zero is as in IEEE 754.
+
+    No loop becomes one over vectors: of some that may return early, LLVM 20 makes code that reads
+    behind their arrays.
+    """
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+    }
+    settings = {"LOOP_VECTORIZE": 0}
+    digest = digest_of(text, name, repr(options), repr(settings))
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(compile(text, f"<{digest}>", "exec"), names)
+    function = names[name]
+    function.__qualname__ = f"{name}_{digest}"  # symbols of a process must differ
+    dispatcher: Any = njit(**options)(function)
+    if dispatcher is not function:  # else numba is turned off
+        dispatcher._cache = _TextCache(bytes.fromhex(digest))
+
+    def run(*arguments: Any) -> Any:
+        with _set(settings):
+            return dispatcher(*arguments)
+
+    return run
+
+
 def _inner(function: Function, **options: Any) -> Function:
     return _kept(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 def _kept(function: Function, **options: Any) -> Function:
-    with _in_cache():
+    with _set({"CACHE_DIR": _folder()}):
         try:
             dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # no folder can be written to
@@ -92,30 +125,35 @@ def _kept(function: Function, **options: Any) -> Function:
         return function
     kept: Any = dispatcher._cache
     source = Path(function.__code__.co_filename).resolve()
-    kept._cache_file = _CheckedFile(source, kept.cache_path, kept._impl.filename_base)
+    stamp = partial(_sources_digest, source)
+    kept._cache_file = _CheckedFile(stamp, kept.cache_path, kept._impl.filename_base)
     return cast(Function, dispatcher)
 
 
 @contextmanager
-def _in_cache() -> Iterator[None]:
-    """Has numba keep files in the cache, unless its user has named a folder; other functions of the
-    process are not concerned."""
-    settings: Any = config
-    named = settings.CACHE_DIR
-    settings.CACHE_DIR = named or str(cache_folder() / "numba")
+def _set(settings: Mapping[str, Any]) -> Iterator[None]:
+    """Has numba's configuration be otherwise for a while."""
+    before = {name: getattr(config, name) for name in settings}
+    vars(config).update(settings)
     try:
         yield
     finally:
-        settings.CACHE_DIR = named
+        vars(config).update(before)
+
+
+def _folder() -> str:
+    """Where numba keeps files: in the cache, unless its user has named a folder."""
+    settings: Any = config
+    return str(settings.CACHE_DIR or cache_folder() / "numba")
 
 
 class _CheckedFile(IndexDataCacheFile):
     """The index and the machine code of one function, which begin with digests: numba would run
     what is damaged. Such a file is one that is missing, and so is one of other sources."""
 
-    def __init__(self, source: Path, folder: str, name: str) -> None:
+    def __init__(self, digest: Callable[[], bytes], folder: str, name: str) -> None:
         super().__init__(folder, f"{name}.checked", None)
-        self._source = source
+        self._digest = digest
 
     def _load_index(self) -> dict[Any, str]:
         return self._read(self._index_path) or {}
@@ -153,8 +191,29 @@ class _CheckedFile(IndexDataCacheFile):
     def _stamp(self) -> bytes:
         """What a file must begin with: only of this version of numba are its types those of today.
         Empty: nothing is kept."""
-        digest = _sources_digest(self._source)
+        digest = self._digest()
         return digest and self._version.encode() + digest
+
+
+class _TextCache(NullCache):
+    """What is kept of a function that is in no file of sources."""
+
+    def __init__(self, digest: bytes) -> None:
+        self._folder = Path(_folder(), "texts")
+        self._file = _CheckedFile(lambda: digest, str(self._folder), digest.hex())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        kept = self._file.load(self._key(sig, target_context.codegen()))
+        return None if kept is None else CompileResult._rebuild(target_context, *kept)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self._file.save(self._key(sig, data.codegen), data._reduce())
+
+    def _key(self, types: Any, codegen: Any) -> tuple[Any, ...]:
+        return types, codegen.magic_tuple()
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -13,6 +14,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.golden import loops
 from gnarl.sw.golden.loop_code import MemoryLayout
 from gnarl.sw.golden.loops import GoldenLoops
+from gnarl.sw.program import jit
 from gnarl.sw.workloads.loops.ir.binding import bind
 from gnarl.sw.workloads.loops.ir.lane_sums import sum_by_lanes
 from gnarl.sw.workloads.loops.ir.nest import Nest
@@ -51,22 +53,61 @@ def check(nest: Nest, values: dict[str, np.ndarray]) -> None:
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(randoms)
 def test_random_nests_uncompiled(random: Random) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loops, "njit", lambda **options: lambda function: function)
-        check(RandomNest(random).nest(), random_values(random))
+    check(RandomNest(random).nest(), random_values(random))
 
 
+@pytest.mark.usefixtures("compiled_golden")
 @pytest.mark.parametrize("seed", range(6))
 def test_random_nests(seed: int) -> None:
     random = Random(seed)
     check(RandomNest(random).nest(3, 2), random_values(random))
 
 
+@pytest.mark.usefixtures("compiled_golden")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6, 500))
 def test_many_random_nests(seed: int) -> None:
     random = Random(seed)
     check(RandomNest(random).nest(6), random_values(random))
+
+
+def bags_of_rows(rows: int) -> dict[str, np.ndarray]:
+    table = np.random.default_rng(1).standard_normal((8, 24)).astype(np.float32)
+    indices = np.arange(rows, dtype=np.int32) % 8
+    return {"table": table, "indices": indices, "offsets": np.array([0, rows], np.int32)}
+
+
+def test_python_runs_what_is_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "compiled_text", None)
+    golden, binding = GoldenLoops(embedding_bag_sum), bind(embedding_bag_sum, bags_of_rows(9))
+    golden.run(binding)
+    golden.reference(binding)
+    golden.work(binding, MemoryLayout(dict.fromkeys(binding.arrays, 0), 16))
+
+
+def test_much_is_begun_in_python_and_done_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+
+    def compiled_text(*arguments: str) -> Callable[..., int]:
+        compiled.append(arguments)
+        return jit.compiled_text(*arguments)
+
+    monkeypatch.setattr(loops, "compiled_text", compiled_text)
+    monkeypatch.setattr(loops, "INTERPRETED_LINES", 20_000)
+    golden, little, much = (
+        GoldenLoops(embedding_bag_sum),
+        *(bind(embedding_bag_sum, bags_of_rows(rows)) for rows in (9, 200)),
+    )
+    golden.run(little)
+    assert not compiled
+    wanted = interpret(embedding_bag_sum, much)["out"]
+    for _ in range(2):
+        assert golden.run(much)["out"].tobytes() == wanted.tobytes()
+    assert len(compiled) == 1
+    assert (
+        golden.counted(little).iterations
+        == GoldenLoops(embedding_bag_sum).counted(little).iterations
+    )
 
 
 SUM = read_source(
@@ -81,6 +122,7 @@ SUM = read_source(
 )
 
 
+@pytest.mark.usefixtures("compiled_golden")
 @pytest.mark.parametrize("lanes", (8, pytest.param(32, marks=pytest.mark.slow)))
 def test_sums_by_lanes(lanes: int):
     """There are as many blocks as programs' nests have: 32 need numba's deep recursion."""
@@ -92,6 +134,7 @@ def test_sums_by_lanes(lanes: int):
     assert found["y"].tobytes() == wanted["y"].tobytes()
 
 
+@pytest.mark.usefixtures("compiled_golden")
 def test_the_reference_rounds_to_float64():
     nest = embedding_bag_mean
     rng = np.random.default_rng(0)
@@ -110,6 +153,7 @@ def test_the_reference_rounds_to_float64():
     assert (found.astype(np.float32) != golden.run(binding)["out"]).any()
 
 
+@pytest.mark.usefixtures("compiled_golden")
 def test_the_work_of_a_nest():
     """Per look-up: the lines of its index and of its row, where they are others than the last."""
     values = {
@@ -150,6 +194,7 @@ def f(a: int32[n], b: int32[m], x: float32[n], y: float32[m], out: float32[1]):
 """
 
 
+@pytest.mark.usefixtures("compiled_golden")
 def test_the_work_of_a_merge():
     """Lines of both coordinates in each step, and of the values where they are equal."""
     values = {
@@ -200,7 +245,6 @@ BEHIND = (
 )
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize(
     "source, text",
     [
@@ -220,7 +264,6 @@ def test_offsets_that_decrease_and_lengths_below_0(source: str, text: str):
     assert str(caught.value) == f"file.py:{text}"
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 def test_an_offset_is_named_by_all_its_indices():
     row = "0, 0, 0, 0, 0, 0"
     nest = read_source(
@@ -236,7 +279,6 @@ def test_an_offset_is_named_by_all_its_indices():
     assert str(caught.value) == f"file.py:7:48: {text}"
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize(
     "bounds",
     [
@@ -268,7 +310,6 @@ def f(ends: int32[2], l: int32[n], r: int32[m], y: float32[4]):
 """
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize("ends", ([0, 2], [1, 2], [2, 2], [5, 5], [-1, -1]))
 def test_fibers_that_lie_within_their_arrays_or_are_empty(ends: list[int]):
     values = {"ends": np.array(ends, np.int32), "l": np.array([0, 2], np.int32)}
@@ -278,7 +319,6 @@ def test_fibers_that_lie_within_their_arrays_or_are_empty(ends: list[int]):
     assert found.tolist() == [float(0 in taken), 0, float(1 in taken), 1]
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize(
     "ends, left, text",
     [
@@ -312,7 +352,6 @@ EITHER = POSITIONS.format(
 )
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize("text", (BOTH, EITHER), ids=("intersect", "union"))
 @pytest.mark.parametrize(
     "left, right",
@@ -340,7 +379,6 @@ RANGES = {
 """Of a type: its least and its most, and floats that become some number of it, and that do not."""
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize("type", RANGES)
 def test_floats_that_are_no_whole_number_of_a_type(type: str):
     least, most, right, wrong = RANGES[type]

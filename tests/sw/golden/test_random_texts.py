@@ -30,14 +30,12 @@ def check_seed(seed: int) -> None:
         assert np.where(both, 0, golden).tobytes() == np.where(both, 0, wanted).tobytes(), name
 
 
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize("seed", range(30))
 def test_random_texts(seed: int):
     check_seed(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("interpreted_golden")
 @pytest.mark.parametrize("first", range(0, COUNT, TOGETHER))
 def test_many_random_texts(first: int):
     for seed in range(first, first + TOGETHER):

@@ -131,6 +131,30 @@ def test_damaged_machine_code_is_made_again(
     assert run(project) == "21 1\n"
 
 
+TEXTS = """
+from numba.core import compiler
+compile_extra, compiled = compiler.compile_extra, []
+def counted(*arguments, **options):
+    compiled.append(arguments)
+    return compile_extra(*arguments, **options)
+compiler.compile_extra = counted
+from gnarl.sw.program.jit import compiled_text
+texts = [f"STEP = {step}\\ndef f(x):\\n    return x + STEP\\n" for step in (1, 20)]
+print([compiled_text(text, "f")(1) for text in texts], len(compiled))
+"""
+
+
+def test_texts_are_compiled_once(project: Path) -> None:
+    """Functions of one name and types, in one process."""
+    for compiled in (2, 0):
+        assert process(project, TEXTS).stdout == f"[2, 21] {compiled}\n"
+    first, *_ = sorted((project / "cache/numba/texts").glob("*.nbc"))
+    first.write_bytes(flipped(first.read_bytes()))
+    done = process(project, TEXTS)
+    assert done.stdout == "[2, 21] 1\n"
+    assert f"UserWarning: {first}: damaged cache entry: made again\n" in done.stderr
+
+
 def test_machine_code_is_kept_where_sources_cannot_be_written_to(project: Path) -> None:
     assert run(project) == "21 0\n"
     assert not list(project.glob("gnarl/**/*.nb[ic]"))
