@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +47,11 @@ class Exported:
         return Location(self.name, 1, 1)
 
 
-def export(module: Any, inputs: Any) -> Exported:
+def export(module: Any, inputs: Any, known: Container[str] = ()) -> Exported:
     """A ``torch.nn.Module`` with a tuple of arguments of its ``forward``, or a dictionary of them.
+
+    known
+        names of operators that need not be decomposed.
 
     Raises ``WorkloadError`` with what ``torch.export`` says.
     """
@@ -56,7 +59,10 @@ def export(module: Any, inputs: Any) -> Exported:
     arguments, named = ((), inputs) if isinstance(inputs, dict) else (tuple(inputs), {})
     name = type(module).__name__
     with _refusals(f"{name}: torch.export"):
-        return _exported(name, torch.export.export(module, arguments, named))
+        program = torch.export.export(module, arguments, named)
+        # Decompositions trace it once more, in several times the time.
+        is_final = all(_is_final(node, known) for node in program.graph.nodes)
+        return _exported(name, program if is_final else program.run_decompositions({}))
 
 
 def load(path: str | Path) -> Exported:
@@ -74,7 +80,7 @@ def load(path: str | Path) -> Exported:
             saved = saved_graph(read_archive(file))
         except WorkloadError as error:
             raise WorkloadError(f"{path}: {error}") from error
-        return _exported(file.stem, saved.program, saved)
+        return _exported(file.stem, saved.program.run_decompositions({}), saved)
 
 
 def is_module(value: Any) -> bool:
@@ -83,6 +89,23 @@ def is_module(value: Any) -> bool:
         f"{each.__module__}.{each.__qualname__}" == "torch.nn.modules.module.Module"
         for each in type(value).__mro__
     )
+
+
+def operator_name(node: Any) -> str:
+    """The name of what a node calls: ``aten.add.Tensor``, or that of a function of Python."""
+    name: str = node.target.__name__
+    return name if name == "getitem" else str(node.target)
+
+
+def _is_final(node: Any, known: Container[str]) -> bool:
+    """Whether decompositions would leave a node as it is: its operator is known and changes
+    nothing that it is given, and something takes its result."""
+    if node.op in ("placeholder", "output"):
+        return True
+    schema = getattr(node.target, "_schema", None)
+    is_pure = schema is None or not schema.is_mutable
+    is_known = node.op == "call_function" and operator_name(node) in known
+    return is_known and is_pure and bool(node.users)
 
 
 def place_of(node: Any, start: Location) -> Location:
@@ -131,7 +154,6 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
     from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
     from torch.utils._pytree import tree_leaves
 
-    program = program.run_decompositions({})
     examples = iter(tree_leaves(program.example_inputs))
     called = iter(saved.inputs if saved else ())
     tensors = saved.tensors if saved else {}

@@ -18,7 +18,13 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.nest import Nest
 from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.verify import verify
-from gnarl.sw.workloads.loops.pytorch.export import Exported, export, load, place_of
+from gnarl.sw.workloads.loops.pytorch.export import (
+    Exported,
+    export,
+    load,
+    operator_name,
+    place_of,
+)
 from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
 from gnarl.sw.workloads.loops.pytorch.parameters import Parameters
 from gnarl.sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
@@ -31,7 +37,7 @@ def module_workload(module: Any, inputs: Any) -> LoopWorkload:
     The nest's arrays are called as the module calls its parameters and inputs, with _ for dots;
     sparse matrices are several. Raises ``WorkloadError`` naming the operator and its line.
     """
-    return _workload(export(module, inputs))
+    return _workload(export(module, inputs, OPERATORS))
 
 
 def file_workload(path: str | Path) -> LoopWorkload:
@@ -111,7 +117,7 @@ class _Lowering:
 
 
 def _call(node: Any, of: Any, parameters: Parameters, place: Location) -> Any:
-    name = node.target.__name__ if node.target.__name__ == "getitem" else str(node.target)
+    name = operator_name(node)
     operator = OPERATORS.get(name)
     if operator is None:
         raise WorkloadError(

@@ -14,7 +14,9 @@ import torch
 from torch.nn.functional import embedding_bag
 
 from gnarl.hw.lib.errors import GnarlError, WorkloadError
+from gnarl.sw.workloads.loops.pytorch.export import export
 from gnarl.sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import compressed_rows, module, whole
 from tests.support.nests.pytorch_nests import golden, require_same
@@ -334,3 +336,28 @@ def test_pytorch_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         GnarlError, match=r"^PyTorch modules need the extra 'torch': pip install 'gnarl\[torch\]'$"
     ):
         file_workload("a.pt2")
+
+
+def test_what_decompositions_would_leave_is_not_traced_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def adds_in_place(self: Any, x: Any, i: Any) -> Any:
+        return x[i].add_(1)
+
+    made = module(lambda self, x, i: torch.maximum(-x[i], x[0]).abs().sum(0))
+    given = whole(10, 3), INDICES
+    decomposed = export(made, given)
+    traced = []
+    decompose = torch.export.ExportedProgram.run_decompositions
+
+    def counted(program: Any, table: Any) -> Any:
+        traced.append(program)
+        return decompose(program, table)
+
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", counted)
+    final = export(made, given, OPERATORS)
+    assert not traced
+    names = [[each.name for each in graph.nodes] for graph in (decomposed, final)]
+    assert names[0] == names[1]
+    require_same(module(adds_in_place), *given)
+    assert len(traced) == 1
