@@ -12,7 +12,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 
 def copied(module: ModuleOp) -> ModuleOp:
-    """The module is copied as ``ModuleOp.clone`` copies it, in a third of the time: what xDSL 0.74
+    """The module is copied as ``ModuleOp.clone`` copies it, in half of the time: what xDSL 0.74
     would check of every new operation holds of copies.
 
     Operations are copied in their order: values must be defined before they are used, and no
