@@ -41,6 +41,12 @@ VERILATOR_FLAGS = (
 )
 """What every simulator is made with."""
 
+_COMPILER_FLAGS = (
+    *("-fPIC", "-DVERILATOR=1"),
+    *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")),
+)
+_TRACE_MACROS = "trace_macros.h"
+
 _LIBRARY = "simulator.so"
 
 Trace = Literal["", "fst", "vcd", "saif"]
@@ -61,7 +67,7 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     """
     headers = [path.read_text() for path in files_in(SHIM_FOLDER, "*.h")]
     flags = [*VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
-    compiled = [*_compiler_flags(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
+    compiled = [*_COMPILER_FLAGS, _trace_macros(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
     digest = digest_of(
         *(verilog, top, shim, configuration, *headers, *flags, *compiled, verilator.__version__)
     )
@@ -133,10 +139,14 @@ def compile_design(
     ``runtime`` as ``runtime_objects`` takes it. Raises ``BuildError``.
     """
     objects = map(str, runtime_objects(*runtime, trace=trace))
+    (folder / _TRACE_MACROS).write_text(_trace_macros(trace))
     units = units_of(folder, sources)
-    common = [*_compiler_flags(trace), *_FOLDERS, f"-I{SHIM_FOLDER}"]
+    common = [*_COMPILER_FLAGS, *_FOLDERS, f"-I{SHIM_FOLDER}"]
     flags = {
-        optimise: [*common, "-include", str(_precompiled_header(trace, optimise))]
+        optimise: [
+            *common,
+            *("-include", str(_precompiled_header(optimise)), "-include", _TRACE_MACROS),
+        ]
         for optimise in {unit.optimise for unit in units}
     }
     makefile = write_makefile(folder, output, units, flags=flags, link=[*objects, *link])
@@ -144,21 +154,24 @@ def compile_design(
     _check("compiler", top, _run(["make", "--silent", "-f", makefile, f"-j{jobs}"], folder), folder)
 
 
-def _compiler_flags(trace: Trace) -> list[str]:
-    defines = {"VERILATOR": 1, "VM_TRACE": int(bool(trace))}
-    defines |= {f"VM_TRACE_{kind.upper()}": int(kind == trace) for kind in get_args(Trace) if kind}
-    defines |= dict.fromkeys(("VM_COVERAGE", "VM_SC", "VM_TIMING"), 0)
-    return ["-fPIC", *(f"-D{name}={value}" for name, value in defines.items())]
+def _trace_macros(trace: Trace) -> str:
+    """A header of the macros by which sources know whether to trace.
+
+    Verilator's own headers and library are the same with any of them.
+    """
+    macros = {"VM_TRACE": int(bool(trace))}
+    macros |= {f"VM_TRACE_{kind.upper()}": int(kind == trace) for kind in get_args(Trace) if kind}
+    return "".join(f"#define {name} {value}\n" for name, value in macros.items())
 
 
-def _precompiled_header(trace: Trace, optimise: str) -> Path:
+def _precompiled_header(optimise: str) -> Path:
     """Path of Verilator's headers as one, beside which lies what the compiler makes of it.
 
     Compilers take that where it was made by the same compiler with the same flags, else the
     header's text. Compiled once for each set of flags, and cached.
     """
     header, compiled = "verilated_headers.h", "verilated_headers.h.gch"
-    flags = [*_compiler_flags(trace), *_FOLDERS, optimise]
+    flags = [*_COMPILER_FLAGS, *_FOLDERS, optimise]
 
     def make(folder: Path) -> None:
         (folder / header).write_text('#include "verilated.h"\n')
@@ -182,11 +195,11 @@ def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
     """
     writer = [f"verilated_{trace}_c"] if trace else []
     names = ["verilated", "verilated_threads", *more, *writer]
-    return [_runtime_object(name, trace) for name in names]
+    return [_runtime_object(name) for name in names]
 
 
-def _runtime_object(name: str, trace: Trace) -> Path:
-    flags = ["-O1", *_compiler_flags(trace)]
+def _runtime_object(name: str) -> Path:
+    flags = ["-O1", *_COMPILER_FLAGS]
     stand_ins = SHIM_FOLDER / "fst"
 
     def make(folder: Path) -> None:
