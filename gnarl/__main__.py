@@ -3,14 +3,20 @@ until ``gnarl.sw.commands.boundary`` hears them."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from typing import Any
 
 from gnarl.sw import interrupted
 
+_GARBAGE_THRESHOLDS = (50_000, 20, 50)
+"""Python's look for garbage too often for compilers, whose modules are many small objects: a tenth
+of the time of short commands."""
+
 
 def main() -> None:
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)

@@ -91,9 +91,11 @@ def check_for_threads() -> None:
 
 
 def freeze() -> None:
-    """Or collections of garbage in children would copy all pages."""
+    """Or collections of garbage in children would copy all pages; they are as rare as in commands,
+    see ``gnarl.__main__``."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def serve(control: socket.socket) -> Request | None:
