@@ -246,4 +246,4 @@ def test_random_accesses(accesses: list[Access], cached: bool, stalls: float, se
 
 @pytest.mark.parametrize("lanes", (2, 16))
 def test_its_verilog_is_clean(lanes: int):
-    lint(to_verilog(LineSplitter(lanes, 12, 4), "splitter"), "splitter")
+    assert lint(to_verilog(LineSplitter(lanes, 12, 4), "splitter"), "splitter") == []

@@ -128,4 +128,4 @@ def test_reads_see_the_writes_before_them(
 
 @pytest.mark.parametrize("entries", (2, 3, 16))
 def test_its_verilog_is_clean(entries: int):
-    lint(to_verilog(WriteBuffer(entries, 8, 4, 3), "buffer"), "buffer")
+    assert lint(to_verilog(WriteBuffer(entries, 8, 4, 3), "buffer"), "buffer") == []

@@ -219,4 +219,4 @@ def test_neighbours_are_written_together():
 
 
 def test_its_verilog_is_clean():
-    lint(to_verilog(Hierarchy(CONFIG, WINDOW), "hierarchy"), "hierarchy")
+    assert lint(to_verilog(Hierarchy(CONFIG, WINDOW), "hierarchy"), "hierarchy") == []
