@@ -28,6 +28,14 @@ from tests.support.errors import noted
 from tests.sw.compiler.dpu.passes import named
 from tests.sw.compiler.dpu.test_compile import require_right
 
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once() -> None:
+    """Machine code of all passes and of the model, which may not be kept yet."""
+    for seed in (18, 20):
+        has_run(seed)
+
+
 _OPERATIONS = {Op.MUL: Operation.MUL, Op.MAX: Operation.MAX, Op.MIN: Operation.MIN}
 
 
