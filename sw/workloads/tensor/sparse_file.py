@@ -19,7 +19,10 @@ _MAX_ORDER = 64
 
 def is_sparse(archive: Npz) -> bool:
     """Whether ``read_sparse`` reads the archive, or says why it does not: programs are refused."""
-    return MANIFEST in archive.others or {"format", "shape"} <= {*archive.arrays}
+    names = archive.arrays
+    return MANIFEST in archive.others or (
+        "format" in names and ("data" in names or "shape" in names)
+    )
 
 
 def read_sparse(archive: Npz, source: str) -> Tensor:

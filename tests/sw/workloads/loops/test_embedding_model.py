@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnarl.sw.golden import loops
 from gnarl.sw.golden.embedding import embedding_bags
 from gnarl.sw.golden.loops import GoldenLoops
 from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
@@ -35,9 +34,8 @@ def tensors_of(model: EmbeddingModel, batch: Batch, seed: int = 0) -> dict[str, 
 
 
 @pytest.mark.parametrize("size", (1, 6))
-def test_all_features(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_features(size: int) -> None:
     """Whose synthesised sums are exact, whatever the order."""
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
     batch = synthesise_batch(MODEL, size, 3)
     tensors = tensors_of(MODEL, batch, 3)
     found = {}
