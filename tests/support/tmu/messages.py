@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from gnarl.hw.tmu.config import TmuConfig
@@ -14,7 +13,6 @@ from gnarl.sw.compiler.tmu.interpreting.interpret import interpret
 from gnarl.sw.compiler.tmu.meaning import Meaning
 from gnarl.sw.compiler.tmu.step_passes import steps
 from gnarl.sw.compiler.tmu.steps import Manner, Step, first_step
-from gnarl.sw.golden import loops
 from gnarl.sw.golden.loops import GoldenLoops
 from gnarl.sw.workloads.loops.ir.binding import bind
 from gnarl.sw.workloads.loops.python.source import read_source
@@ -93,9 +91,7 @@ class Messages:
     def check(self, step: Step, lanes: int) -> None:
         """In the interpreter, it has the bits of its golden model."""
         binding = bind(step.meaning.nest, self.workload.inputs, step.meaning.sizes)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(loops, "njit", lambda **options: lambda function: function)
-            golden = GoldenLoops(step.meaning.nest).run(binding)
+        golden = GoldenLoops(step.meaning.nest).run(binding)
         arrays = {name: array.copy() for name, array in binding.arrays.items()}
         interpret(step.module, arrays, lanes)
         for name, wanted in golden.items():

@@ -12,7 +12,6 @@ from gnarl.hw.tmu.config import TmuConfig
 from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.compiler.tmu.compile import compile
 from gnarl.sw.compiler.tmu.record import DumpedWorkload
-from gnarl.sw.golden import loops
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.runtime.tmu.sources import source, workload
@@ -79,10 +78,7 @@ def test_a_dumped_model_takes_no_tensors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", ({}, {"coupled": True}))
-def test_the_example_of_a_model(
-    options: Mapping[str, bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
+def test_the_example_of_a_model(options: Mapping[str, bool]) -> None:
     with Device("tmu_l2", "model") as device:
         model = device.workload(str(ROOT / "examples" / "float32_model.py:model"))
         program = device.compile(model, batch=2, **options)

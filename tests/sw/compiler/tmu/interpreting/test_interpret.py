@@ -14,7 +14,6 @@ from gnarl.sw.compiler.tmu.meaning import Meaning
 from gnarl.sw.compiler.tmu.pipeline import LEVELS
 from gnarl.sw.compiler.tmu.step_passes import steps
 from gnarl.sw.compiler.tmu.steps import PASSES_OF, Manner, Step, first_step
-from gnarl.sw.golden import loops
 from gnarl.sw.golden.loops import GoldenLoops
 from gnarl.sw.workloads.loops.expressions.tensor_expression import expression_workload
 from gnarl.sw.workloads.loops.ir.binding import bind
@@ -115,8 +114,7 @@ def dumped(given: LoopWorkload) -> Iterator[Step]:
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_every_level(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "njit", lambda **options: lambda function: function)
+def test_every_level(name: str) -> None:
     given = WORKLOADS[name]
     passes: dict[bool, set[str]] = {False: set(), True: {"scf"}}
     golden: dict[Nest, dict[str, np.ndarray]] = {}

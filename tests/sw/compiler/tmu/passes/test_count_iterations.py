@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from gnarl.hw.lib.encoding.execute_isa import Instruction, Opcode
 from gnarl.hw.tmu.config import TmuConfig
 from gnarl.sw.compiler.tmu.sections import access_of
-from gnarl.sw.golden import loops
 from gnarl.sw.workloads.loops.ir.nest import Nest
 from gnarl.sw.workloads.loops.operations.embedding_bag import embedding_bag_sum
 from gnarl.sw.workloads.loops.python.source import read_source
@@ -65,13 +62,6 @@ NESTS = {
         "one[i] = s",
     ),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def golden_models_in_python() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loops, "njit", lambda **options: lambda function: function)
-        yield
 
 
 def nest(name: str) -> Nest:
