@@ -147,7 +147,7 @@ class _Body:
 
     indices
         the loop's induction variable, and its sums with what lanes have alike; one may only be the
-        last index of an array.
+        last index of an array, since lanes have different ones.
     """
 
     def __init__(self, block: Block, lanes: int, sums: Mapping[str, LaneSum]) -> None:
@@ -164,7 +164,7 @@ class _Body:
             case memref.LoadOp() if self._is_across(operation.indices):
                 return self._load(operation)
             case memref.StoreOp() if self._is_across(operation.indices):
-                return self._store(operation)
+                return not self._is_index(operation.value) and self._store(operation)
             case GetOp() if operation.variable.data in self._sums:
                 lane_sum = self._sums[operation.variable.data]
                 get = GetOp(lane_sum.of_lanes, VectorType(operation.value.type, [self._lanes]))
@@ -210,7 +210,7 @@ class _Body:
         self.values[result] = self._append(elementwise).results[0]
 
     def _select(self, operation: arith.SelectOp) -> bool:
-        if self._is_vector(operation.cond):
+        if self._is_vector(operation.cond) or any(map(self._is_index, operation.operands)):
             return False
         condition = self.values.get(operation.cond, operation.cond)
         values = [self._vector(each) for each in operation.operands[1:]]
