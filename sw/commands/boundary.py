@@ -21,6 +21,7 @@ from gnarl.sw import interrupted
 from gnarl.sw.commands.held_lines import held_lines
 from gnarl.sw.program.atomic import WRITING, remove_temporaries
 from gnarl.sw.program.command_files import command_files
+from gnarl.sw.workloads.refusals import InputWarning
 
 DIFFERENT = 1
 BAD_INPUT = 2
@@ -44,7 +45,7 @@ class BoundedGroup(click.Group):
         extra["standalone_mode"] = False
         with ExitStack() as stack:
             stack.enter_context(command_files())
-            stack.enter_context(_warnings_as_lines())
+            of_inputs = stack.enter_context(_warnings_as_lines())
             print_held = stack.enter_context(held_lines())
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, TextIOWrapper):  # its encoding may lack characters
@@ -52,6 +53,8 @@ class BoundedGroup(click.Group):
             try:  # outside of what makes interrupts exceptions: one may come in its first line
                 with _prompt_interrupts():
                     status = super().main(*args, **extra)
+                    for warning in dict.fromkeys(of_inputs):
+                        _print_line(warning)
                     print_held()
                     if sys.stdout is not None:  # closed before the start
                         sys.stdout.flush()
@@ -155,14 +158,22 @@ def _hidden() -> Iterator[None]:
 
 
 @contextmanager
-def _warnings_as_lines() -> Iterator[None]:
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        _print_line(f"gnarl: warning: {message}")
+def _warnings_as_lines() -> Iterator[list[str]]:
+    """Prints warnings, but for those of inputs, which it collects: where an input is refused in the
+    end, that is all there is to say."""
+    of_inputs: list[str] = []
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        line = f"gnarl: warning: {message}"
+        if issubclass(category, InputWarning):
+            of_inputs.append(line)
+        else:
+            _print_line(line)
 
     before = warnings.showwarning
     warnings.showwarning = show
     try:
-        yield
+        yield of_inputs
     finally:
         warnings.showwarning = before
 

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.commands.boundary import drop_output
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
@@ -52,7 +53,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*row)
     width = _WIDE if _is_piped() else None
-    lines = page(lambda console: console.print(table), width).splitlines()
+    lines = text_lines(page(lambda console: console.print(table), width))
     click.echo("\n".join(line.rstrip() for line in lines))
 
 

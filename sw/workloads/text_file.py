@@ -135,12 +135,12 @@ def is_number(text: str) -> bool:
     return True
 
 
-_FORTRAN = re.compile(r"([+-]?[0-9.]+)[dD]([+-]?[0-9]+)")
-"""A number as Fortran writes it in double precision."""
+_FORTRAN = re.compile("(?<=[0-9.])[dD](?=[+-]?[0-9])")
+"""What begins the exponent of a number that Fortran writes in double precision."""
 
 
 def _tabled_real(text: str, place: str) -> float:
-    return real_number(_FORTRAN.sub(r"\1e\2", text), place)
+    return real_number(_FORTRAN.sub("e", text), place)
 
 
 READERS: dict[Kind, Callable[[str, str], float]] = {
@@ -197,7 +197,7 @@ def read_table(
         if text.strip(BLANKS):
             texts.append(text)
             numbers.append(number)
-    table = number_table([_FORTRAN.sub(r"\1e\2", text) for text in texts], kinds)
+    table = number_table([_FORTRAN.sub("e", text) for text in texts], kinds)
     if table is None:
         table = _read_by_line(texts, numbers, kinds, source, form)
     return table, np.array(numbers, np.int64)

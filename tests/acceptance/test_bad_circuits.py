@@ -16,7 +16,7 @@ PSDD = {
         ":2: literal 0: must be a variable or minus a variable",
     ),
     "fields missing": ("psdd 1\nL 0\n", ":2: 2 fields: must be 'L id [vtree] literal'"),
-    "unknown node": ("psdd 1\nQ 0 0 1\n", ":2: unknown node type 'Q': must be L, T or D"),
+    "unknown node": ("psdd 1\nQ 0 0 1\n", ":2: unknown node type 'Q': must be L, T, F or D"),
     "node twice": (
         "psdd 2\nL 0 0 1\nL 0 0 -1\n",
         ":3: node 0 is already defined in line 2",
@@ -51,7 +51,7 @@ PSDD = {
         ":2: 99999999999999999999 has more than 63 bits",
     ),
     "empty": ("", ": the file is empty: must start with 'psdd COUNT'"),
-    "binary": (bytes(range(256)), ": byte 128 is not valid UTF-8"),
+    "binary": (bytes(range(256)), ":3: not valid UTF-8: only comments may be in another encoding"),
 }
 
 

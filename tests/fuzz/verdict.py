@@ -21,6 +21,8 @@ _OUTPUT_OPTIONS = ("-o", "--output")
 _LONGEST_LINE = 2500
 _MEMORY = re.compile("MemoryError|out of memory", re.IGNORECASE)
 _WARNING = re.compile(r"warning:|Exception ignored", re.IGNORECASE)
+_OF_INPUT = re.compile(r"^gnarl: warning: \S+: entry .* is added to entry .*\n", re.MULTILINE)
+"""What a command may warn of: entries of one place."""
 
 
 def failure(case: Case, status: int, stdout: str, stderr: str, before: State, after: State) -> str:
@@ -41,7 +43,7 @@ def failure(case: Case, status: int, stdout: str, stderr: str, before: State, af
         return _refusal(stdout, stderr) or _difference(before, after)
     if status == DIFFERENT and not case.format.computes:
         return "results differ from the golden model's"
-    if found := _WARNING.search(stderr):
+    if found := _WARNING.search(_OF_INPUT.sub("", stderr)):
         return f"{found[0]} on stderr"
     if "--json" in case.command and (text := _not_json(stdout)):
         return text

@@ -100,7 +100,7 @@ def test_a_workload_that_fails_is_reported_and_the_others_run(bench: Run):
     assert done.exit_code == 1
     assert (
         "dpu.table: mnist on dpu_d3_b64, model: "
-        "workloads/dag/mnist.psdd:2: unknown node type 'X': must be L, T or D"
+        "workloads/dag/mnist.psdd:2: unknown node type 'X': must be L, T, F or D"
     ) in done.stderr.splitlines()
     assert {record.labels["workload"] for record in results("table")} == {"tretail", "all"}
 

@@ -383,3 +383,12 @@ def test_archives_of_scipy_have_the_bytes_that_it_reads(tmp_path: Path) -> None:
     scipy.sparse.save_npz(octets, scipy.sparse.csr_array([[1.0, 0], [0, 2]]))
     (tmp_path / "m.npz").write_bytes(octets.getvalue())
     assert load(tmp_path / "m.npz").name == "m"
+
+
+@pytest.mark.parametrize("digits", [65_000, 1_000_000])
+def test_a_long_number_is_refused_at_once(
+    file: Callable[[str, str | bytes], Path], digits: int
+) -> None:
+    path = file("m.mtx", MATRIX + f"1 1 2\n1 {'2' * digits} 1\n1 1 1\n")
+    with pytest.raises(WorkloadError, match="m.mtx:3: "):
+        load_tensor(path)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.commands.main import main
 from gnarl.sw.program.tensor_spec import Array, Dense, Sparse, TensorSpec
 from gnarl.sw.runtime.report.output_files import save_outputs
 from gnarl.sw.workloads.dag.load import load
 from gnarl.sw.workloads.dag.rebind import values_from_file
+from gnarl.sw.workloads.refusals import InputWarning
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.tensor_files import load_array, load_tensor, save_tensor
 from tests.support.commands import gnarl, refusal
@@ -164,3 +168,20 @@ def test_a_damaged_result_is_one_line(tmp_path: Path) -> None:
         ):
             line = refusal(tmp_path, "run", *command, "--backend", "model")
             assert line.startswith(f"gnarl: {tmp_path / 'x.npz'}: not a .npz file, or damaged: ")
+
+
+def test_repeated_entries_are_one_line_of_warning_and_none_of_a_refusal(tmp_path: Path) -> None:
+    matrix = tmp_path / "B.mtx"
+    matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 1 2\n")
+    command = ("run", "sam_fp32", "X(i,j)=B(i,j) -f=B:ss", "--tensor", f"B={matrix}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", InputWarning)
+        done = CliRunner().invoke(main, [*command, "--backend", "model"])
+        refused = CliRunner().invoke(main, [*command, "--tensor", "C=no.mtx", "--backend", "model"])
+    assert done.exit_code == 0
+    assert done.stderr == (
+        f"gnarl: warning: {matrix}: entry (1, 1) in line 4 is added to entry (1, 1) in line 3\n"
+    )
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.count("\n") == 1
+    assert "warning" not in refused.stderr
