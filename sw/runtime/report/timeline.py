@@ -1,4 +1,4 @@
-"""A picture of what a machine does, cycle by cycle."""
+"""What a machine does, cycle by cycle, and a picture of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PALETTE = ("#1f6f8b", "#4da3bd", "#99cbd9", "#e09f3e", "#7a9e5f", "#b56576", "#d
 
 @dataclass(frozen=True)
 class Activity:
-    """What goes on in each of ``n`` cycles.
+    """What goes on in each of ``n`` cycles, or of other steps.
 
     unit
         what computes, in the plural: ``PEs``.
@@ -40,7 +40,9 @@ class Activity:
         for each kind of instruction, most useful first, bool [n]: whether one issues in a cycle.
         Kinds exclude one another; a cycle may have none.
     note
-        what a reader must know of where this comes from, if anything.
+        whose cycles these are, where they are not the hardware's: ``timing of the model, …``.
+    step
+        what there are ``n`` of, in the singular.
     """
 
     unit: str
@@ -48,10 +50,22 @@ class Activity:
     busy: np.ndarray
     kinds: Mapping[str, np.ndarray]
     note: str = ""
+    step: str = "cycle"
 
     @property
     def cycles(self) -> int:
         return len(self.busy)
+
+    @property
+    def mean(self) -> float:
+        """The units that are busy in the mean cycle."""
+        return float(self.busy.mean())
+
+    def title(self, name: str) -> str:
+        """A title of what is called ``name``, all of whose numbers are this activity's."""
+        counted = f"{self.cycles:,} {self.step}{'s'[: self.cycles != 1]}"
+        text = f"{name}: {counted}, {self.mean:.2f} of {self.capacity} {self.unit} busy"
+        return f"{text}\n({self.note})" if self.note else text
 
 
 def joined(activities: Sequence[Activity]) -> Activity:
@@ -68,11 +82,14 @@ def joined(activities: Sequence[Activity]) -> Activity:
     }
     first = max(activities, key=lambda one: one.capacity)
     busy = np.concatenate([one.busy for one in activities])
-    return Activity(first.unit, first.capacity, busy, kinds, first.note)
+    note = "; ".join(dict.fromkeys(one.note for one in activities if one.note))
+    return Activity(first.unit, first.capacity, busy, kinds, note, first.step)
 
 
-def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
+def draw_timeline(activity: Activity, name: str, path: str | Path) -> None:
     """Writes a PNG: above, the share of units that are busy; below, the mix of instructions.
+
+    ``name``: of what runs where; the title's numbers are those that are drawn.
 
     The file appears whole or not at all. O(cycles).
     """
@@ -85,11 +102,11 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
     edges = span_edges(cycles)
 
     busy = 100 * span_means(activity.busy, edges) / activity.capacity
-    mean = 100 * float(activity.busy.mean()) / activity.capacity
+    mean = 100 * activity.mean / activity.capacity
     above.stairs(busy, edges, fill=True, color=PALETTE[1], alpha=0.85)
     above.axhline(mean, color=PALETTE[3], linestyle="--", linewidth=1.2)
     above.annotate(
-        f"mean {mean:.0f} %",
+        f"mean {mean:.1f} %",
         (1.01, mean),
         xycoords=("axes fraction", "data"),
         verticalalignment="center",
@@ -97,7 +114,7 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
         color="#a05f00",
     )
     above.set(ylabel=f"{activity.unit} busy, % of {activity.capacity}", ylim=(0, 100))
-    set_title(above, title)
+    set_title(above, activity.title(name))
 
     floor = np.zeros(len(edges) - 1)
     for (kind, issued), color in zip(activity.kinds.items(), cycle(PALETTE), strict=False):
@@ -106,7 +123,7 @@ def draw_timeline(activity: Activity, title: str, path: str | Path) -> None:
         label = f"{kind} {100 * count / cycles:.0f} %"
         below.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
-    below.set(xlabel="cycle", ylabel="% of cycles", ylim=(0, 100), xlim=(0, cycles))
+    below.set(xlabel=activity.step, ylabel=f"% of {activity.step}s", ylim=(0, 100), xlim=(0, cycles))
     below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     save_figure(figure, path)
 

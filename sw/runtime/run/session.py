@@ -88,7 +88,7 @@ def run_once(
         result = session.run()
         report = session.report(result, device.verify(result), timed.seconds)
     if timeline is not None:
-        target.presenter.draw(result.program, result, _title(report), timeline)
+        target.presenter.draw(result.program, result, _name(report), timeline)
     if output is not None:
         save_outputs(output, result.program.outputs, result.outputs)
     return report
@@ -187,9 +187,7 @@ def _options_of(target: AnyTarget, command: str, given: Mapping[str, Any]) -> di
     return {name: value for name, value in given.items() if name in names}
 
 
-def _title(report: Report) -> str:
+def _name(report: Report) -> str:
+    """What ran where. No numbers: what a picture shows may be another run's, the model's."""
     # Names of files may have bytes that are no characters, which pictures cannot show.
-    title = f"{report.workload} on {report.config}".encode(errors="replace").decode()
-    if report.cycles is None:
-        return title
-    return f"{title}: {report.cycles:,} cycles, {report.ops_per_cycle:.1f} operations a cycle"
+    return f"{report.workload} on {report.config}".encode(errors="replace").decode()

@@ -40,7 +40,7 @@ def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
         moves[times[times < model.cycles]] = True
     computes = busy > 0
     kinds = {"compute": computes, "coordinates only": moves & ~computes}
-    note = "timing of the model, without back pressure"
+    note = "timing of the model, not of the RTL: no back pressure, no skipping, no arbiters"
     return Activity("ALUs", _alus(run.launch), busy, kinds, note)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic
 
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.host_machine import HostJob, OperandsT
@@ -24,5 +25,14 @@ class HostPresenter(Presenter[HostJob[OperandsT]], ABC, Generic[OperandsT]):
     def draw(
         self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
     ) -> None:
-        activity = joined([self.activity(run) for run in result.launches])
-        draw_timeline(activity, f"{title}; {activity.note}" if activity.note else title, path)
+        activities = [_told(self.activity(run), run) for run in result.launches]
+        draw_timeline(joined(activities), title, path)
+
+
+def _told(activity: Activity, run: LaunchRun[Any]) -> Activity:
+    """The activity with a note, if it has none, where it is not of the cycles that the machine has
+    counted."""
+    counted = run.finished.cycles
+    if activity.note or counted is None or counted == activity.cycles:
+        return activity
+    return replace(activity, note="timing of the model, not of the machine")

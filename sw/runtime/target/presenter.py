@@ -38,7 +38,8 @@ class Presenter(Generic[JobT]):
         return type(self).draw is not Presenter.draw
 
     def draw(self, program: Program, result: Result[JobT], title: str, path: Path) -> None:
-        """Writes a PNG of what the machine did."""
+        """Writes a PNG of what the machine did. ``title`` says what ran where; numbers are to be
+        added to it from what is drawn."""
         raise unsupported("--timeline", program.target)
 
     def note(self, backend: str) -> str:
