@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -138,17 +139,13 @@ def run(
     tokens at ``HALT``; ``EndlessError`` after ``limit`` instructions other than ``JUMP_TOKEN``,
     which may take no cycle of its own.
     """
-    output = Output() if queued is None else queued
     table = decode(fields_of_words(instructions), lanes)
-    words, tokens = np.array(output.words, np.uint32), np.array(output.tokens, np.int64)
     executed = np.zeros(len(instructions), np.int64)
     no_trace = np.empty((0, trace.COLUMNS), np.int64)
-    puts = np.array(output.puts if room else [], np.int64)
-    held = (room.words, room.tokens) if room else (0, 0)
-    queues = words, tokens, puts, held
+    queues = _queues(queued, room)
     ending = follow(table, memory, *queues, lanes, limit, executed, begin(lanes), no_trace)
     done = _run_of(ending, table, executed)
-    _check(ending, table, done, limit, len(words), len(tokens))
+    _check(ending, table, done, limit, len(queues[0]), len(queues[1]))
     return done
 
 
@@ -157,20 +154,54 @@ def traced(
     memory: npt.NDArray[np.uint32],
     lanes: int,
     limit: int = MOST_INSTRUCTIONS,
+    queued: Output | None = None,
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Runs as ``run`` does, without an access unit, and yields what was done, part by part, as
+    """Runs as ``run`` does, with queues of any size, and yields what was done, part by part, as
     ``gnarl.sw.execute.trace`` has it. Each part is good until the next is asked for; what ``run``
     raises comes behind the last."""
     table = decode(fields_of_words(instructions), lanes)
-    none = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.int64), (0, 0)
+    queues = _queues(queued, None)
     executed, state = np.zeros(len(instructions), np.int64), begin(lanes)
     part = np.empty((trace.LONGEST, trace.COLUMNS), np.int64)
     why = PAUSED
     while why == PAUSED:
-        ending = follow(table, memory, *none, lanes, limit, executed, state, part)
+        ending = follow(table, memory, *queues, lanes, limit, executed, state, part)
         why = ending.why
         yield part[: ending.filled]
-    _check(ending, table, _run_of(ending, table, executed), limit, 0, 0)
+    done = _run_of(ending, table, executed)
+    _check(ending, table, done, limit, len(queues[0]), len(queues[1]))
+
+
+def _queues(
+    queued: Output | None, room: Room | None
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[int, int]]:
+    """Words, tokens, the order in which they are put into the queues, and these queues' room."""
+    output = Output() if queued is None else queued
+    return (
+        np.array(output.words, np.uint32),
+        np.array(output.tokens, np.int64),
+        np.array(output.puts if room else [], np.int64),
+        (room.words, room.tokens) if room else (0, 0),
+    )
+
+
+class InstructionKinds(NamedTuple):
+    """Of each instruction of a program, whether it steers, works on memory, or else computes, and
+    how many lanes it works on."""
+
+    control: npt.NDArray[np.bool_]
+    memory: npt.NDArray[np.bool_]
+    lanes: npt.NDArray[np.int64]
+
+
+def instruction_kinds(instructions: npt.NDArray[np.uint32], lanes: int) -> InstructionKinds:
+    """The kinds by which an ``ExecuteRun`` counts, of instructions as ``run`` takes them."""
+    return _kinds(decode(fields_of_words(instructions), lanes))
+
+
+def _kinds(table: npt.NDArray[np.int64]) -> InstructionKinds:
+    opcode = table[:, OPCODE]
+    return InstructionKinds(opcode <= Opcode.LOOP, opcode >= Opcode.LOAD, table[:, WIDTH])
 
 
 def _check(
@@ -210,8 +241,8 @@ def _run_of(
 ) -> ExecuteRun:
     used = ending.used[: ending.filled]
     opcode = table[:, OPCODE]
-    is_control, is_memory = opcode <= Opcode.LOOP, opcode >= Opcode.LOAD
-    is_vector = table[:, WIDTH] > 1
+    is_control, is_memory, width = _kinds(table)
+    is_vector = width > 1
 
     def count(which: npt.NDArray[np.bool_]) -> int:
         return int(executed[which].sum())

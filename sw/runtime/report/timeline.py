@@ -123,7 +123,9 @@ def draw_timeline(activity: Activity, name: str, path: str | Path) -> None:
         label = f"{kind} {100 * count / cycles:.0f} %"
         below.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
-    below.set(xlabel=activity.step, ylabel=f"% of {activity.step}s", ylim=(0, 100), xlim=(0, cycles))
+    below.set(
+        xlabel=activity.step, ylabel=f"% of {activity.step}s", ylim=(0, 100), xlim=(0, cycles)
+    )
     below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     save_figure(figure, path)
 

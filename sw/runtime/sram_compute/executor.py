@@ -97,11 +97,8 @@ class SramExecutor(HostExecutor[SramConfig, Tensors]):
     def model(self, config: SramConfig, job: HostJob[Tensors], wanted: Wanted) -> MachineRun:
         """Raises ``StoppedError`` where the hardware stops, ``CycleLimitError``."""
         system = System(config)
-        memory, program = job.image["memory"], job.image["program"]
-        system.memory[memory.numbers] = memory.words
-        if (instructions := job.image.get("instructions")) is not None:
-            system.instructions[instructions.numbers] = instructions.words
-        run = system.run(int(program.words[0, 0]), job.max_cycles)
+        system.load(job.image)
+        run = system.run(int(job.image["program"].words[0, 0]), job.max_cycles)
         rows = wanted(run.counters)
         contents = {
             window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()

@@ -11,19 +11,20 @@ from gnarl.sw.compiler.sram_compute.meaning import meaning
 from gnarl.sw.compiler.sram_compute.sections import fat_program, listing
 from gnarl.sw.compiler.sram_compute.tdfg.text import dot
 from gnarl.sw.program.program import Program
-from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.sram_compute.activity import activity
 from gnarl.sw.runtime.sram_compute.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sram_compute.compiler import SramCompiler
 from gnarl.sw.runtime.sram_compute.executor import SramExecutor
 from gnarl.sw.runtime.sram_compute.figures import Tensors, figures
 from gnarl.sw.runtime.sram_compute.reader import SramReader
 from gnarl.sw.runtime.target.contract import Target
-from gnarl.sw.runtime.target.presenter import Presenter
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
 
 
-class SramPresenter(Presenter[HostJob[Tensors]]):
+class SramPresenter(HostPresenter[Tensors]):
     """Presents nests, commands and their runs."""
 
+    activity = staticmethod(activity)
     figures = staticmethod(figures)
 
     def listing(self, program: Program) -> Iterator[str]:

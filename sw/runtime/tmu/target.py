@@ -23,9 +23,10 @@ from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.target.host_executor import HostExecutor
+from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.nest_cycles import most_cycles
-from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.reader import Example, Reader
+from gnarl.sw.runtime.tmu.activity import activity
 from gnarl.sw.runtime.tmu.command_line import COMMAND_LINE
 from gnarl.sw.runtime.tmu.figures import figures
 from gnarl.sw.runtime.tmu.image import (
@@ -135,9 +136,10 @@ class TmuExecutor(HostExecutor[TmuConfig, Operands]):
         return {spec.name: found[spec.name] for spec in program.outputs}
 
 
-class TmuPresenter(Presenter[HostJob[Operands]]):
+class TmuPresenter(HostPresenter[Operands]):
     """Presents programs and runs of TMUs."""
 
+    activity = staticmethod(activity)
     figures = staticmethod(figures)
 
     def listing(self, program: Program) -> Iterator[str]:

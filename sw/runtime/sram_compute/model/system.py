@@ -19,6 +19,7 @@ from gnarl.hw.sram_compute.microcode.program import Microinstruction
 from gnarl.hw.sram_compute.microinstruction import Base
 from gnarl.hw.sram_compute.network.row_network import SEND_CYCLES
 from gnarl.hw.sram_compute.program import Command, decode, opcode_of
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.sram_compute.model import exchange as exchanges
 from gnarl.sw.runtime.sram_compute.model import transfer
@@ -28,7 +29,7 @@ from gnarl.sw.runtime.sram_compute.model.check import StoppedError, layout_is_ba
 from gnarl.sw.runtime.sram_compute.model.copy_times import CopyTimes
 from gnarl.sw.runtime.sram_compute.model.copy_waits import CopyWaits
 from gnarl.sw.runtime.sram_compute.model.core import CoreRuns, no_program
-from gnarl.sw.runtime.sram_compute.model.cycle_counts import Interval, cycle_counts
+from gnarl.sw.runtime.sram_compute.model.cycle_counts import Kinds, cycle_counts
 from gnarl.sw.runtime.sram_compute.model.engines import Engines
 from gnarl.sw.runtime.sram_compute.model.fetch_times import FetchTimes
 from gnarl.sw.runtime.sram_compute.model.layout_faults import first_fault
@@ -80,6 +81,12 @@ class System:
         ]
         self.engines = Engines(config, self.arrays)
         self._programs = microprograms(config)
+
+    def load(self, image: Mapping[str, Rows]) -> None:
+        """Writes the rows of ``image`` to main memory and to the core's instructions."""
+        self.memory[image["memory"].numbers] = image["memory"].words
+        if (instructions := image.get("instructions")) is not None:
+            self.instructions[instructions.numbers] = instructions.words
 
     def run(self, first_line: int, max_cycles: int = NO_LIMIT) -> Run:
         """Runs the program that begins in a line. Raises ``StoppedError`` where the hardware stops,
@@ -141,6 +148,22 @@ class Run:
         self.is_over = False
         self.cycles = 0
         self.counters: dict[str, int] = {}
+
+    def kinds(self) -> Kinds:
+        """What the cycles until now are spent on, by counters, as ``cycle_counts`` takes it."""
+        banks = self._system.banks
+        moves = [each for bank in banks for each in bank.times.shifts]
+        programs = [each for bank in banks for each in bank.times.programs]
+        return (
+            ("cycles_move", self._exchanges + moves),
+            ("cycles_compute", programs),
+            ("cycles_transfer", self._waits.waits),
+            ("cycles_near", self._near[0]),
+            ("cycles_final", self._near[1]),
+            ("cycles_transfer", self._transfers + self._copies.busy),
+            ("cycles_core", self._core.busy),
+            ("cycles_command", []),
+        )
 
     def step(self) -> None:
         """Does the next command."""
@@ -367,20 +390,8 @@ class Run:
     def _end(self, cycles: int) -> None:
         require_cycles(cycles, self._max_cycles)
         banks = self._system.banks
-        moves = [each for bank in banks for each in bank.times.shifts]
-        programs = [each for bank in banks for each in bank.times.programs]
-        kinds: tuple[tuple[str, list[Interval]], ...] = (
-            ("cycles_move", self._exchanges + moves),
-            ("cycles_compute", programs),
-            ("cycles_transfer", self._waits.waits),
-            ("cycles_near", self._near[0]),
-            ("cycles_final", self._near[1]),
-            ("cycles_transfer", self._transfers + self._copies.busy),
-            ("cycles_core", self._core.busy),
-            ("cycles_command", []),
-        )
         counters = {
-            **cycle_counts(cycles, kinds),
+            **cycle_counts(cycles, self.kinds()),
             **self._counts,
             "core_instructions": self._core.instructions,
             "core_lines_read": self._core.lines_read,
