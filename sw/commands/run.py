@@ -29,6 +29,7 @@ from gnarl.sw.commands.path_types import OutputPath
 from gnarl.sw.commands.progress import ConsoleStages
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.runtime.target.contract import AnyTarget
+from gnarl.sw.runtime.target.presenter import is_trace
 
 
 @click.command(cls=TargetCommand)
@@ -73,7 +74,8 @@ from gnarl.sw.runtime.target.contract import AnyTarget
 )
 @output_option(
     "--timeline",
-    help="Draw what the machine does, cycle by cycle (cuda: block by block), to this PNG file.",
+    help="Draw what the machine does, cycle by cycle (cuda: block by block; tmu: instruction by "
+    "instruction), to this PNG file; to a .json file, as trace events for ui.perfetto.dev.",
 )
 def run(
     config: str,
@@ -163,3 +165,7 @@ def _check_run(
         )
     if timeline is not None and not target.presenter.draws:
         raise click.UsageError(f"--timeline: not supported by target {target.name}.")
+    if timeline is not None and is_trace(timeline) and not target.presenter.traces:
+        raise click.UsageError(
+            f"--timeline {timeline}: target {target.name} draws pictures only, must be a .png file."
+        )

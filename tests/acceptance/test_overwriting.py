@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("model/table_config.txt").write_text("16,4\n")
     Path("model/data_config.txt").write_text("one-hot,1,1.0\n")
     Path("model.py").write_text("raise ValueError\n")
-    Path("schedules.json").write_text("{}")
+    Path("schedules").write_text("{}")
     assert gnarl("compile", CONFIG, "w.json", "-o", "p.npz").exit_code == 0
     return tmp_path
 
@@ -67,7 +67,7 @@ CUDA = ["run", "cuda_sm90", "model", "--backend", "emulation"]
         (["tune", "cuda_sm90", "model.py", "-o", "model.py"], None),
         (["tune", "cuda_sm90", "model.py:model", "-o", "model.py"], None),
         (["tune", "cuda_sm90", "model.py", "-o", "x.json", "--journal", "model.py"], None),
-        ([*CUDA, "--schedules", "schedules.json", "--timeline", "schedules.json"], None),
+        ([*CUDA, "--schedules", "schedules", "--timeline", "schedules"], None),
     ],
 )
 def test_an_input_is_not_written_over(folder: Path, arguments: list[str], path: str | None) -> None:

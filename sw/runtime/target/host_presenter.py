@@ -12,11 +12,14 @@ from gnarl.sw.runtime.machine.host_machine import HostJob, OperandsT
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
-from gnarl.sw.runtime.target.presenter import Presenter
+from gnarl.sw.runtime.report.trace_events import write_trace
+from gnarl.sw.runtime.target.presenter import Presenter, is_trace
 
 
 class HostPresenter(Presenter[HostJob[OperandsT]], ABC, Generic[OperandsT]):
-    """A presenter that draws what each cycle was spent on."""
+    """A presenter that draws what each cycle was spent on, or writes it as trace events."""
+
+    traces = True
 
     @abstractmethod
     def activity(self, run: LaunchRun[HostJob[OperandsT]]) -> Activity:
@@ -26,7 +29,8 @@ class HostPresenter(Presenter[HostJob[OperandsT]], ABC, Generic[OperandsT]):
         self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
     ) -> None:
         activities = [_told(self.activity(run), run) for run in result.launches]
-        draw_timeline(joined(activities), title, path)
+        write = write_trace if is_trace(path) else draw_timeline
+        write(joined(activities), title, path)
 
 
 def _told(activity: Activity, run: LaunchRun[Any]) -> Activity:

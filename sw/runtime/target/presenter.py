@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic
+from typing import ClassVar, Generic
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.program import Program
@@ -15,7 +15,13 @@ from gnarl.sw.runtime.target.unsupported import unsupported
 
 
 class Presenter(Generic[JobT]):
-    """The last part of a target. It has no duties: this class is one, too."""
+    """The last part of a target. It has no duties: this class is one, too.
+
+    traces
+        whether ``draw`` writes trace events where ``is_trace``.
+    """
+
+    traces: ClassVar[bool] = False
 
     def listing(self, program: Program) -> Iterator[str]:
         """The program's instructions, a line each."""
@@ -45,3 +51,8 @@ class Presenter(Generic[JobT]):
     def note(self, backend: str) -> str:
         """What a reader has to know about a backend, or empty."""
         return ""
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file's name asks for trace events in place of a picture."""
+    return path.suffix.lower() == ".json"
