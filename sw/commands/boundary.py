@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -63,12 +64,19 @@ class BoundedGroup(click.Group):
         sys.exit(status)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        began = time.perf_counter()
         with _hidden():
-            return super().make_context(*args, **extra)
+            return super().make_context(*args, obj=began, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         with _hidden():
             return super().invoke(ctx)
+
+
+def begun() -> float | None:
+    """When the command that runs began its work, by ``time.perf_counter``; ``None`` if no
+    ``BoundedGroup`` has begun it."""
+    return click.get_current_context().find_root().obj
 
 
 def refuse(text: str) -> int:

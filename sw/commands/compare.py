@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from gnarl.sw.commands.boundary import DIFFERENT
+from gnarl.sw.commands.boundary import DIFFERENT, begun
 from gnarl.sw.commands.options import (
     TargetCommand,
     allow_python_option,
@@ -102,6 +102,7 @@ def compare(
         options=own,
         max_cycles=max_cycles,
         stages=ConsoleStages(stderr()),
+        begun=begun(),
     )
     if chart is not None:
         draw_comparison(comparison, chart)

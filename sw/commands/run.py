@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gnarl.sw.commands.boundary import DIFFERENT
+from gnarl.sw.commands.boundary import DIFFERENT, begun
 from gnarl.sw.commands.options import (
     TargetCommand,
     allow_python_option,
@@ -142,6 +142,7 @@ def run(
         timeline=timeline,
         output=output,
         stages=ConsoleStages(stderr()),
+        begun=begun(),
     )
     if as_json:
         print_result(json.dumps(report.to_json(), allow_nan=False) + "\n")

@@ -29,7 +29,8 @@ class JobMachine:
     def __init__(self, config: CudaConfig, backend: str, stages: Stages) -> None:
         self._emulated = backend == "emulation"
         if not self._emulated:
-            require_gpu(config.arch)
+            with stages("connect to GPU"):
+                require_gpu(config.arch)
         self._config = config
         self._stages = stages
 

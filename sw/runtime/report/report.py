@@ -57,7 +57,8 @@ JSON_FIELDS = {
     "lower_s": "seconds in which the host made the commands for the sizes and scalars of the run "
     "(sram); 0 for other targets",
     "simulate_s": "seconds to load the memories, run, and read the results",
-    "seconds": "object: seconds of every stage by its name",
+    "seconds": "object: seconds of every stage by its name, from the command's start of work: "
+    "together those on the clock",
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
     "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",

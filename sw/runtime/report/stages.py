@@ -26,11 +26,16 @@ def quiet(name: str) -> AbstractContextManager[Callable[[float], None]]:
 class TimedStages:
     """Passes ``stages`` on.
 
-    ``seconds``: how long each has taken in all, by its name, without the stages inside it.
+    seconds
+        how long each has taken in all, by its name, without the stages inside it.
+    begun
+        when the work began, by ``time.perf_counter``: until now it was in stage ``start``.
     """
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: Stages, begun: float | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        if begun is not None:
+            self.seconds["start"] = time.perf_counter() - begun
         self._stages = stages
         self._inside = 0.0
 

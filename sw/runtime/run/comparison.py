@@ -61,6 +61,7 @@ def run_all(
     options: Mapping[str, Any] = {},
     max_cycles: int | None = None,
     stages: Stages = quiet,
+    begun: float | None = None,
 ) -> Comparison:
     """Runs a workload on every configuration, after compiling it for all of them.
 
@@ -75,6 +76,8 @@ def run_all(
         of targets: each takes its own.
     max_cycles
         of targets that limit them.
+    begun
+        when the work began of which this is the rest; what was before is in the first report.
 
     Other arguments are those of ``gnarl.sw.runtime.run.session.run_once``. Raises ``GnarlError``
     that begins with the name of the configuration that does not run the workload.
@@ -82,9 +85,9 @@ def run_all(
     if is_program(source):
         raise WorkloadError(f"{source}: is compiled already: must be a workload")
     with ExitStack() as stack:
-        runs = []
+        runs: list[_Run] = []
         for configuration in configurations:
-            timed = TimedStages(_Named(stages, configuration.name))
+            timed = TimedStages(_Named(stages, configuration.name), None if runs else begun)
             with _blamed(configuration):
                 executor = configuration.target.executor
                 backend = next((each for each in backends if each in executor.backends), None)
@@ -113,8 +116,9 @@ def _reports(runs: Sequence[_Run]) -> list[Report]:
                 golden, reference = run.golden(result)
                 first = result.outputs
             elif not verification.difference:
-                _require_same(result.program.outputs, result.outputs, first, runs[0])
-                verification = _closely(run, result, golden, reference, runs[0])
+                with run.timed("verify"):
+                    _require_same(result.program.outputs, result.outputs, first, runs[0])
+                    verification = _closely(run, result, golden, reference, runs[0])
             reports.append(run.session.report(result, verification, run.timed.seconds))
     return reports
 

@@ -58,7 +58,8 @@ class Device:
             configuration = load_configuration(configuration)
         self.configuration = configuration
         self.target = configuration.target
-        self.backend = backend or self.target.executor.default_backend()
+        with stages("start"):
+            self.backend = backend or self.target.executor.default_backend()
         if self.backend not in self.target.executor.backends:
             raise ConfigError(
                 [
@@ -68,7 +69,7 @@ class Device:
             )
         self._waves = waves
         self._port = _address(self.backend, port, baud)
-        self._stages = stages
+        self.stages = stages
         self._machines: dict[str, Machine[Any]] = {}
         self._last: Result[Any] | None = None
 
@@ -77,7 +78,7 @@ class Device:
 
         Raises ``WorkloadError`` that names the place in it. ``seed`` is for values it lacks.
         """
-        with self._stages("load"):
+        with self.stages("load"):
             return self.target.reader.workload(source, seed)
 
     def compile(
@@ -99,9 +100,9 @@ class Device:
         self, workload: Any, *, seed: int = 0, trace: Trace | None = None, **options: Any
     ) -> Program:
         """The program of what ``workload`` gave, see ``compile``."""
-        with self._stages("prepare compiler"):
+        with self.stages("prepare compiler"):
             self.target.compiler.warm_up()
-        with self._stages("compile") as advance:
+        with self.stages("compile") as advance:
             trace = trace or Trace()
             trace.progress = advance
             return self.target.compiler.compile(
@@ -131,15 +132,18 @@ class Device:
         if max_cycles is not None and max_cycles < 1:
             raise WorkloadError(f"max_cycles = {max_cycles}: must be at least 1")
         config = self.configuration.config
-        program = self.target.compiler.lowered(program, inputs, config, self._stages)
-        tensors = self.target.executor.bind(program, inputs)
-        sizes = bind(program.inputs, tensors)
+        program = self.target.compiler.lowered(program, inputs, config, self.stages)
+        with self.stages("bind"):
+            tensors = self.target.executor.bind(program, inputs)
+            sizes = bind(program.inputs, tensors)
         known = dict(tensors)
         runs = []
         for launch in program.launches:
             launch_inputs = {spec.name: known[spec.name] for spec in launch.inputs}
-            sizes = bind(launch.inputs, launch_inputs, sizes)
-            run = self._launch(program, launch, launch_inputs, max_cycles, options)
+            with self.stages("bind"):
+                sizes = bind(launch.inputs, launch_inputs, sizes)
+                job = self._job(program, launch, launch_inputs, max_cycles, options)
+            run = self._launch(program, launch, launch_inputs, job)
             known |= run.finished.outputs
             runs.append(run)
         outputs = {spec.name: known[spec.name] for spec in program.outputs}
@@ -154,7 +158,7 @@ class Device:
         If they differ, the text also says where the last launch left the model, where the target
         can tell and the machines have run nothing since.
         """
-        with self._stages("verify"):
+        with self.stages("verify"):
             program = result.program
             verification = self.target.executor.verify(program, result.tensors, result.outputs)
             if not verification.difference or result is not self._last:
@@ -182,8 +186,9 @@ class Device:
     def close(self) -> None:
         """Ends all machines, and completes the wave file."""
         self._last = None
-        while self._machines:
-            self._machines.popitem()[1].close()
+        with self.stages("close"):
+            while self._machines:
+                self._machines.popitem()[1].close()
 
     def __enter__(self) -> Device:
         return self
@@ -191,25 +196,29 @@ class Device:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _launch(
+    def _job(
         self,
         program: Program,
         launch: Launch,
         tensors: Mapping[str, Array],
         max_cycles: int | None,
         options: Mapping[str, Any],
-    ) -> LaunchRun[Any]:
+    ) -> Any:
         executor = self.target.executor
         job = executor.job(program, launch, tensors, **options)
         executor.check(job)
         if max_cycles is not None and not executor.limits_cycles:
             raise unsupported(f"--max-cycles {max_cycles}", self.target.name)
-        job = executor.limited(job, max_cycles)
+        return executor.limited(job, max_cycles)
+
+    def _launch(
+        self, program: Program, launch: Launch, tensors: Mapping[str, Array], job: Any
+    ) -> LaunchRun[Any]:
         machine = self._machine(program, launch)
         place, stage = program.workload, "simulate"
         if len(program.launches) > 1:
             place, stage = f"{place}, launch {launch.name}", f"{stage} {launch.name}"
-        with self._stages(stage):
+        with self.stages(stage):
             try:
                 machine.load(job)
                 machine.start()
@@ -217,7 +226,7 @@ class Device:
             except WorkloadError:
                 raise
             except GnarlError as error:
-                cause = executor.cause(program, tensors)
+                cause = self.target.executor.cause(program, tensors)
                 text = "; ".join(filter(None, [f"{place}: {self.backend} {error}", cause]))
                 raise ProgramError(text) from error
             return LaunchRun(launch, job, machine.read())
@@ -236,7 +245,7 @@ class Device:
                 self.backend,
                 waves=self._waves,
                 port=self._port,
-                stages=self._stages,
+                stages=self.stages,
             )
         return self._machines[digest]
 

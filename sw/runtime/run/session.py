@@ -42,6 +42,7 @@ def run_once(
     timeline: Path | None = None,
     output: Path | None = None,
     stages: Stages = quiet,
+    begun: float | None = None,
 ) -> Report:
     """Runs a workload, or a program's file, and compares the result with the golden model.
 
@@ -62,10 +63,12 @@ def run_once(
         of the board, for backend ``fpga``.
     waves, timeline, output
         files to write, each whole or not at all; ``output``: see ``save_outputs``.
+    begun
+        when the work began of which this is the rest, see ``TimedStages``.
 
     Raises ``GnarlError`` for bad input of any kind.
     """
-    timed = TimedStages(stages)
+    timed = TimedStages(stages, begun)
     target = configuration.target
     with ExitStack() as stack:
         if waves is not None:
@@ -88,9 +91,11 @@ def run_once(
         result = session.run()
         report = session.report(result, device.verify(result), timed.seconds)
     if timeline is not None:
-        target.presenter.draw(result.program, result, _name(report), timeline)
+        with timed("draw"):
+            target.presenter.draw(result.program, result, _name(report), timeline)
     if output is not None:
-        save_outputs(output, result.program.outputs, result.outputs)
+        with timed("write"):
+            save_outputs(output, result.program.outputs, result.outputs)
     return report
 
 
@@ -129,22 +134,25 @@ class Session:
                     raise WorkloadError(
                         f"{each.flag}: {source} is compiled already: must be left out"
                     )
-            self.program = load_program(source, device.configuration)
+            with device.stages("load"):
+                self.program = load_program(source, device.configuration)
         else:
-            sized = target.reader.sized_source(target.reader.source(source, tensors), sizes)
-            self._workload = device.workload(sized, seed)
-            if values is not None:
-                self._workload = target.reader.valued(self._workload, values)
+            with device.stages("load"):
+                sized = target.reader.sized_source(target.reader.source(source, tensors), sizes)
+                self._workload = device.workload(sized, seed)
+                if values is not None:
+                    self._workload = target.reader.valued(self._workload, values)
             self.program = device.compile_workload(self._workload, seed=seed, **compile_options)
 
     def run(self) -> Result[Any]:
         """Runs the program once."""
         reader, program = self._device.target.reader, self.program
         arguments = RunArguments(self._values, self._tensors, self._seed, self._options)
-        self._given = reader.inputs(program, self._workload, arguments)
-        self._made_up = reader.made_up(program, self._workload, arguments)
-        if self._workload is None:
-            self._given = reader.sized_inputs(program, self._given, self._sizes)
+        with self._device.stages("load"):
+            self._given = reader.inputs(program, self._workload, arguments)
+            self._made_up = reader.made_up(program, self._workload, arguments)
+            if self._workload is None:
+                self._given = reader.sized_inputs(program, self._given, self._sizes)
         return self._device.run(
             self.program, self._given, max_cycles=self._max_cycles, **self._options
         )
@@ -153,6 +161,12 @@ class Session:
         self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
     ) -> Report:
         """A report on the last run. ``seconds``: of stages, by name."""
+        with self._device.stages("report"):
+            return self._report(result, verification, seconds)
+
+    def _report(
+        self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
+    ) -> Report:
         device, program = self._device, result.program
         target, configuration = device.target, device.configuration
         return Report(

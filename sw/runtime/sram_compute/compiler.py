@@ -59,10 +59,11 @@ class SramCompiler(Compiler[SramConfig, SramWorkload]):
 
     def lowered(self, program: Program, inputs: Any, config: SramConfig, stages: Stages) -> Program:
         """The program for such inputs. ``inputs``: arrays, scalars and sizes by name."""
-        fat = fat_program(program)
-        if fat is None:
-            return program
-        given = arrays_by_name(inputs)
+        with stages("lower"):
+            fat = fat_program(program)
+            if fat is None:
+                return program
+            given = arrays_by_name(inputs)
         with stages("prepare compiler"):
             prepare()
         with stages("lower"):
