@@ -12,6 +12,7 @@ from cocotb_tests.lib.host_port import CocotbPort, use_driver
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.dpu.isa import instruction_word_bits
 from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
 from gnarl.sw.runtime.machine.host import HostDriver, Status
 
@@ -60,17 +61,17 @@ class Machine:
         assert self.driver.cycles() == expected.cycles
         assert self.driver.counters() == expected.counters
         found = self.data()
-        wrong = np.argwhere(found != expected.data)
+        wrong = np.argwhere(found != expected.data.words)
         assert not len(wrong), (
             f"data memory differs in {len(wrong)} words, first at row and bank {wrong[0]}: "
-            f"{found[tuple(wrong[0])]:#x}, must be {expected.data[tuple(wrong[0])]:#x}"
+            f"{found[tuple(wrong[0])]:#x}, must be {expected.data.words[tuple(wrong[0])]:#x}"
         )
 
     def run_and_check(self, program: RandomProgram) -> None:
         """Runs a program that keeps the rules."""
         self.load(program.stream, program.data)
         self.start_and_wait()
-        self.check(run(self.config, program.stream, program.data.copy()))
+        self.check(run(self.config, program.stream, Rows.first(program.data)))
 
     def check_error(self, expected: ModelError) -> None:
         """The end of a run that broke a rule: the cycle that saw the error was the last."""

@@ -16,6 +16,7 @@ from cocotb_tests.lib.interruptions import INTERRUPTIONS, interrupt
 from cocotb_tests.lib.run import parts, run_machine, verilog_of
 from gnarl.hw.dpu.isa import ErrorCause, instruction_bytes, opcodes
 from gnarl.hw.dpu.memory_map import memory_map
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from gnarl.sw.runtime.machine.host import Status
 from tests.support.dpu.programs import HALT, NOP, Instruction, load, program, store
@@ -57,7 +58,7 @@ async def damaged_programs_stop_as_in_the_model(dut):
             machine.load(stream, intact.data)
             machine.start_and_wait()
             try:
-                machine.check(run(config, stream, intact.data.copy()))
+                machine.check(run(config, stream, Rows.first(intact.data)))
             except ModelError as error:
                 machine.check_error(error)
                 causes.add(error.cause)
@@ -92,7 +93,7 @@ async def a_run_that_is_interrupted_leaves_nothing_behind(dut, interruption):
     port = await open_port(dut)
     config = config_under_test()
     whole = random_program(config, generator(), 60)
-    expected = run(config, whole.stream, whole.data.copy())
+    expected = run(config, whole.stream, Rows.first(whole.data))
 
     def check(machine: Machine) -> None:
         machine.driver.write_window("data", whole.data)
@@ -131,7 +132,7 @@ async def starts_while_busy_change_nothing(dut):
     port = await open_port(dut)
     config = config_under_test()
     whole = random_program(config, generator(), 200)
-    expected = run(config, whole.stream, whole.data.copy())
+    expected = run(config, whole.stream, Rows.first(whole.data))
 
     def use(machine: Machine) -> None:
         machine.load(whole.stream, whole.data)
@@ -188,7 +189,7 @@ async def every_opcode_alone(dut):
             assert len(stream) == instruction_bytes(config, opcode) + 1
             machine.load(stream, data)
             machine.start_and_wait()
-            machine.check(run(config, stream, data.copy()))
+            machine.check(run(config, stream, Rows.first(data)))
 
     await use_machine(port, config, use)
 

@@ -21,6 +21,11 @@ class Rows:
     numbers: np.ndarray
     words: np.ndarray
 
+    @classmethod
+    def first(cls, words: np.ndarray) -> Rows:
+        """The first rows of a window, uint32 [n, words of a row]."""
+        return cls(np.arange(len(words)), words)
+
     def spans(self) -> Iterator[tuple[int, np.ndarray]]:
         """Runs of neighbours: number of the first row, and words uint32 [rows, words of a row]."""
         for first, last in row_spans(self.numbers):
@@ -29,6 +34,15 @@ class Rows:
     def at(self, rows: np.ndarray, words: np.ndarray) -> np.ndarray:
         """The words at places of rows that are all here: uint32 [k] for int [k], int [k]."""
         return self.words[np.searchsorted(self.numbers, rows), words]
+
+    def among(self, numbers: np.ndarray) -> Rows:
+        """Rows ``numbers``, int64 [n], ascending: 0 where they are not here."""
+        words = np.zeros((len(numbers), self.words.shape[1]), self.words.dtype)
+        _, here, there = np.intersect1d(
+            self.numbers, numbers, assume_unique=True, return_indices=True
+        )
+        words[there] = self.words[here]
+        return Rows(numbers, words)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def image(launch: Launch, operands: np.ndarray) -> dict[str, Rows]:
     data = np.zeros((len(rows), config.banks), np.uint32)
     data[place, launch.sections["word_bank"]] = operands[launch.sections["word_value"]]
     return {
-        "instructions": Rows(np.arange(len(instructions)), instructions),
+        "instructions": Rows.first(instructions),
         "data": Rows(rows, data),
     }
 

@@ -17,7 +17,7 @@ from gnarl.sw.compiler.passes import Trace, results
 from gnarl.sw.golden import dpu as golden_model
 from gnarl.sw.golden.words import typed
 from gnarl.sw.program.program import Program
-from gnarl.sw.program.rows import MachineRun, Rows, Wanted
+from gnarl.sw.program.rows import MachineRun, Wanted
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.dpu.command_line import COMMAND_LINE
 from gnarl.sw.runtime.dpu.diagnosis import first_difference, volatile_rows, written_rows
@@ -102,16 +102,14 @@ class DpuExecutor(HostExecutor[DpuConfig, np.ndarray]):
         """Raises as ``gnarl.sw.runtime.dpu.model.interpreter.run`` does, and
         ``CycleLimitError``."""
         words = np.ascontiguousarray(job.image["instructions"].words, "<u4")
-        data = np.zeros((config.data_rows, config.banks), np.uint32)
-        data[job.image["data"].numbers] = job.image["data"].words
         try:
-            done = run(config, words.view(np.uint8).reshape(-1), data)
+            done = run(config, words.view(np.uint8).reshape(-1), job.image["data"])
         except ModelError as error:
             require_cycles(error.cycle, job.max_cycles)
             raise
         require_cycles(done.cycles, job.max_cycles)
         rows_wanted = wanted(done.counters)
-        memory = {name: Rows(rows, done.data[rows]) for name, rows in rows_wanted.items()}
+        memory = {name: done.data.among(rows) for name, rows in rows_wanted.items()}
         return MachineRun(memory, done.cycles, done.counters)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:

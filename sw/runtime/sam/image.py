@@ -258,4 +258,4 @@ def _words(values: np.ndarray, format: str, name: Callable[[int], str]) -> np.nd
 
 def _rows(words: np.ndarray) -> Rows:
     rows = words if words.ndim == 2 else words[:, np.newaxis]
-    return Rows(np.arange(len(rows)), rows)
+    return Rows.first(rows)

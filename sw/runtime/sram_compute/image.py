@@ -32,7 +32,7 @@ def image(launch: Launch, operands: Mapping[str, Array]) -> dict[str, Rows]:
     rows = {"memory": Rows(kept, words[places]), "program": Rows(np.arange(1), start)}
     instructions = launch.sections["instructions"]
     if len(instructions):
-        rows["instructions"] = Rows(np.arange(len(instructions)), instructions)
+        rows["instructions"] = Rows.first(instructions)
     return rows
 
 

@@ -148,4 +148,4 @@ def _span(place: tuple[int, int]) -> tuple[int, int]:
 
 
 def _rows(words: np.ndarray) -> Rows:
-    return Rows(np.arange(len(words)), words)
+    return Rows.first(words)

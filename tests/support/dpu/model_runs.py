@@ -10,6 +10,7 @@ import pytest
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.dpu.isa import ErrorCause
 from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, ModelResult, run
 from tests.support.dpu.programs import HALT, Instruction, program
 
@@ -28,11 +29,11 @@ def simulate(
     rows, banks = np.mgrid[: config.data_rows, : config.banks]
     data = to_words(10.0 * rows + banks, config.format)
     end = [HALT] if halt else []
-    return run(config, program(config, [*instructions, *end]), data)
+    return run(config, program(config, [*instructions, *end]), Rows.first(data))
 
 
 def row(result: ModelResult, number: int, config: DpuConfig = CONFIG) -> list[float]:
-    return from_words(result.data[number], config.format).tolist()
+    return from_words(result.data.words[number], config.format).tolist()
 
 
 def fails(

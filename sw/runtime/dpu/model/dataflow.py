@@ -20,7 +20,7 @@ ZERO = 0
 """The value of a bank that isn't read."""
 
 FIRST_WORD = 1
-"""The value that word 0 of row 0 of the data memory has at the start; the others follow."""
+"""The value that the first word of the data memory has at the start; the others follow."""
 
 
 # Plain numbers for compiled code, which knows no Amaranth enumerations.
@@ -36,8 +36,10 @@ class Dataflow(NamedTuple):
 
     operation, left, right
         of the values that it computed, in order, after those of the data memory.
+    rows
+        of the data memory that hold something at the start, or are loaded or stored to, ascending.
     memory
-        the value in each word of the data memory at its end, int64 [data_rows, banks].
+        the value in each word of these rows at the end, int64 [rows, banks].
     cause, detail, instruction, cycle
         of the first error, or cause ``NONE``; cycles count from the first issue.
     """
@@ -45,6 +47,7 @@ class Dataflow(NamedTuple):
     operation: np.ndarray
     left: np.ndarray
     right: np.ndarray
+    rows: np.ndarray
     memory: np.ndarray
     cause: int
     detail: int
@@ -66,10 +69,17 @@ class _Wiring(NamedTuple):
     load_latency: int
 
 
-def follow(config: DpuConfig, fetched: Fetched, faults: dict[int, Fault], cycles: int) -> Dataflow:
+def follow(
+    config: DpuConfig,
+    fetched: Fetched,
+    faults: dict[int, Fault],
+    cycles: int,
+    filled: np.ndarray,
+) -> Dataflow:
     """Runs the instructions and then nothing, ``cycles`` cycles in all, or until an error.
 
-    ``faults`` are the instructions whose fields are illegal. O(cycles · (banks + PEs)).
+    ``faults`` are the instructions whose fields are illegal, ``filled`` the rows of the data memory
+    that hold something at the start. O(cycles · (banks + PEs)).
     """
     columns = fetched.columns
     count = len(fetched.opcodes)
@@ -82,8 +92,10 @@ def follow(config: DpuConfig, fetched: Fetched, faults: dict[int, Fault], cycles
     fault = np.zeros((count, 2), np.int64)
     for number, cause_and_detail in faults.items():
         fault[number] = cause_and_detail
-    words = np.arange(config.data_rows * config.banks) + FIRST_WORD
-    memory = words.reshape(config.data_rows, config.banks)
+    moves = (columns["load_enable"] | stores).any(axis=1)
+    rows = np.union1d(filled, columns["row"][moves]).astype(np.int64)
+    words = np.arange(len(rows) * config.banks) + FIRST_WORD
+    memory = words.reshape(len(rows), config.banks)
     operations = int(np.count_nonzero(columns["operation"] > PeOp.PASS_RIGHT))
     computed = np.empty((3, operations), np.int64)
     cause, detail, number, cycle = _follow(
@@ -98,7 +110,7 @@ def follow(config: DpuConfig, fetched: Fetched, faults: dict[int, Fault], cycles
             columns["source"],
             columns["operation"],
             write_source,
-            columns["row"],
+            np.searchsorted(rows, columns["row"]),
             columns["load_enable"],
             stores,
         ),
@@ -106,7 +118,7 @@ def follow(config: DpuConfig, fetched: Fetched, faults: dict[int, Fault], cycles
         computed,
     )
     operation, left, right = computed
-    return Dataflow(operation, left, right, memory, cause, detail, number, cycle)
+    return Dataflow(operation, left, right, rows, memory, cause, detail, number, cycle)
 
 
 def _wiring(config: DpuConfig) -> _Wiring:
@@ -131,7 +143,7 @@ def _wiring(config: DpuConfig) -> _Wiring:
 
 
 class _Columns(NamedTuple):
-    """Fields of instructions, a row for each."""
+    """Fields of instructions, a row for each. ``row``: its place among those of the dataflow."""
 
     read_enable: np.ndarray
     valid_reset: np.ndarray

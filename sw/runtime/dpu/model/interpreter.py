@@ -16,6 +16,7 @@ from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.lib.losses import LOSSES
 from gnarl.sw.golden.arithmetic import arithmetic
 from gnarl.sw.golden.dpu import evaluate
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.dpu.model.dataflow import Dataflow, follow
 from gnarl.sw.runtime.dpu.model.fetch import EXECS, LOADS, STORES, fetch, illegal_fields
 
@@ -53,28 +54,30 @@ class ModelError(GnarlError):
 class ModelResult:
     """What a run leaves.
 
-    ``data``: the data memory, uint32 [data_rows, banks]. ``cycles``, and ``counters`` by the names
-    of ``isa.COUNTERS``: as the hardware counts them.
+    ``data``: the rows of the data memory that held something before the run, or are loaded or
+    stored to. ``cycles``, and ``counters`` by the names of ``isa.COUNTERS``: as the hardware counts
+    them.
     """
 
-    data: np.ndarray
+    data: Rows
     cycles: int
     counters: dict[str, int]
 
 
-def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
+def run(config: DpuConfig, stream: np.ndarray, data: Rows) -> ModelResult:
     """Runs the program ``stream`` (uint8 bytes) from its start until it is done.
 
-    ``data`` is the data memory before the start, uint32 [data_rows, banks]; the instruction memory
-    holds 0 beyond the program. Raises ``ModelError`` where the machine would stop with an error,
-    and ``CapacityError`` if the program is longer than the instruction memory.
+    ``data`` is in the data memory before the start, else 0; the instruction memory holds 0 beyond
+    the program. Takes memory for the rows that the program uses, however many there are. Raises
+    ``ModelError`` where the machine would stop with an error, and ``CapacityError`` if the program
+    is longer than the instruction memory.
     """
     fetched = fetch(config, stream)
     start, count = config.start_cycles, len(fetched.opcodes)
     # The first cycle of draining is the one in which HALT issues.
     drain = config.drain_cycles - 1 if fetched.end is None else config.drain_cycles
     cycles = count + (min(fetched.idle, drain) if fetched.end else drain)
-    flow = follow(config, fetched, illegal_fields(config, fetched), cycles)
+    flow = follow(config, fetched, illegal_fields(config, fetched), cycles, data.numbers)
     if flow.cause != ErrorCause.NONE:
         address = int(fetched.addresses[flow.instruction])
         cause = ErrorCause(flow.cause)
@@ -82,13 +85,13 @@ def run(config: DpuConfig, stream: np.ndarray, data: np.ndarray) -> ModelResult:
     if fetched.end is not None:
         number = count + fetched.idle
         raise ModelError(*fetched.end, start + number, number, fetched.end_address)
-    words = data.reshape(-1) & np.uint32((1 << config.width) - 1)
+    words = data.among(flow.rows).words.reshape(-1) & np.uint32((1 << config.width) - 1)
     leaves = np.concatenate([np.zeros(1, np.uint32), words])
     values = evaluate(flow.operation.astype(np.uint8), flow.left, flow.right, leaves, config.format)
     counts = np.bincount(fetched.opcodes, minlength=len(Opcode))
     counters = {name: int(counts[list(_COUNTED[name])].sum()) for name in ISSUED}
     counters |= _losses(flow, values, config.format)
-    return ModelResult(values[flow.memory], start + cycles, counters)
+    return ModelResult(Rows(flow.rows, values[flow.memory]), start + cycles, counters)
 
 
 def _losses(flow: Dataflow, values: np.ndarray, format: str) -> Counter[str]:

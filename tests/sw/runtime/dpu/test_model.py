@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.dpu.isa import COUNTERS, WRITE_COPY, ErrorCause, Opcode, PeOp
 from gnarl.hw.lib.losses import LOSSES
 from gnarl.sw.golden.words import to_words
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.dpu.model.interpreter import run
 from tests.support.dpu.model_runs import CONFIG, fails, row, simulate
 from tests.support.dpu.programs import HALT, NOP, Instruction, add, copy, load, program, store
@@ -77,7 +79,9 @@ def test_results_that_lose_something_are_counted(
     data = np.zeros((config.data_rows, config.banks), np.uint32)
     data[0, :2] = to_words(np.array([left, right]), format)
     compute = add({0: 0, 1: 0}, {0: 0, 1: 1}, 0, operation)
-    found = run(config, program(config, [load(0, 0, 1), NOP, compute, compute, HALT]), data)
+    found = run(
+        config, program(config, [load(0, 0, 1), NOP, compute, compute, HALT]), Rows.first(data)
+    )
     expected = dict.fromkeys(LOSSES, 0) | ({lost: 2} if lost else {})
     assert {name: found.counters[name] for name in LOSSES} == expected
 
@@ -293,7 +297,7 @@ def test_other_formats(format: str):
     config = DpuConfig(depth=2, banks=8, registers=8, format=format, data_rows=4)
     instructions = [load(1, 0, 1), NOP, add({0: 0, 1: 0}, {0: 0, 1: 1}, 0), NOP, store(0, {0: 1})]
     data = to_words(np.array([[0.0] * 8, [1.25, -0.5] + [0.0] * 6] + [[0.0] * 8] * 2), format)
-    result = run(config, program(config, [*instructions, HALT]), data)
+    result = run(config, program(config, [*instructions, HALT]), Rows.first(data))
     assert row(result, 0, config)[0] == 0.75
 
 
@@ -308,20 +312,43 @@ def test_passing_leaves_bits_and_computing_makes_nans_canonical():
         results={0: (0, 1, 0), 2: (0, 1, 1)},
     )
     instructions = [load(1, 0, 1), NOP, instruction, NOP, store(0, {0: 1, 2: 0}), HALT]
-    result = run(CONFIG, program(CONFIG, instructions), data)
-    assert result.data[0].tolist() == [0x7FC00000, 0, 0xFFABCDEF, 0, 0, 0, 0, 0]
+    result = run(CONFIG, program(CONFIG, instructions), Rows.first(data))
+    assert result.data.words[0].tolist() == [0x7FC00000, 0, 0xFFABCDEF, 0, 0, 0, 0, 0]
 
 
 def test_bits_above_the_format_s_are_not_there():
     config = DpuConfig(depth=2, banks=8, registers=8, format="fixed16.0", data_rows=16)
     data = np.full((config.data_rows, config.banks), 0xABCD0007, np.uint32)
-    found = run(config, program(config, [HALT]), data).data
+    found = run(config, program(config, [HALT]), Rows.first(data)).data.words
     assert np.unique(found).tolist() == [7]
 
 
 def test_the_given_data_memory_is_left_alone():
     data = np.zeros((16, 8), np.uint32)
     data[1] = 7
-    result = run(CONFIG, program(CONFIG, [load(1, 0), NOP, store(0, {0: 0}), HALT]), data)
-    assert result.data[0, 0] == 7
+    result = run(
+        CONFIG, program(CONFIG, [load(1, 0), NOP, store(0, {0: 0}), HALT]), Rows.first(data)
+    )
+    assert result.data.words[0, 0] == 7
     assert data[0, 0] == 0
+
+
+def test_the_model_takes_memory_for_rows_that_are_used():
+    """1 MiB here, and 512 MiB for all rows, more than once."""
+    config = DpuConfig(depth=3, banks=64, registers=8, data_rows=1 << 20)
+    numbers = np.array([5, 1 << 19])
+    words = to_words(np.arange(128.0).reshape(2, 64), config.format)
+    last = config.data_rows - 1
+    instructions = [load(1 << 19, 0, 1), load(7, 2), NOP, NOP, store(last, {0: 0, 2: 0}), HALT]
+    data = Rows(numbers, words)
+    run(config, program(config, instructions), data)  # compiles
+    tracemalloc.start()
+    found = run(config, program(config, instructions), data).data
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+    assert found.numbers.tolist() == [5, 7, 1 << 19, last]
+    assert (found.words[[0, 2]] == words).all()
+    assert not found.words[1].any()
+    assert found.words[3, :3].tolist() == [words[1, 0], 0, 0]
+    assert found.among(np.array([6, last])).words[:, 0].tolist() == [0, words[1, 0]]

@@ -16,9 +16,12 @@ from gnarl.hw.dpu.isa import (
     instruction_word_bits,
 )
 from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from tests.support.dpu.model_runs import CONFIG, ODD, fails, simulate
 from tests.support.dpu.programs import NOP, Instruction, load, program, store
+
+EMPTY = Rows.first(np.zeros((0, CONFIG.banks), np.uint32))
 
 
 class TestErrors:
@@ -31,18 +34,16 @@ class TestErrors:
 
     @pytest.mark.parametrize("opcode", [8, 15])
     def test_illegal_opcode(self, opcode: int):
-        data = np.zeros((CONFIG.data_rows, CONFIG.banks), np.uint32)
         with pytest.raises(ModelError) as caught:
-            run(CONFIG, np.array([0, opcode], np.uint8), data)
+            run(CONFIG, np.array([0, opcode], np.uint8), EMPTY)
         assert (caught.value.cause, caught.value.detail) == (ErrorCause.ILLEGAL_OPCODE, opcode)
         assert (caught.value.instruction, caught.value.address) == (1, 1)
         assert caught.value.cycle == CONFIG.start_cycles + 1
 
     def test_opcodes_of_overlap_without_it(self):
         config = DpuConfig(depth=2, banks=8, registers=8, overlap=False)
-        data = np.zeros((config.data_rows, config.banks), np.uint32)
         with pytest.raises(ModelError) as caught:
-            run(config, np.array([Opcode.EXEC_LOAD], np.uint8), data)
+            run(config, np.array([Opcode.EXEC_LOAD], np.uint8), EMPTY)
         assert caught.value.cause == ErrorCause.ILLEGAL_OPCODE
 
     def test_illegal_pe_operation_though_nothing_is_written(self):
@@ -111,16 +112,15 @@ class TestErrors:
         stream = np.zeros(size, np.uint8)
         stream[-1] = Opcode.EXEC
         with pytest.raises(ModelError) as caught:
-            run(CONFIG, stream, np.zeros((CONFIG.data_rows, CONFIG.banks), np.uint32))
+            run(CONFIG, stream, EMPTY)
         found = (caught.value.cause, caught.value.detail, caught.value.instruction)
         assert found == (ErrorCause.ADDRESS_OUT_OF_RANGE, size - 1, size - 1)
 
     def test_the_rest_of_a_cut_off_program_is_0(self):
         # A LOAD whose mask is missing loads nothing.
         stream = program(CONFIG, [load(0, 0)])[:1]
-        data = np.zeros((CONFIG.data_rows, CONFIG.banks), np.uint32)
         with pytest.raises(ModelError) as caught:
-            run(CONFIG, stream, data)
+            run(CONFIG, stream, EMPTY)
         assert caught.value.cause == ErrorCause.ADDRESS_OUT_OF_RANGE
 
     def test_a_program_longer_than_the_memory_is_refused(self):
@@ -130,7 +130,7 @@ class TestErrors:
             "as instruction_words = 16 says"
         )
         with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
-            run(CONFIG, np.zeros(size + 1, np.uint8), np.zeros((16, 8), np.uint32))
+            run(CONFIG, np.zeros(size + 1, np.uint8), EMPTY)
 
 
 class TestPrecedence:
