@@ -140,7 +140,7 @@ def test_the_limit_without_one_is_far_from_what_right_runs_take(cases, target):
         (launch,) = device.run(found.program, found.inputs).program.launches
     cycles = found.run()
     program = device.target.compiler.lowered(
-        found.program, found.inputs, device.configuration.config, device._stages
+        found.program, found.inputs, device.configuration.config, device.stages
     )
     tensors = device.target.executor.bind(program, found.inputs)
     job = device.target.executor.job(program, program.launches[0], tensors)
