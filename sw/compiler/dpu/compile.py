@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from gnarl.hw.dpu.config import DpuConfig
-from gnarl.hw.dpu.isa import Opcode, instruction_memory_bytes, instruction_word_bits
+from gnarl.hw.dpu.isa import Opcode
 from gnarl.hw.dpu.listing import listing
-from gnarl.hw.lib.errors import CapacityError
 from gnarl.hw.lib.formats import holds, range_of
 from gnarl.sw.compiler.dpu import dumps, sections
 from gnarl.sw.compiler.dpu.bounds import lower_bounds
 from gnarl.sw.compiler.dpu.check import EXECUTING, LOADING, STORING, check_instructions
 from gnarl.sw.compiler.dpu.encode import encoded
+from gnarl.sw.compiler.dpu.room import require_room
 from gnarl.sw.compiler.dpu.search import SEARCH, DpuOptions, DpuState
 from gnarl.sw.compiler.dpu.simplify import simplify
 from gnarl.sw.compiler.passes import AnyPass, Pass, Trace, made, run_passes, taken_by, text_of
@@ -88,17 +88,8 @@ def compile(  # noqa: A001
         workload = replace(workload, dag=replace(workload.dag, reassociate=False))
     state = run_passes(passes, DpuState(workload.dag), DpuOptions(config, seed), trace)
     with taken_by("program"):
-        _require_room(config, len(made(state.encoded).stream))
+        require_room(len(made(state.encoded).stream), config)
         return _program(workload, config, state)
-
-
-def _require_room(config: DpuConfig, size: int) -> None:
-    """Raises ``CapacityError`` if so many bytes of instructions have no room."""
-    if size > instruction_memory_bytes(config):
-        needed = -(-size * 8 // instruction_word_bits(config))
-        raise CapacityError(
-            f"instruction_words = {config.instruction_words}: this DAG needs at least {needed}"
-        )
 
 
 def _program(workload: DagWorkload, config: DpuConfig, state: DpuState) -> Program:
@@ -118,7 +109,7 @@ def _program(workload: DagWorkload, config: DpuConfig, state: DpuState) -> Progr
         "stores": count[[*STORING]].sum(),
         "nops": count[Opcode.NOP],
         "spills": result.spills,
-        "lanes": result.cycles.used[: result.length].sum(),
+        "lanes": result.cycles.used.sum(),
         **lower_bounds(state.dag, config, used_inputs),
     }
     inputs, outputs = sections.tensors(workload, config.format)

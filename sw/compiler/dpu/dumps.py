@@ -52,17 +52,18 @@ def binary_texts(binary: BinaryDag) -> dict[str, str]:
 
 def schedule_texts(schedule: Schedule) -> dict[str, str]:
     """A line a cycle: what issues, and which banks are read and written."""
-    cycles = schedule.cycles
+    busy, operation = schedule.cycles.busy, schedule.cycles.memory
+    used, write_source = schedule.cycles.used, schedule.cycles.write_source
     lines = [
         f"{schedule.length} cycles, {schedule.copies} copies, {schedule.spills} spills, "
         f"{schedule.memory_rows} rows of spilled values"
     ]
     for cycle in range(schedule.length):
-        kinds = ["exec"] if cycles.busy[cycle] else []
-        memory = int(cycles.memory[cycle])
+        kinds = ["exec"] if busy[cycle] else []
+        memory = int(operation[cycle])
         kinds += [_MEMORY[memory]] if memory in _MEMORY else []
-        inputs = np.count_nonzero(cycles.used[cycle])
-        writes = np.flatnonzero(cycles.write_source[cycle]).tolist()
+        inputs = np.count_nonzero(used[cycle])
+        writes = np.flatnonzero(write_source[cycle]).tolist()
         lines.append(
             f"{cycle}: {' + '.join(kinds) or 'nop'}, {inputs} tree inputs, writes banks {writes}"
         )

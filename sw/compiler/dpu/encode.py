@@ -38,18 +38,17 @@ def instructions(
     O(cycles · banks).
     """
     cycles, length = schedule.cycles, schedule.length
-    rows = slice(0, length)
-    address = register_addresses(schedule, config.registers)
-    reads = cycles.read[rows] != NONE
-    read_address = np.zeros(reads.shape, np.int32)
-    read_address[reads] = address[cycles.read[rows][reads]]
-    memory = cycles.memory[rows]
-    busy = cycles.busy[rows]
+    read = cycles.read
+    reads = read != NONE
+    read_address = np.zeros(reads.shape, np.min_scalar_type(config.registers - 1))
+    read_address[reads] = register_addresses(schedule, config.registers)[read[reads]]
+    del read
+    memory, busy, write_source = cycles.memory, cycles.busy, cycles.write_source
     loads = (memory == MEMORY_LOAD) | (memory == MEMORY_RELOAD)
     stores = memory == MEMORY_STORE
-    only_copies = busy & ~(cycles.write_source[rows] > WRITE_COPY).any(axis=1)
+    only_copies = busy & ~(write_source > WRITE_COPY).any(axis=1)
     opcode = np.full(length + 1, Opcode.HALT, np.uint8)
-    opcode[rows] = np.select(
+    opcode[:length] = np.select(
         [busy & loads, busy & stores, only_copies, busy, loads, stores],
         [
             Opcode.EXEC_LOAD,
@@ -63,15 +62,15 @@ def instructions(
     )
     columns = {
         "read_enable": reads,
-        "valid_reset": cycles.release[rows] & reads,
+        "valid_reset": cycles.release & reads,
         "read_address": read_address,
-        "source": cycles.source[rows],
-        "operation": cycles.operation[rows],
-        "write_source": cycles.write_source[rows],
-        "write_enable": cycles.write_source[rows] == WRITE_COPY,
+        "source": cycles.source,
+        "operation": cycles.operation,
+        "write_source": write_source,
+        "write_enable": write_source == WRITE_COPY,
         "row": layout.row,
-        "load_enable": cycles.load[rows] != NONE,
-        "store_enable": cycles.store[rows] != NONE,
+        "load_enable": cycles.load != NONE,
+        "store_enable": cycles.store != NONE,
     }
     columns = {
         name: np.concatenate([column, np.zeros((1, *column.shape[1:]), column.dtype)])

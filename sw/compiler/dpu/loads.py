@@ -86,7 +86,7 @@ def _choose_load(state: State, window: int) -> tuple[int, int]:
             start = issue + machine.load_latency
             for k in range(machine.banks):
                 # Neighbouring cycles try other banks first.
-                bank = (k + cycle * 8) % machine.banks
+                bank = (k + (progress.packed + cycle) * 8) % machine.banks
                 if (
                     cycles.read[cycle, bank] != NONE
                     or scratch.claim[bank] != NONE

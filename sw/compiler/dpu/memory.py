@@ -45,16 +45,17 @@ def memory_layout(schedule: Schedule, binary: BinaryDag, config: DpuConfig) -> M
     O(loads · ``OPEN_ROWS``). Raises ``CapacityError`` if the data memory is too small.
     """
     cycles, length = schedule.cycles, schedule.length
-    kind = cycles.memory[:length]
+    kind, moved_row = cycles.memory, cycles.row
     row = np.zeros(length, np.int32)
     loads = np.flatnonzero(kind == MEMORY_LOAD)
-    input_rows = _share_rows(cycles.load[loads] != NONE, row, loads)
-    issue, bank = np.nonzero(cycles.load[loads] != NONE)
-    location = cycles.load[loads[issue], bank]
+    loaded = cycles.load[loads]
+    input_rows = _share_rows(loaded != NONE, row, loads)
+    issue, bank = np.nonzero(loaded != NONE)
+    location = loaded[issue, bank]
 
     last_use = np.full(schedule.memory_rows, -1, np.int64)
     for cycle in np.flatnonzero(kind == MEMORY_RELOAD):
-        last_use[cycles.row[cycle]] = cycle
+        last_use[moved_row[cycle]] = cycle
     outputs = binary.outputs
     computed = outputs >= binary.leaves
     stored_row = schedule.values.row[outputs[computed]]
@@ -64,7 +65,7 @@ def memory_layout(schedule: Schedule, binary: BinaryDag, config: DpuConfig) -> M
     vacant: list[int] = []
     leaving: list[tuple[int, int]] = []
     for cycle in np.flatnonzero(kind == MEMORY_STORE):
-        virtual = cycles.row[cycle]
+        virtual = moved_row[cycle]
         while leaving and leaving[0][0] < cycle:
             vacant.append(heapq.heappop(leaving)[1])
         if vacant:
@@ -74,7 +75,7 @@ def memory_layout(schedule: Schedule, binary: BinaryDag, config: DpuConfig) -> M
             rows += 1
         heapq.heappush(leaving, (int(max(last_use[virtual], cycle)), int(physical[virtual])))
     moved = (kind == MEMORY_STORE) | (kind == MEMORY_RELOAD)
-    row[moved] = physical[cycles.row[:length][moved]]
+    row[moved] = physical[moved_row[moved]]
     if rows > config.data_rows:
         raise CapacityError(f"data_rows = {config.data_rows}: this DAG needs at least {rows} rows")
     output_row = np.full(len(outputs), -1, np.int32)

@@ -17,11 +17,16 @@ from gnarl.hw.lib.errors import CapacityError
 from gnarl.sw.compiler.dpu import heap
 from gnarl.sw.compiler.dpu.binarise import BinaryDag
 from gnarl.sw.compiler.dpu.order import depth_first, height
+from gnarl.sw.compiler.dpu.packed_cycles import PackedCycles
 from gnarl.sw.compiler.dpu.state import (
-    Cycles,
+    HORIZON,
+    ROOM,
     Locations,
+    State,
     Values,
+    begin_again,
     copied,
+    drop_cycles,
     new_cycles,
     new_locations,
     new_state,
@@ -30,6 +35,10 @@ from gnarl.sw.compiler.dpu.walk import NO_ROOM, OVER_LIMIT, STUCK, walk
 
 JITTER = 0.01
 """Largest relative change of an urgency by ``Policy.jitter``."""
+
+
+MOST_ROWS = 4096
+"""Cycles that are held at a time, which ``load_window`` and ``HORIZON`` are few of."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Instructions as ``Cycles`` (cut to ``length`` issue cycles), and where values end up."""
+    """Instructions of ``length`` issue cycles, and where values end up."""
 
     length: int
-    cycles: Cycles
+    cycles: PackedCycles
     values: Values
     locations: Locations
     memory_rows: int
@@ -96,12 +105,9 @@ def schedule(
     for operation in np.flatnonzero(state.values.missing == 0).tolist():
         progress.waiting = heap.push(state.ready, progress.waiting, operation, key)
     chosen = policy.load_window, policy.attempts, float(policy.eager)
+    packed = PackedCycles()
     while (status := walk(state, *chosen, limit)) == NO_ROOM:
-        cycles = new_cycles(2 * len(state.cycles.memory), config.banks, config.pes)
-        locations = new_locations(2 * len(state.locations.value) + 32 * config.banks)
-        state = state._replace(
-            cycles=copied(state.cycles, cycles), locations=copied(state.locations, locations)
-        )
+        state = _with_room(state, policy, packed)
     if status == OVER_LIMIT:
         raise TooLongError
     if status == STUCK:
@@ -110,7 +116,29 @@ def schedule(
             "a configuration with more registers or banks is needed"
         )
     counts = (int(count) for count in (progress.rows, progress.spills, progress.copies))
-    return Schedule(int(progress.cycle), state.cycles, state.values, state.locations, *counts)
+    packed.append(state.cycles, int(progress.cycle))
+    return Schedule(packed.length, packed, state.values, state.locations, *counts)
+
+
+def _with_room(state: State, policy: Policy, packed: PackedCycles) -> State:
+    """A state with room for more locations and cycles; those that stay as they are get packed."""
+    machine, progress = state.machine, state.progress
+    used, rows = int(progress.cycle), len(state.cycles.memory)
+    room = len(state.locations.value) - progress.locations
+    is_due = progress.packed + used + HORIZON >= progress.review
+    if is_due or room <= ROOM * machine.banks:
+        begin_again(progress)
+        locations = new_locations(2 * len(state.locations.value) + 2 * ROOM * machine.banks)
+        state = state._replace(locations=copied(state.locations, locations))
+    if used + HORIZON >= rows:
+        if rows < MOST_ROWS:
+            cycles = new_cycles(2 * rows, machine.banks, len(state.cycles.operation[0]))
+            return state._replace(cycles=copied(state.cycles, cycles))
+        loading = policy.load_window + machine.load_latency + 1
+        done = (used - loading) // HORIZON * HORIZON
+        packed.append(state.cycles, done)
+        drop_cycles(state, done)
+    return state
 
 
 def _urgency(binary: BinaryDag, config: DpuConfig, policy: Policy) -> np.ndarray:

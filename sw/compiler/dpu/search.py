@@ -14,6 +14,7 @@ from gnarl.sw.compiler.dpu.binarise import BinaryDag, binarise
 from gnarl.sw.compiler.dpu.check import check_binary
 from gnarl.sw.compiler.dpu.encode import Encoded
 from gnarl.sw.compiler.dpu.memory import MemoryLayout, memory_layout
+from gnarl.sw.compiler.dpu.room import require_hope
 from gnarl.sw.compiler.dpu.schedule import Policy, Schedule, TooLongError, schedule
 from gnarl.sw.compiler.passes import PassResult, Search, Trace, made
 from gnarl.sw.workloads.dag.dag import Dag
@@ -60,7 +61,9 @@ class DpuState:
 
 
 def _search(state: DpuState, options: DpuOptions, trace: Trace) -> tuple[DpuState, ...]:
-    """The best of all tries, after each of the passes."""
+    """The best of all tries, after each of the passes. Raises ``CapacityError``, at once for a DAG
+    that no try finds room for."""
+    require_hope(state.dag, options.config)
     search, operations = _Search(state, options.config, trace), state.dag.operations
     grid = policies(operations, options.config)
     total = min(max(len(grid), SEARCHED_OPERATIONS // max(operations, 1)), MOST_TRIES)
@@ -106,7 +109,7 @@ class _Search:
         }
         try:
             for future in as_completed(running):
-                self._take(running[future], future)
+                self._take(running.pop(future), future)
                 self.finished += 1
                 self.trace.progress(self.finished / total)
         except BaseException:

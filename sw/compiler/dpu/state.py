@@ -25,6 +25,12 @@ WANTED = 8
 HORIZON = 64
 """Cycles ahead that an instruction may have effects in: more than any latency."""
 
+FIRST_ROWS = 1024
+"""Cycles that there is room for at first."""
+
+ROOM = 16
+"""Locations that a cycle may add, by bank."""
+
 VISITED = 32
 """Operations of one group that are searched for values read together with another."""
 
@@ -208,6 +214,27 @@ def new_locations(count: int) -> Locations:
     return Locations(np.empty(count, np.int32), np.empty(count, np.uint8))
 
 
+def begin_again(progress: Progress) -> None:
+    """Drops what a lack of progress has led to: a schedule is reviewed each time that it is twice
+    as long, or has twice as many locations."""
+    progress.review *= 2
+    progress.idle, progress.focus = 0, NONE
+    progress.crowded, progress.short_of_loads = 0, 0
+
+
+def drop_cycles(state: State, count: int) -> None:
+    """Drops the first ``count`` rows, a multiple of ``HORIZON``; the others move there."""
+    cycles, values, progress = state.cycles, state.values, state.progress
+    empty = new_cycles(1, cycles.read.shape[1], cycles.operation.shape[1])
+    for column, nothing in zip(cycles, empty, strict=True):
+        column[:-count] = column[count:]
+        column[-count:] = nothing
+    values.ready[:] -= count
+    values.loaded_at[:] = NONE  # all of them in earlier cycles
+    progress.cycle -= count
+    progress.packed += count
+
+
 def copied(old: Arrays, new: Arrays) -> Arrays:
     """``new``, which has more room, with the rows of ``old``."""
     for source, target in zip(old, new, strict=True):
@@ -312,6 +339,10 @@ def new_scratch(depth: int, banks: int, attempts: int = 0) -> Scratch:
 class Progress(np.record):  # type: ignore[misc]  # final only in NumPy's stubs
     """The cycle that is filled, and counts; a record of int64, for compiled functions to change.
 
+    cycle, packed
+        its row of ``Cycles``, and how many cycles are packed before the first row.
+    review
+        cycles after which the choice of ``focus`` begins again, see ``begin_again``.
     waiting, aside, partial, clashes, wanted
         entries in the heap of ``State.ready`` and in the lists of ``Scratch``.
     idle
@@ -325,6 +356,8 @@ class Progress(np.record):  # type: ignore[misc]  # final only in NumPy's stubs
     """
 
     cycle: int
+    packed: int
+    review: int
     locations: int
     finished: int
     unstored: int
@@ -367,10 +400,12 @@ def new_state(binary: BinaryDag, config: DpuConfig, key: np.ndarray, attempts: i
     fields = [(name, np.int64) for name in Progress.__annotations__]
     progress = np.zeros(1, np.dtype((Progress, fields)))[0]
     progress.unstored = len(g.outputs)
+    progress.review = FIRST_ROWS
+    progress.focus = NONE
     return State(
         machine(config),
         g,
-        new_cycles(1024, config.banks, config.pes),
+        new_cycles(FIRST_ROWS, config.banks, config.pes),
         new_values(g, config.banks, config.registers),
         new_locations(4096),
         new_scratch(config.depth, config.banks, attempts),

@@ -13,7 +13,7 @@ from gnarl.sw.compiler.dpu import heap
 from gnarl.sw.compiler.dpu.cone import AWAY, climb, expand
 from gnarl.sw.compiler.dpu.place import NO_LOAD, NO_REGISTER, PLACED, SAME_BANK, move, place
 from gnarl.sw.compiler.dpu.spill import has_pressure, note_pressure, reload, store, unstored_banks
-from gnarl.sw.compiler.dpu.state import CLASHES, HORIZON, MEMORY_IDLE, NONE, WANTED, State
+from gnarl.sw.compiler.dpu.state import CLASHES, HORIZON, MEMORY_IDLE, NONE, ROOM, WANTED, State
 from gnarl.sw.program.jit import in_place, inner, stage
 
 FOCUS_CYCLES = 8
@@ -34,13 +34,12 @@ def walk(state: State, load_window: int, attempts: int, eager: float, limit: np.
     other arguments are fields of ``Policy``.
     """
     machine, graph, cycles, values, locations, _, progress, _, _ = state
-    progress.idle, progress.focus = 0, NONE
-    progress.crowded, progress.short_of_loads = False, False
     remaining = len(graph.op) - progress.finished
     while remaining > 0 or progress.unstored > 0:
         cycle = progress.cycle
         room = len(locations.value) - progress.locations
-        if cycle + HORIZON >= len(cycles.memory) or room <= 16 * machine.banks:
+        rows = min(len(cycles.memory), progress.review - progress.packed)
+        if cycle + HORIZON >= rows or room <= ROOM * machine.banks:
             return NO_ROOM
         _begin(state)
         before = progress.finished - progress.unstored
@@ -61,7 +60,7 @@ def walk(state: State, load_window: int, attempts: int, eager: float, limit: np.
         progress.cycle += 1
         if progress.idle > STUCK_CYCLES:
             return STUCK
-        if progress.cycle > limit[0]:
+        if progress.packed + progress.cycle > limit[0]:
             return OVER_LIMIT
     return DONE
 

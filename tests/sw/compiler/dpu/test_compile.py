@@ -23,13 +23,16 @@ from gnarl.sw.compiler.dpu.compile import (
     PASSES,
     compile,  # noqa: A004
 )
+from gnarl.sw.compiler.dpu.room import HASTY_OPERATIONS, fewest_bytes
 from gnarl.sw.compiler.dpu.search import SEARCH
 from gnarl.sw.compiler.dpu.sections import labels
+from gnarl.sw.compiler.dpu.simplify import simplify
 from gnarl.sw.compiler.passes import Trace, without
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.workloads.dag.builder import DagBuilder
 from gnarl.sw.workloads.dag.dag import Dag, Op
+from gnarl.sw.workloads.dag.generate import random_dag
 from gnarl.sw.workloads.dag.workload import DagWorkload
 from tests.support import errors
 from tests.support.dpu.dags import SHAPES, dags, input_values, seeded_dag, shape
@@ -55,7 +58,9 @@ def require_right(program: Program, config: DpuConfig, inputs: np.ndarray) -> No
 @given(dags(max_nodes=300), configs(FORMATS), st.integers(0, 2**32 - 1))
 def test_any_dag_on_any_machine_in_any_format(dag: Dag, config: DpuConfig, seed: int):
     source = workload(dag, seed)
-    require_right(compile(source, config), config, source.inputs)
+    program = compile(source, config)
+    require_right(program, config, source.inputs)
+    assert fewest_bytes(simplify(dag), config) <= program.statistics["instruction_bytes"]
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -259,6 +264,18 @@ def test_an_instruction_memory_with_too_few_words():
         compile(source, config)
     config = dataclasses.replace(SMALL, instruction_words=words)
     require_right(compile(source, config), config, source.inputs)
+
+
+def test_a_large_dag_without_hope_is_refused_at_once():
+    source = random_dag(HASTY_OPERATIONS, seed=0)
+    config = DpuConfig(instruction_words=64)
+    least = -(-8 * fewest_bytes(simplify(source.dag), config) // instruction_word_bits(config))
+    assert least > 300
+    trace = Trace()
+    text = f"instruction_words = 64: this DAG needs more than {least - 1}, whatever its schedule"
+    with refused(text):
+        compile(source, config, trace=trace)
+    assert list(trace.times) == ["simplify"]
 
 
 def test_values_that_live_long_on_the_smallest_machine():

@@ -28,6 +28,7 @@ from gnarl.sw.compiler.dpu.place import (
     move,
     place,
 )
+from gnarl.sw.compiler.dpu.packed_cycles import PackedCycles
 from gnarl.sw.compiler.dpu.schedule import Schedule
 from gnarl.sw.compiler.dpu.state import (
     MEMORY_LOAD,
@@ -219,7 +220,9 @@ class Bench:
     def finish(self) -> Schedule:
         """The cycles so far as a schedule."""
         length = self.cycle + 1
-        return Schedule(length, self.cycles, self.values, self.locations, 0, 0, 0)
+        packed = PackedCycles()
+        packed.append(self.cycles, length)
+        return Schedule(length, packed, self.values, self.locations, 0, 0, 0)
 
 
 def without_outputs(binary: BinaryDag) -> BinaryDag:

@@ -164,6 +164,24 @@ def test_a_program_longer_than_the_first_arrays():
     assert (broad.schedule.cycles.write != NONE).sum() > 4096
 
 
+@pytest.mark.parametrize("banks", [8, 12])
+def test_cycles_that_are_packed_meanwhile_change_nothing(
+    banks: int, monkeypatch: pytest.MonkeyPatch
+):
+    dag, config = seeded_dag(3000, seed=2), DpuConfig(depth=1, banks=banks, registers=8)
+    found = run_passes(dag, config)
+    assert found.schedule.length > 3 * 1024
+    assert found.schedule.spills
+    monkeypatch.setattr(module, "MOST_ROWS", 1024)
+    again = run_passes(dag, config)
+    require_right(again)
+    for name in ("read", "load", "store", "write", "release", "source", "operation", "memory"):
+        first, second = (getattr(each.schedule.cycles, name) for each in (found, again))
+        assert np.array_equal(first, second)
+    with pytest.raises(AttributeError, match="held"):
+        _ = found.schedule.cycles.held
+
+
 @pytest.mark.parametrize(
     "dag, registers, with_overlap, without",
     [
