@@ -18,6 +18,7 @@ from gnarl.sw.compiler.dpu.check import check_instructions
 from gnarl.sw.compiler.dpu.cone import EMPTY, LEAF, OPERATION, expand
 from gnarl.sw.compiler.dpu.encode import instructions
 from gnarl.sw.compiler.dpu.memory import memory_layout
+from gnarl.sw.compiler.dpu.packed_cycles import PackedCycles
 from gnarl.sw.compiler.dpu.place import (
     NO_LANES,
     NO_LOAD,
@@ -28,7 +29,6 @@ from gnarl.sw.compiler.dpu.place import (
     move,
     place,
 )
-from gnarl.sw.compiler.dpu.packed_cycles import PackedCycles
 from gnarl.sw.compiler.dpu.schedule import Schedule
 from gnarl.sw.compiler.dpu.state import (
     MEMORY_LOAD,
