@@ -333,7 +333,8 @@ def test_an_interrupt_leaves_nothing_behind(
     header = f"%%MatrixMarket matrix coordinate real general\n{size} {size} {len(lines)}\n"
     source.write_text(header + "\n".join(lines) + "\n")
     started = "from gnarl.sw.commands.main import main; print('started', flush=True); main()"
-    with Forked("compile", CONFIG, source, "-o", output, code=started) as process:
+    room = ("--set", "instruction_words=1048576", "--set", "data_rows=65536")
+    with Forked("compile", CONFIG, source, "-o", output, *room, code=started) as process:
         assert process.stdout.readline() == "started\n"
         time.sleep(delay)
         process.send_signal(number)
