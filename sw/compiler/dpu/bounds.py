@@ -10,6 +10,12 @@ from gnarl.sw.program.jit import compiled
 from gnarl.sw.workloads.dag.dag import Dag
 
 
+def needed_operations(dag: Dag) -> int:
+    """Two-operand operations that outputs need. O(nodes)."""
+    needed = needed_nodes(dag.offsets, dag.operands, dag.outputs)
+    return int(np.maximum(np.diff(dag.offsets)[needed] - 1, 0).sum())
+
+
 def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
     """Lower bounds in cycles by name; ``lower_bound`` is the largest.
 
@@ -25,8 +31,7 @@ def lower_bounds(dag: Dag, config: DpuConfig, inputs: int) -> dict[str, int]:
     whole, rest = divmod(levels, config.depth)
     path = whole * config.layer_latency(config.depth)
     path += config.layer_latency(rest) if rest else 0
-    needed = needed_nodes(dag.offsets, dag.operands, dag.outputs)
-    operations = int(np.maximum(np.diff(dag.offsets)[needed] - 1, 0).sum())
+    operations = needed_operations(dag)
     bounds = {
         "bound_operations": -(-operations // config.pes),
         "bound_inputs": -(-inputs // config.banks),

@@ -13,6 +13,8 @@ from gnarl.hw.dpu.isa import (
     opcodes,
 )
 from gnarl.hw.lib.errors import CapacityError
+from gnarl.sw.compiler.dpu.bounds import needed_operations
+from gnarl.sw.compiler.dpu.simplify import needed_nodes
 from gnarl.sw.workloads.dag.dag import Dag
 
 HASTY_OPERATIONS = 20_000
@@ -41,17 +43,21 @@ def require_room(size: int, config: DpuConfig) -> None:
 
 def fewest_bytes(dag: Dag, config: DpuConfig) -> int:
     """Bytes of instructions that no program has fewer of: every PE computes in every EXEC, every
-    leaf that is used is loaded once with a whole row of others, and so are outputs stored."""
-    leaves = np.diff(dag.offsets) == 0
+    leaf that is used is loaded once with a whole row of others, and so are outputs stored. Counts
+    only what outputs need, and each of them once."""
+    counts = np.diff(dag.offsets)
+    leaves = counts == 0
+    needed = needed_nodes(dag.offsets, dag.operands, dag.outputs)
     used = np.zeros(len(leaves), bool)
-    used[dag.operands] = True
-    computed = int(np.count_nonzero(~leaves[dag.outputs]))
+    used[dag.operands[np.repeat(needed, counts)]] = True
+    computed = int(np.count_nonzero(~leaves[np.unique(dag.outputs)]))
     moves = {
         (Opcode.LOAD, Opcode.EXEC_LOAD): int(np.count_nonzero(used & leaves)),
         (Opcode.STORE, Opcode.EXEC_STORE): computed,
     }
     exec_bytes = instruction_bytes(config, Opcode.EXEC)
-    size = -(-dag.operations // config.pes) * exec_bytes + instruction_bytes(config, Opcode.HALT)
+    size = -(-needed_operations(dag) // config.pes) * exec_bytes
+    size += instruction_bytes(config, Opcode.HALT)
     for (alone, beside), words in moves.items():
         each = instruction_bytes(config, alone)
         if beside in opcodes(config):

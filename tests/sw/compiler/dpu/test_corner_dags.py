@@ -16,6 +16,8 @@ from gnarl.hw.lib.errors import CapacityError
 from gnarl.hw.lib.formats import FloatFormat, parse_format
 from gnarl.hw.lib.operation import Operation
 from gnarl.sw.compiler.dpu.compile import PASSES, compile
+from gnarl.sw.compiler.dpu.room import fewest_bytes
+from gnarl.sw.compiler.dpu.simplify import simplify
 from gnarl.sw.golden.arithmetic import arithmetic
 from gnarl.sw.golden.words import from_words, to_words
 from gnarl.sw.runtime.run.device import Device
@@ -95,6 +97,8 @@ def has_run(seed: int) -> str:
             assert "small memory" in case.kinds and "this DAG needs at least" in str(error)
             return "small"
         require_right(program, config, case.inputs)
+        compiled = simplify(case.dag) if PASSES[0] in passes else case.dag
+        assert fewest_bytes(compiled, config) <= program.statistics["instruction_bytes"]
         outputs = Device(named(config), "model").run(program, case.inputs).outputs["outputs"]
         if not case.dag.reassociate:
             same(outputs, in_order(case.dag, case.inputs, config.format))
