@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,10 @@ import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted
 from gnarl.sw.program.atomic import atomic_path
-from gnarl.sw.program.npz import ArrayFileError, Npz, member_names
+from gnarl.sw.program.npz import ArrayFileError, Npz, array_names, member_names
 from gnarl.sw.program.unique_keys import unique_keys
 
 MANIFEST = "manifest.json"
-_SCIPY = "format.npy"
-"""The member with which SciPy says how a matrix is stored."""
 
 
 def write_archive(
@@ -64,14 +62,20 @@ def is_archive(path: str | Path) -> bool:
     """Whether a file is such an archive, perhaps a damaged one: other zip files have neither a
     manifest nor arrays, or they are ``is_sparse_matrix``."""
     names = _names(path)
-    has_arrays = any(name.endswith(".npy") for name in names)
-    return MANIFEST in names or (has_arrays and _SCIPY not in names)
+    arrays = array_names(names)
+    return MANIFEST in names or (bool(arrays) and not has_sparse_matrix(arrays))
 
 
 def is_sparse_matrix(path: str | Path) -> bool:
     """Whether a file is what ``scipy.sparse.save_npz`` writes, perhaps damaged, and no program."""
     names = _names(path)
-    return _SCIPY in names and MANIFEST not in names
+    return MANIFEST not in names and has_sparse_matrix(array_names(names))
+
+
+def has_sparse_matrix(arrays: Collection[str]) -> bool:
+    """Whether arrays of these names are a matrix as SciPy stores it, perhaps damaged: one of them
+    says in which format, and there is something that could be stored so."""
+    return "format" in arrays and ("data" in arrays or "shape" in arrays)
 
 
 def _names(path: str | Path) -> list[str]:

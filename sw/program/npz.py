@@ -14,7 +14,7 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -84,9 +84,7 @@ class Npz:
                 f"expands to {total:,} bytes: must be at most {max(own, limit):,}, or not "
                 "compressed"
             )
-        self.arrays = [
-            name.removesuffix(_SUFFIX) for name in self._members if name.endswith(_SUFFIX)
-        ]
+        self.arrays = array_names(self._members)
         self.others = [name for name in self._members if not name.endswith(_SUFFIX)]
 
     def read(self, name: str) -> bytes:
@@ -180,6 +178,11 @@ def _fill(stream: BinaryIO, octets: np.ndarray) -> None:
             raise ArrayFileError(f"ends {len(octets) - at:,} bytes too early")
         octets[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
         at += len(piece)
+
+
+def array_names(members: Iterable[str]) -> list[str]:
+    """Names of the arrays among an archive's members, without ``.npy``."""
+    return [name.removesuffix(_SUFFIX) for name in members if name.endswith(_SUFFIX)]
 
 
 def member_names(path: str | Path) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gnarl.sw.workloads.refusals import InputWarning
+from gnarl.sw.workloads.refusals import InputWarning, refuse_not_finite
 
 
 def ascending_order(coordinates: np.ndarray) -> np.ndarray:
@@ -40,7 +40,8 @@ def sum_repeated(
     name
         what a text calls the entry at a position, e.g. ``entry (1, 2) in line 7``.
 
-    Entries are added in their order, in float64, where sums may be infinite. O(n log n · order).
+    Entries are added in their order, in float64, where sums may be infinite; see
+    ``sum_finite``. O(n log n · order).
     """
     order = ascending_order(coordinates)
     ascending = coordinates[order]
@@ -62,3 +63,13 @@ def sum_repeated(
             stacklevel=2,
         )
     return order[starts], sums
+
+
+def sum_finite(
+    coordinates: np.ndarray, values: np.ndarray, source: str, name: Callable[[int], str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """What ``sum_repeated`` gives for the finite values of a file ``source``. Raises
+    ``WorkloadError`` for a sum beyond float64."""
+    order, sums = sum_repeated(coordinates, values, source, name)
+    refuse_not_finite(sums, lambda at: f"{source}: the sum of {name(int(order[at]))} and others")
+    return order, sums

@@ -15,11 +15,20 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.lib.text_lines import words_of
-from gnarl.sw.workloads.refusals import first_true, refuse_first
-from gnarl.sw.workloads.text_file import Kind, read_table, whole_number
+from gnarl.sw.workloads.refusals import first_true
+from gnarl.sw.workloads.text_file import (
+    Kind,
+    comment_behind,
+    read_table,
+    require_whole,
+    whole_number,
+)
 
-COMMENT = "^[ \t]*%.*"
-"""A regular expression of the lines that are comments."""
+MARK = "%"
+"""What comments begin with."""
+
+COMMENT = comment_behind(MARK)
+"""A regular expression of a line's comment."""
 
 _BANNERS = ("%%matrixmarket", "%matrixmarket")
 _LAYOUTS = ("coordinate", "array")
@@ -140,7 +149,7 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
         kinds, form = kinds[2:], "'VALUE'"
     elif header.field == "pattern":
         kinds, form = kinds[:2], "'ROW COLUMN'"
-    table, line = read_table(lines, header.line, kinds, source, "%", form)
+    table, line = read_table(lines, header.line, kinds, source, MARK, form)
     if len(line) > count:
         place = f"{source}:{line[count]}"
         raise WorkloadError(f"{place}: more entries than the {count} announced")
@@ -155,10 +164,7 @@ def read_entries(lines: Sequence[str], header: Header, source: str) -> Entries:
         column, row = np.triu_indices(rows, int(symmetry == "skew-symmetric"))
     value = np.ones(count) if header.field == "pattern" else table[-1]
     if header.field == "integer":
-        refuse_first(
-            value != np.rint(value),
-            lambda at: f"{source}:{line[at]}: {value[at]}: must be a whole number, as integer says",
-        )
+        require_whole(value, line, source)
     _check_places(row, column, line, header, source)
     if symmetry != "general":
         _refuse_both_triangles(row, column, line, symmetry, source)

@@ -17,7 +17,7 @@ from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.lib.text_lines import BLANKS, plain, text_lines, words_of
 from gnarl.sw.program.unique_keys import unique_keys
 from gnarl.sw.workloads.compressed_file import read_bytes
-from gnarl.sw.workloads.refusals import FINITE, NOT_BELOW
+from gnarl.sw.workloads.refusals import FINITE, NOT_BELOW, refuse_first
 
 Kind = type[np.int64] | type[np.float64]
 """The kind of whole and of real numbers."""
@@ -29,6 +29,11 @@ _OTHER_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f"
 
 _INTEGER_DIGITS = 300
 """Whole numbers of JSON and GML with more are read as float64, which may not hold them."""
+
+
+def comment_behind(mark: str) -> str:
+    """A regular expression of a line's comment in tables: from a word on that begins with it."""
+    return f"(?:^|[{BLANKS}]){re.escape(mark)}.*"
 
 
 def read_text(path: str | Path, comment: str | None = None) -> str:
@@ -190,7 +195,7 @@ def read_table(
     table = number_table(lines[first:], kinds)
     if table is not None:
         return table, first + 1 + np.arange(len(table[0]))
-    ended = re.compile(rf"(?:^|[{BLANKS}]){re.escape(comment)}.*", re.DOTALL)
+    ended = re.compile(comment_behind(comment), re.DOTALL)
     texts, numbers = [], []
     for number, line in enumerate(lines[first:], first + 1):
         text = ended.sub("", line, count=1) if comment in line else line
@@ -201,6 +206,15 @@ def read_table(
     if table is None:
         table = _read_by_line(texts, numbers, kinds, source, form)
     return table, np.array(numbers, np.int64)
+
+
+def require_whole(values: np.ndarray, line: np.ndarray, source: str) -> None:
+    """Raises ``WorkloadError`` for the first of a table's numbers [n] that has a fraction, where
+    the file says that none has; ``line``: int64 [n], their lines."""
+    refuse_first(
+        values != np.rint(values),
+        lambda at: f"{source}:{line[at]}: {values[at]}: must be a whole number, as integer says",
+    )
 
 
 def _read_by_line(

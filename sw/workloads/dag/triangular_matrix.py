@@ -8,9 +8,9 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.text_lines import text_lines
-from gnarl.sw.workloads.entries_order import sum_repeated
+from gnarl.sw.workloads.entries_order import sum_finite
 from gnarl.sw.workloads.matrix_entries import Entries, read_entries, read_header
-from gnarl.sw.workloads.refusals import first_true, refuse_first, refuse_not_finite
+from gnarl.sw.workloads.refusals import first_true, refuse_first
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
@@ -93,16 +93,13 @@ def _require_square(shape: tuple[int, ...], place: str) -> None:
 def _triangular(size: int, entries: Entries, source: str) -> TriangularMatrix:
     """The matrix [size, size] of these entries, of which those of one place are added."""
     _require_one_side(entries, source)
-    order, value = sum_repeated(
+    order, value = sum_finite(
         np.stack([entries.row, entries.column], axis=1),
         entries.value,
         source,
         lambda at: _place(entries, at),
     )
     row, column, line = entries.row[order], entries.column[order], entries.line[order]
-    refuse_not_finite(
-        value, lambda at: f"{source}: the sum of {_place(entries, int(order[at]))} and others"
-    )
     on = row == column
     positions = row[on]  # ascending and without repeats: without gaps, each is its own position
     gap = first_true(positions != np.arange(len(positions)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, short
-from gnarl.sw.program.archive import MANIFEST
+from gnarl.sw.program.archive import MANIFEST, has_sparse_matrix
 from gnarl.sw.program.npz import Npz
 from gnarl.sw.workloads.tensor.sparse_matrix import PARTS
 from gnarl.sw.workloads.tensor.tensor import Tensor
@@ -19,10 +19,7 @@ _MAX_ORDER = 64
 
 def is_sparse(archive: Npz) -> bool:
     """Whether ``read_sparse`` reads the archive, or says why it does not: programs are refused."""
-    names = archive.arrays
-    return MANIFEST in archive.others or (
-        "format" in names and ("data" in names or "shape" in names)
-    )
+    return MANIFEST in archive.others or has_sparse_matrix(archive.arrays)
 
 
 def read_sparse(archive: Npz, source: str) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
-from gnarl.sw.workloads.entries_order import sum_repeated
+from gnarl.sw.workloads.entries_order import sum_finite, sum_repeated
 from gnarl.sw.workloads.refusals import NOT_BELOW, refuse_first, refuse_not_finite
 from gnarl.sw.workloads.tensor.sparse_matrix import PARTS, entries
 
@@ -113,10 +113,7 @@ class Tensor:
         ``name``: see ``sum_repeated``. Raises ``WorkloadError`` for a sum beyond float64.
         O(nnz log nnz · order).
         """
-        order, sums = sum_repeated(coordinates, values, source, name)
-        refuse_not_finite(
-            sums, lambda at: f"{source}: the sum of {name(int(order[at]))} and others"
-        )
+        order, sums = sum_finite(coordinates, values, source, name)
         return cls(shape, coordinates[order], sums)
 
     @classmethod

@@ -75,13 +75,13 @@ def load_tensor(
         raise WorkloadError(f"{file}:{part}: only .npz files have tensors by name: must be {file}")
     with damaged_as(WorkloadError, path):
         if path.suffix.lower() == ".npz":
-            return _read_npz(path, part or name or "", must=bool(part))
+            return _read_npz(path, part, name)
         return reader(path)
 
 
 def load_array(path: str | Path, name: str | None = None) -> np.ndarray:
-    """The dense array of a file, see ``load_tensor``, in its own type if the file is ``.npy`` or
-    ``.npz``; else float32 where that holds all values, and float64.
+    """The dense array of a file, see ``load_tensor``: in its own type where it is stored dense,
+    else float32 where that holds all values, and float64.
 
     Raises ``WorkloadError`` naming the file, and ``CapacityError``.
     """
@@ -94,14 +94,15 @@ def load_array(path: str | Path, name: str | None = None) -> np.ndarray:
             return read_array(stream, Path(file).stat().st_size)
     if suffix == ".npz":
         with damaged_as(WorkloadError, file), reading(Path(file)) as stream:
-            archive = Npz(stream)
-            if not is_sparse(archive):
-                array = read_named(archive, part or name or "", must=bool(part))
-                return array.to_dense(array.values.dtype) if isinstance(array, Tensor) else array
-    dense = load_tensor(path, name).to_dense()
+            array = _in_archive(Npz(stream), file, part, name)
+            if isinstance(array, np.ndarray):
+                return array
+            dense = array.to_dense(array.values.dtype)
+    else:
+        dense = load_tensor(path, name).to_dense()
     with np.errstate(over="ignore"):
         rounded = dense.astype(np.float32)
-    return rounded if np.array_equal(rounded, dense) else dense
+    return rounded if np.array_equal(rounded, dense, equal_nan=True) else dense
 
 
 def save_tensor(path: str | Path, tensor: Tensor) -> None:
@@ -161,12 +162,16 @@ def _read_mtx(path: Path) -> Tensor:
     return Tensor.from_entries(shape, coordinates, entries.value, source, name)
 
 
-def _read_npz(path: Path, name: str, must: bool) -> Tensor:
+def _read_npz(path: Path, part: str = "", name: str | None = None) -> Tensor:
     with reading(path) as file:
-        archive = Npz(file)
-        if is_sparse(archive):  # which has no name
-            return read_sparse(archive, str(path))
-        return Tensor.from_any(read_named(archive, name, must))
+        return Tensor.from_any(_in_archive(Npz(file), str(path), part, name))
+
+
+def _in_archive(archive: Npz, source: str, part: str, name: str | None) -> Tensor | np.ndarray:
+    """The tensor ``part`` of an archive; without one, the one called ``name``, or the only one."""
+    if is_sparse(archive):  # which has no name
+        return read_sparse(archive, source)
+    return read_named(archive, part or name or "", must=bool(part))
 
 
 def _read_npy(path: Path) -> Tensor:
@@ -202,6 +207,6 @@ _READERS: dict[str, Callable[[Path], Tensor]] = {
     ".mtx": _read_mtx,
     ".ttx": lambda path: parse_ttx(read_text(path, matrix_entries.COMMENT), str(path)),
     ".tns": lambda path: parse_tns(read_text(path, COMMENT), str(path)),
-    ".npz": lambda path: _read_npz(path, "", must=False),
+    ".npz": _read_npz,
     ".npy": _read_npy,
 }

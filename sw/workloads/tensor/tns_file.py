@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -21,9 +22,12 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.text_lines import BLANKS, text_lines, words_of
 from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.text_file import read_table, whole_number
+from gnarl.sw.workloads.text_file import Kind, comment_behind, read_table, whole_number
 
-COMMENT = "(?:^|[ \t])#.*"
+MARK = "#"
+"""What comments begin with."""
+
+COMMENT = comment_behind(MARK)
 """A regular expression of a line's comment."""
 
 _EXTENDED = re.compile("#[ \t]*extended FROSTT", re.IGNORECASE)
@@ -36,30 +40,16 @@ def parse_tns(text: str, source: str) -> Tensor:
     Raises ``WorkloadError`` with file and line. O(entries · log entries · order).
     """
     lines = text_lines(text)
-    shape, shape_place = _shape(lines[: text.count("\n", 0, text.rfind("#") + 1) + 1], source)
-    rows = (at for at, line in enumerate(lines) if _words(line))
-    head = [*islice(rows, 3)]
-    first, count = head[0] if head else len(lines), None
-    if _is_extended([_words(lines[at]) for at in head], lines):
-        place = f"{source}:{head[1] + 1}"
-        stated = tuple(whole_number(size, place) for size in _words(lines[head[1]]))
-        if shape not in (None, stated):
-            raise WorkloadError(f"{place}: another shape than in {shape_place}: must be one")
-        if min(stated) < 0:
-            raise WorkloadError(f"{place}: size {min(stated)}: must not be negative")
-        count = [whole_number(word, f"{source}:{first + 1}") for word in _words(lines[first])][1:]
-        shape, shape_place, first = stated, place, head[1] + 1
-        order, width = len(stated), f"{len(stated) + 1}, as line {head[1] + 1} has sizes"
-    else:
-        order = len(_words(lines[first])) - 1 if head else 0
-        width = f"{order + 1}, as in line {first + 1}"
-    (*indices, values), line = read_table(
-        lines, first, [np.int64] * order + [np.float64], source, "#", width
-    )
-    if count and count[0] != len(line):
-        raise WorkloadError(
-            f"{source}: {len(line)} entries: must be {count[0]}, as line {head[0] + 1} says"
-        )
+    shape, shape_place = _shape(lines[: text.count("\n", 0, text.rfind(MARK) + 1) + 1], source)
+    head = _head(lines, source)
+    if head.shape is not None:
+        if shape not in (None, head.shape):
+            raise WorkloadError(f"{head.place}: another shape than in {shape_place}: must be one")
+        shape, shape_place = head.shape, head.place
+    kinds: list[Kind] = [*[np.int64] * head.order, np.float64]
+    (*indices, values), line = read_table(lines, head.end, kinds, source, MARK, head.width)
+    if head.entries not in (None, len(line)):
+        raise WorkloadError(f"{source}: {len(line)} entries: must be {head.entries}, as it begins")
     coordinates = np.stack(indices, axis=1) - 1 if indices else np.zeros((len(line), 0), np.int64)
     below = coordinates.min(axis=1, initial=0) < 0
     refuse_first(
@@ -88,9 +78,47 @@ def parse_tns(text: str, source: str) -> Tensor:
     )
 
 
+@dataclass(frozen=True)
+class _Head:
+    """What stands in front of the entries.
+
+    order, width
+        that of the tensor, and what an error says of the fields that a line must have.
+    end
+        how many lines there are.
+    shape, place, entries
+        what files of other tools state, where, and how many entries they announce.
+    """
+
+    order: int
+    width: str
+    end: int
+    shape: tuple[int, ...] | None = None
+    place: str = ""
+    entries: int | None = None
+
+
+def _head(lines: Sequence[str], source: str) -> _Head:
+    rows = [*islice((at for at, line in enumerate(lines) if _words(line)), 3)]
+    words = [_words(lines[at]) for at in rows]
+    if not _is_extended(words, lines):
+        first = rows[0] if rows else len(lines)
+        order = len(words[0]) - 1 if rows else 0
+        return _Head(order, f"{order + 1}, as in line {first + 1}", first)
+    place = f"{source}:{rows[1] + 1}"
+    shape = tuple(whole_number(size, place) for size in words[1])
+    if min(shape) < 0:
+        raise WorkloadError(f"{place}: size {min(shape)}: must not be negative")
+    entries = None
+    if len(words[0]) > 1:
+        entries = whole_number(words[0][1], f"{source}:{rows[0] + 1}")
+    width = f"{len(shape) + 1}, as line {rows[1] + 1} has sizes"
+    return _Head(len(shape), width, rows[1] + 1, shape, place, entries)
+
+
 def _words(line: str) -> list[str]:
     """The fields in front of a comment."""
-    return words_of(re.sub(COMMENT, "", line) if "#" in line else line)
+    return words_of(re.sub(COMMENT, "", line) if MARK in line else line)
 
 
 def _is_extended(head: Sequence[list[str]], lines: Sequence[str]) -> bool:

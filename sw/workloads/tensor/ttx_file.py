@@ -12,10 +12,10 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.text_lines import text_lines, words_of
-from gnarl.sw.workloads.matrix_entries import read_kinds
+from gnarl.sw.workloads.matrix_entries import MARK, read_kinds
 from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.text_file import Kind, read_table, whole_number
+from gnarl.sw.workloads.text_file import Kind, read_table, require_whole, whole_number
 
 _CHOICES = (("coordinate",), ("real", "integer", "pattern"), ("general",))
 
@@ -36,7 +36,7 @@ def parse_ttx(text: str, source: str) -> Tensor:
         raise WorkloadError(f"{place}: {min([count, *sizes])}: must not be negative")
     kinds: list[Kind] = [*[np.int64] * len(sizes), *[np.float64] * (field != "pattern")]
     form = " ".join(["'INDEX'"] * len(sizes) + ["'VALUE'"] * (field != "pattern"))
-    columns, line = read_table(lines, at + 1, kinds, source, "%", form)
+    columns, line = read_table(lines, at + 1, kinds, source, MARK, form)
     if len(line) != count:
         raise WorkloadError(f"{source}: {len(line)} entries: must be {count}, as in line {at + 1}")
     coordinates = (
@@ -52,10 +52,7 @@ def parse_ttx(text: str, source: str) -> Tensor:
     )
     values = np.ones(count) if field == "pattern" else columns[-1]
     if field == "integer":
-        refuse_first(
-            values != np.rint(values),
-            lambda at: f"{source}:{line[at]}: {values[at]}: must be a whole number",
-        )
+        require_whole(values, line, source)
     return Tensor.from_entries(
         tuple(sizes),
         coordinates,
@@ -67,7 +64,7 @@ def parse_ttx(text: str, source: str) -> Tensor:
 
 def _is_row(line: str) -> bool:
     words = words_of(line)
-    return bool(words) and not words[0].startswith("%")
+    return bool(words) and not words[0].startswith(MARK)
 
 
 def _entry(coordinate: np.ndarray) -> tuple[int, ...]:

@@ -105,7 +105,7 @@ def test_tensors(
             TTX.replace("real", "integer") + "1 1\n1 .5\n",
             ":3: 0.5: must be a whole",
         ),
-        ("a.tns", "2 3\n2 3\n1 1 1.5\n2 3 2\n", ": 2 entries: must be 3, as line 1 says"),
+        ("a.tns", "2 3\n2 3\n1 1 1.5\n2 3 2\n", ": 2 entries: must be 3, as it begins"),
         ("a.tns", "2\n2 3\n1 4 1.5\n", ":3: entry (1, 4): index 2 must be at most 3, the size in"),
         ("a.tns", "# shape 4 4\n2\n2 3\n1 1 1.5\n", ":3: another shape than in "),
         ("a.tns", "1 1 1.5#\n", ":1: '1.5#' is not a number"),
