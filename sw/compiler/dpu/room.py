@@ -44,15 +44,14 @@ def require_room(size: int, config: DpuConfig) -> None:
 def fewest_bytes(dag: Dag, config: DpuConfig) -> int:
     """Bytes of instructions that no program has fewer of: every PE computes in every EXEC, every
     leaf that is used is loaded once with a whole row of others, and so are outputs stored. Counts
-    only what outputs need, and each of them once."""
+    only what outputs need, each of it once, and no nodes of one operand: these are that operand."""
     counts = np.diff(dag.offsets)
-    leaves = counts == 0
-    needed = needed_nodes(dag.offsets, dag.operands, dag.outputs)
-    used = np.zeros(len(leaves), bool)
-    used[dag.operands[np.repeat(needed, counts)]] = True
-    computed = int(np.count_nonzero(~leaves[np.unique(dag.outputs)]))
+    computes = needed_nodes(dag.offsets, dag.operands, dag.outputs) & (counts > 1)
+    used = np.zeros(len(counts), bool)
+    used[dag.operands[np.repeat(computes, counts)]] = True
+    computed = int(np.count_nonzero(computes[np.unique(dag.outputs)]))
     moves = {
-        (Opcode.LOAD, Opcode.EXEC_LOAD): int(np.count_nonzero(used & leaves)),
+        (Opcode.LOAD, Opcode.EXEC_LOAD): int(np.count_nonzero(used & (counts == 0))),
         (Opcode.STORE, Opcode.EXEC_STORE): computed,
     }
     exec_bytes = instruction_bytes(config, Opcode.EXEC)
