@@ -21,6 +21,7 @@ from gnarl.sw.workloads.text_file import (
     comment_behind,
     read_table,
     require_whole,
+    table_words,
     whole_number,
 )
 
@@ -92,8 +93,8 @@ def read_header(
     """
     layout, field, symmetry = read_kinds(lines, source, "matrix", [layouts, fields, _SYMMETRIES])
     form = "ROWS COLUMNS ENTRIES" if layout == "coordinate" else "ROWS COLUMNS"
-    behind = enumerate(map(words_of, lines[1:]), 2)
-    number, words = next((at for at in behind if at[1] and at[1][0][0] != "%"), (0, []))
+    behind = enumerate((table_words(line, MARK) for line in lines[1:]), 2)
+    number, words = next((at for at in behind if at[1]), (0, []))
     place = f"{source}:{number}"
     if not words:
         raise WorkloadError(f"{source}: the file ends before the line '{form}'")

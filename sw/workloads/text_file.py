@@ -36,6 +36,13 @@ def comment_behind(mark: str) -> str:
     return f"(?:^|[{BLANKS}]){re.escape(mark)}.*"
 
 
+def table_words(line: str, mark: str) -> list[str]:
+    """The words of a table's line, without its comment."""
+    return words_of(
+        re.sub(comment_behind(mark), "", line, flags=re.DOTALL) if mark in line else line
+    )
+
+
 def read_text(path: str | Path, comment: str | None = None) -> str:
     """The text of a file that may be compressed.
 

@@ -22,7 +22,13 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.text_lines import BLANKS, text_lines, words_of
 from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.text_file import Kind, comment_behind, read_table, whole_number
+from gnarl.sw.workloads.text_file import (
+    Kind,
+    comment_behind,
+    read_table,
+    table_words,
+    whole_number,
+)
 
 MARK = "#"
 """What comments begin with."""
@@ -99,8 +105,8 @@ class _Head:
 
 
 def _head(lines: Sequence[str], source: str) -> _Head:
-    rows = [*islice((at for at, line in enumerate(lines) if _words(line)), 3)]
-    words = [_words(lines[at]) for at in rows]
+    rows = [*islice((at for at, line in enumerate(lines) if table_words(line, MARK)), 3)]
+    words = [table_words(lines[at], MARK) for at in rows]
     if not _is_extended(words, lines):
         first = rows[0] if rows else len(lines)
         order = len(words[0]) - 1 if rows else 0
@@ -114,11 +120,6 @@ def _head(lines: Sequence[str], source: str) -> _Head:
         entries = whole_number(words[0][1], f"{source}:{rows[0] + 1}")
     width = f"{len(shape) + 1}, as line {rows[1] + 1} has sizes"
     return _Head(len(shape), width, rows[1] + 1, shape, place, entries)
-
-
-def _words(line: str) -> list[str]:
-    """The fields in front of a comment."""
-    return words_of(re.sub(COMMENT, "", line) if MARK in line else line)
 
 
 def _is_extended(head: Sequence[list[str]], lines: Sequence[str]) -> bool:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.lib.text_lines import text_lines, words_of
+from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.workloads.matrix_entries import MARK, read_kinds
 from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.text_file import Kind, read_table, require_whole, whole_number
+from gnarl.sw.workloads.text_file import Kind, read_table, require_whole, table_words, whole_number
 
 _CHOICES = (("coordinate",), ("real", "integer", "pattern"), ("general",))
 
@@ -27,11 +27,11 @@ def parse_ttx(text: str, source: str) -> Tensor:
     """
     lines = text_lines(text)
     _, field, _ = read_kinds(lines, source, "tensor", _CHOICES)
-    at = next((at for at, line in enumerate(lines) if _is_row(line)), None)
+    at = next((at for at, line in enumerate(lines) if table_words(line, MARK)), None)
     if at is None:
         raise WorkloadError(f"{source}: the file ends before the line 'SIZES ENTRIES'")
     place = f"{source}:{at + 1}"
-    *sizes, count = (whole_number(word, place) for word in words_of(lines[at]))
+    *sizes, count = (whole_number(word, place) for word in table_words(lines[at], MARK))
     if min([count, *sizes]) < 0:
         raise WorkloadError(f"{place}: {min([count, *sizes])}: must not be negative")
     kinds: list[Kind] = [*[np.int64] * len(sizes), *[np.float64] * (field != "pattern")]
@@ -60,11 +60,6 @@ def parse_ttx(text: str, source: str) -> Tensor:
         source,
         lambda at: f"entry {_entry(coordinates[at])} in line {line[at]}",
     )
-
-
-def _is_row(line: str) -> bool:
-    words = words_of(line)
-    return bool(words) and not words[0].startswith(MARK)
 
 
 def _entry(coordinate: np.ndarray) -> tuple[int, ...]:
