@@ -46,7 +46,8 @@ def cycle_limit(job: HostJob[Any]) -> int:
 
 
 def activity(run: LaunchRun[Any]) -> Activity:
-    """What each cycle of a run is spent on; PEs that pass a word on are not busy.
+    """What each cycle of a run is spent on; PEs that pass a word on are not busy. An operation that
+    two trees compute counts twice here, and once in a report's share of busy PEs.
 
     The machine issues an instruction a cycle and never waits, so the program determines all of it.
     """
