@@ -7,6 +7,7 @@ import click
 from gnarl import __version__
 from gnarl.sw.commands.area import area
 from gnarl.sw.commands.boundary import refuse
+from gnarl.sw.commands.cache import cache
 from gnarl.sw.commands.compare import compare
 from gnarl.sw.commands.compile import compile_, disasm, passes
 from gnarl.sw.commands.configurations import configs, lint, rtl
@@ -38,7 +39,7 @@ def main(context: click.Context) -> None:
 
 
 for _command in (
-    *(area, compare, compile_, configs, demo, disasm, fpga),
+    *(area, cache, compare, compile_, configs, demo, disasm, fpga),
     *(lint, opt, passes, rtl, run, tune),
 ):
     main.add_command(_command)

@@ -1,9 +1,10 @@
 """What compilers build, kept between runs.
 
-A cache entry is a folder named by the SHA-256 digest of everything that goes in, and appears
-whole or not at all: it is made in ``<digest>.work``, flushed to the disk, then renamed. A file lock
-for each entry makes a second process that wants the same one wait for the first. What a failed
-build leaves in its work folder, logs included, stays until the next attempt.
+A cache entry is a folder named by its kind and the SHA-256 digest of everything that goes in, and
+appears whole or not at all: it is made in ``<kind>-<digest>.work``, flushed to the disk, then
+renamed. A file lock for each entry makes a second process that wants the same one wait for the
+first. What a failed build leaves in its work folder, logs included, stays until the next attempt,
+or until the cache is pruned (``cache_contents.py``).
 
 An entry has a list of its files' own digests, with which every use compares them: one that is
 damaged is made again.
@@ -21,23 +22,15 @@ from pathlib import Path
 from filelock import FileLock
 
 from gnarl.sw.program.atomic import WRITING, flush, naming
-from gnarl.sw.program.paths import CHECKOUT, files_in
-
-_SUMS = "sha256sums"
-"""Lists an entry's files, as the program ``sha256sum`` does."""
-
-
-def cache_folder() -> Path:
-    """The folder of entries: ``$GNARL_CACHE``; else ``build/sim`` of a checkout, or where Gnarl is
-    installed, the user's folder of caches."""
-    named = os.environ.get("GNARL_CACHE")
-    if named:
-        return Path(named).absolute()
-    if CHECKOUT:
-        return CHECKOUT / "build" / "sim"
-    from platformdirs import user_cache_dir  # a checkout does without
-
-    return Path(user_cache_dir("gnarl"))
+from gnarl.sw.program.cache_contents import (
+    LOCK,
+    SUMS,
+    WORK,
+    cache_folder,
+    note_use,
+    prune_if_due,
+)
+from gnarl.sw.program.paths import files_in
 
 
 def digest_of(*parts: str) -> str:
@@ -61,23 +54,28 @@ def file_texts(folder: Path, pattern: str = "*") -> list[str]:
     ]
 
 
-def cached(digest: str, make: Callable[[Path], None], keep: tuple[str, ...]) -> list[Path]:
+def cached(
+    kind: str, digest: str, make: Callable[[Path], None], keep: tuple[str, ...]
+) -> list[Path]:
     """The files ``keep`` of entry ``digest``; if there is none, ``make`` writes them.
 
-    Other files that it writes are removed, and all of them when it is interrupted, or where disk
-    or memory have no room for more. If it raises anything else its folder stays until the next
+    ``kind``: one word of small letters for what it is, by which people see it listed. Other files
+    that ``make`` writes are removed, and all of them when it is interrupted, or where disk or
+    memory have no room for more. If it raises anything else its folder stays until the next
     attempt, for errors to refer to. Warns of a damaged entry, which is replaced. Raises what
     ``make`` does, and ``OSError``.
     """
     cache = cache_folder()
-    entry = cache / digest
+    name = f"{kind}-{digest}"
+    entry = cache / name
     if not _is_whole(entry, keep):
         cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(cache / f"{digest}.lock"):
+        with FileLock(cache / f"{name}{LOCK}"):
             if not _is_whole(entry, keep):
                 if os.path.lexists(entry):
                     warnings.warn(f"{entry}: damaged cache entry: made again", stacklevel=2)
-                build_entry(entry, cache / f"{digest}.work", make, keep)
+                build_entry(entry, cache / f"{name}{WORK}", make, keep)
+        prune_if_due()
     return [entry / name for name in keep]
 
 
@@ -93,8 +91,8 @@ def build_entry(
             for path in folder.iterdir():
                 if path.name not in keep:
                     _remove(path)
-            (folder / _SUMS).write_text(_sums(folder, keep))
-        for name in (*keep, _SUMS, ""):
+            (folder / SUMS).write_text(_sums(folder, keep))
+        for name in (*keep, SUMS, ""):
             flush(folder / name)
         _remove(entry)
         folder.rename(entry)
@@ -107,8 +105,9 @@ def build_entry(
 
 
 def _is_whole(entry: Path, keep: tuple[str, ...]) -> bool:
+    note_use(entry / SUMS)
     try:
-        return (entry / _SUMS).read_bytes() == _sums(entry, keep).encode()
+        return (entry / SUMS).read_bytes() == _sums(entry, keep).encode()
     except OSError:
         return False
 

@@ -29,7 +29,8 @@ from numba import config, njit
 from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
 
-from gnarl.sw.program.cache import cache_folder, digest_of
+from gnarl.sw.program.cache import digest_of
+from gnarl.sw.program.cache_contents import MACHINE_CODE, cache_folder, note_use, prune_if_due
 from gnarl.sw.program.paths import PACKAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -144,7 +145,7 @@ def _set(settings: Mapping[str, Any]) -> Iterator[None]:
 def _folder() -> str:
     """Where numba keeps files: in the cache, unless its user has named a folder."""
     settings: Any = config
-    return str(settings.CACHE_DIR or cache_folder() / "numba")
+    return str(settings.CACHE_DIR or cache_folder() / MACHINE_CODE)
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -177,7 +178,10 @@ class _CheckedFile(IndexDataCacheFile):
             warnings.warn(f"{path}: damaged cache entry: made again", stacklevel=2)
             return None
         stamp = self._stamp()
-        return pickle.loads(octets[len(stamp) :]) if stamp and octets.startswith(stamp) else None
+        if not stamp or not octets.startswith(stamp):
+            return None
+        note_use(Path(path))
+        return pickle.loads(octets[len(stamp) :])
 
     def _write(self, path: str, content: Any) -> None:
         stamp = self._stamp()
@@ -187,6 +191,7 @@ class _CheckedFile(IndexDataCacheFile):
         # What a full disk does not keep is compiled again.
         with suppress(OSError), self._open_for_write(path) as file:
             file.write(hashlib.sha256(octets).digest() + octets)
+        prune_if_due()
 
     def _stamp(self) -> bytes:
         """What a file must begin with: only of this version of numba are its types those of today.

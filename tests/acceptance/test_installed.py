@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnarl.sw.program.cache import cache_folder
+from gnarl.sw.program.cache_contents import cache_folder
 from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.support.cuda.embedding_files import write_model
 from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link
@@ -141,7 +141,7 @@ def test_it_has_the_repositorys_configurations(site: Path, tmp_path: Path) -> No
 
 
 def test_its_cache_is_in_the_users_folder_or_where_it_says(site: Path, tmp_path: Path) -> None:
-    code = "from gnarl.sw.program.cache import cache_folder; print(cache_folder())"
+    code = "from gnarl.sw.program.cache_contents import cache_folder; print(cache_folder())"
     caches = str(tmp_path / "mine")
     if sys.platform == "linux":
         assert run(site, tmp_path, "-c", code, XDG_CACHE_HOME=caches) == f"{caches}/gnarl\n"

@@ -38,7 +38,7 @@ def test_processor_time_of_each_call_is_counted_once() -> None:
 
 
 def build(number: int) -> None:
-    cached(digest_of(f"of a test, {number}"), spend, keep=())
+    cached("test", digest_of(f"of a test, {number}"), spend, keep=())
 
 
 def test_builds_of_processes_with_the_driver_are_counted(tmp_path: Path) -> None:

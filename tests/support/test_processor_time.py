@@ -48,7 +48,7 @@ def test_that_builds(tmp_path, monkeypatch):
         spend(0.6)
         (folder / "kept").write_text("")
 
-    cached(digest_of("entry"), make, keep=("kept",))
+    cached("test", digest_of("entry"), make, keep=("kept",))
 
 
 @pytest.mark.parametrize("number", range(20))

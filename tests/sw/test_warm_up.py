@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gnarl.sw.program.cache import cache_folder
+from gnarl.sw.program.cache_contents import cache_folder
 from gnarl.sw.runtime.run.warm_up import running_ahead
 from tests.support.commands import gnarl
 from tests.support.targets.installed import OUTSIDE, importable, install

@@ -124,7 +124,7 @@ def compile_kernel(
         (folder / _CUBIN).write_bytes(cubin)
         (folder / _LOG).write_text(log, encoding="utf-8")
 
-    cubin, log = cached(digest, make, keep=(_CUBIN, _LOG))
+    cubin, log = cached("cubin", digest, make, keep=(_CUBIN, _LOG))
     text = log.read_text(encoding="utf-8")
     return CompiledKernel(
         cubin.read_bytes(), *_figures(text, kernel), arch=arch, log=text, cached=not compiled

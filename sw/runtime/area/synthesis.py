@@ -78,7 +78,7 @@ def synthesise(verilog: str, top: str, library: CellLibrary | None) -> str:
         _run(top, "-q", "script.ys", folder=folder)
 
     digest = digest_of("netlist", yosys_version(), top, verilog, cells, *steps)
-    return cached(digest, make, keep=(_NETLIST,))[0].read_text(encoding="utf-8")
+    return cached("netlist", digest, make, keep=(_NETLIST,))[0].read_text(encoding="utf-8")
 
 
 def cost_of(kind: str, library: CellLibrary | None) -> Cost:

@@ -145,7 +145,7 @@ def place(synthesis: Synthesis, board: Board, clock: Clock, seed: int) -> Placem
         "placement", tool_version(tools.package), text, constraints, *tools.placer, *tools.packer
     )
     keep = ("timing.json", tools.bitstream, "place.log", "pack.log", "cpu_s")
-    timing, bitstream, _, _, cpu_s = cached(digest, make, keep)
+    timing, bitstream, _, _, cpu_s = cached("placement", digest, make, keep)
     report = json.loads(timing.read_text(encoding="utf-8"))
     return Placement(
         slowest_clock(report),

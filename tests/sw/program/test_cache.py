@@ -33,14 +33,14 @@ def write(folder: Path) -> None:
 
 
 def test_an_entry_is_made_once_and_holds_what_is_kept() -> None:
-    (path,) = cached("abc", write, keep=("kept",))
+    (path,) = cached("test", "abc", write, keep=("kept",))
     assert path.read_text() == "kept"
     assert {each.name for each in path.parent.iterdir()} == {"kept", "sha256sums"}
 
     def never(folder: Path) -> None:
         raise AssertionError("made twice")
 
-    assert cached("abc", never, keep=("kept",)) == [path]
+    assert cached("test", "abc", never, keep=("kept",)) == [path]
 
 
 def flip(path: Path) -> None:
@@ -66,22 +66,22 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_entry_is_made_again(cache: Path, damage: Callable[[Path], object]) -> None:
-    (path,) = cached("abc", write, keep=("kept",))
+    (path,) = cached("test", "abc", write, keep=("kept",))
     damage(path)
     with pytest.warns(UserWarning) as warned:
-        assert cached("abc", write, keep=("kept",)) == [path]
+        assert cached("test", "abc", write, keep=("kept",)) == [path]
     (warning,) = warned
-    assert str(warning.message) == f"{cache / 'abc'}: damaged cache entry: made again"
+    assert str(warning.message) == f"{cache / 'test-abc'}: damaged cache entry: made again"
     assert path.read_text() == "kept"
-    assert cached("abc", failing(AssertionError), keep=("kept",)) == [path]
-    assert {each.name for each in cache.iterdir()} == {"abc", "abc.lock"}
+    assert cached("test", "abc", failing(AssertionError), keep=("kept",)) == [path]
+    assert {each.name for each in cache.iterdir()} == {"test-abc", "test-abc.lock", ".pruned"}
 
 
 def test_a_damaged_entry_stays_where_it_cannot_be_made_again(cache: Path) -> None:
-    (path,) = cached("abc", write, keep=("kept",))
+    (path,) = cached("test", "abc", write, keep=("kept",))
     path.write_text("keep")
     with pytest.warns(UserWarning), pytest.raises(ValueError):
-        cached("abc", failing(ValueError), keep=("kept",))
+        cached("test", "abc", failing(ValueError), keep=("kept",))
     assert path.read_text() == "keep"
 
 
@@ -91,12 +91,12 @@ def test_an_entry_is_on_the_disk_before_it_has_its_name(
     flushed: list[str] = []
 
     def fsync(descriptor: int) -> None:
-        assert not (cache / "abc").exists() or flushed[-1] == "abc.work"
+        assert not (cache / "test-abc").exists() or flushed[-1] == "test-abc.work"
         flushed.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    cached("abc", write, keep=("kept",))
-    assert flushed == ["kept", "sha256sums", "abc.work", cache.name]
+    cached("test", "abc", write, keep=("kept",))
+    assert flushed == ["kept", "sha256sums", "test-abc.work", cache.name]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
@@ -106,10 +106,10 @@ def test_a_full_disk_names_the_entry_and_keeps_nothing(cache: Path, number: int)
         raise OSError(number, os.strerror(number))
 
     with pytest.raises(OSError, match=os.strerror(number)) as caught:
-        cached("abc", make, keep=("kept",))
-    assert caught.value.filename == str(cache / "abc.work")
-    assert {each.name for each in cache.iterdir()} <= {"abc.lock"}
-    assert cached("abc", write, keep=("kept",))[0].exists()
+        cached("test", "abc", make, keep=("kept",))
+    assert caught.value.filename == str(cache / "test-abc.work")
+    assert {each.name for each in cache.iterdir()} <= {"test-abc.lock"}
+    assert cached("test", "abc", write, keep=("kept",))[0].exists()
 
 
 def failing(error: type[BaseException]) -> Callable[[Path], None]:
@@ -122,17 +122,17 @@ def failing(error: type[BaseException]) -> Callable[[Path], None]:
 
 def test_what_is_interrupted_leaves_nothing(cache: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        cached("abc", failing(KeyboardInterrupt), keep=("kept",))
-    assert {each.name for each in cache.iterdir()} <= {"abc.lock"}
-    assert cached("abc", write, keep=("kept",))[0].exists()
+        cached("test", "abc", failing(KeyboardInterrupt), keep=("kept",))
+    assert {each.name for each in cache.iterdir()} <= {"test-abc.lock"}
+    assert cached("test", "abc", write, keep=("kept",))[0].exists()
 
 
 def test_what_fails_can_be_looked_at_until_the_next_try(cache: Path) -> None:
     with pytest.raises(ValueError):
-        cached("abc", failing(ValueError), keep=("kept",))
-    assert (cache / "abc.work" / "other" / "scratch").exists()
-    assert cached("abc", write, keep=("kept",))[0].exists()
-    assert not (cache / "abc.work").exists()
+        cached("test", "abc", failing(ValueError), keep=("kept",))
+    assert (cache / "test-abc.work" / "other" / "scratch").exists()
+    assert cached("test", "abc", write, keep=("kept",))[0].exists()
+    assert not (cache / "test-abc.work").exists()
 
 
 def waiting(folder: Path) -> None:
@@ -153,7 +153,7 @@ def killed(folder):
     os.kill(os.getpid(), signal.SIGKILL)
 
 print("ready", flush=True)
-cached("abc", {make}, keep=("kept",))
+cached("test", "abc", {make}, keep=("kept",))
 """
     root = Path(__file__).parents[3]
     command = [sys.executable, "-c", script]
@@ -166,25 +166,25 @@ def test_processes_that_want_one_entry_make_it_once(cache: Path) -> None:
     processes = [_process("waiting") for _ in range(3)]
     assert [process.wait(120) for process in processes] == [0, 0, 0]
     assert (cache / "made").read_text() == "made\n"
-    assert (cache / "abc" / "kept").exists()
+    assert (cache / "test-abc" / "kept").exists()
 
 
 def test_threads_that_want_one_entry_make_it_once(cache: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        paths = list(pool.map(lambda _: cached("abc", waiting, keep=("kept",)), range(4)))
+        paths = list(pool.map(lambda _: cached("test", "abc", waiting, keep=("kept",)), range(4)))
     assert (cache / "made").read_text() == "made\n"
-    assert paths == [[cache / "abc" / "kept"]] * 4
+    assert paths == [[cache / "test-abc" / "kept"]] * 4
 
 
 def test_a_killed_process_locks_nobody_out(cache: Path) -> None:
     assert _process("killed").wait(120) == -signal.SIGKILL
-    assert (cache / "abc.work" / "other").exists()
-    assert cached("abc", write, keep=("kept",))[0].exists()
-    assert not (cache / "abc.work").exists()
+    assert (cache / "test-abc.work" / "other").exists()
+    assert cached("test", "abc", write, keep=("kept",))[0].exists()
+    assert not (cache / "test-abc.work").exists()
 
 
 def test_a_process_that_waits_can_be_interrupted(cache: Path) -> None:
-    with FileLock(cache / "abc.lock"):
+    with FileLock(cache / "test-abc.lock"):
         process = _process("write")
         # Not while it imports, where code in C may swallow an interrupt.
         assert process.stdout and process.stdout.readline() == b"ready\n"
@@ -192,7 +192,7 @@ def test_a_process_that_waits_can_be_interrupted(cache: Path) -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(120) != 0
-    assert not (cache / "abc").exists()
+    assert not (cache / "test-abc").exists()
 
 
 def test_digests_tell_sequences_apart() -> None:

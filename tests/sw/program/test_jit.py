@@ -81,7 +81,7 @@ def project(tmp_path: Path) -> Path:
     for folder in ("", "hw", "hw/lib", "sw", "sw/program"):
         (package / folder).mkdir()
         (package / folder / "__init__.py").touch()
-    for file in ("jit", "cache", "paths", "atomic", "command_files"):
+    for file in ("jit", "cache", "cache_contents", "paths", "atomic", "command_files"):
         shutil.copy(Path(jit.__file__).with_name(f"{file}.py"), package / "sw/program")
     shutil.copy(errors.__file__, package / "hw/lib")
     (package / "hw/numbers.py").write_text("STEP = 10\n")

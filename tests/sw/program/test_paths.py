@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gnarl.sw.program import cache, paths
-from gnarl.sw.program.cache import cache_folder, file_texts
+from gnarl.sw.program import cache_contents, paths
+from gnarl.sw.program.cache import file_texts
+from gnarl.sw.program.cache_contents import cache_folder
 from gnarl.sw.program.paths import MissingFilesError, files_in
 
 ROOT = Path(__file__).parents[3]
@@ -60,7 +61,7 @@ def test_caches_are_in_the_checkout_in_the_users_folder_or_where_it_says(
 ) -> None:
     monkeypatch.delenv("GNARL_CACHE", raising=False)
     assert cache_folder() == ROOT / "build" / "sim"
-    monkeypatch.setattr(cache, "CHECKOUT", None)
+    monkeypatch.setattr(cache_contents, "CHECKOUT", None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     if sys.platform == "linux":
         assert cache_folder() == tmp_path / "caches" / "gnarl"

@@ -271,7 +271,7 @@ def _runtime() -> list[Path]:
         _compile("emulation", [*_RUNTIME_FLAGS, "-c", *map(str, sources)], folder)
 
     digest = digest_of(*file_texts(SIMT), *_RUNTIME_FLAGS, _compiler_version())
-    return cached(digest, make, keep=tuple(f"{source.stem}.o" for source in sources))
+    return cached("objects", digest, make, keep=tuple(f"{source.stem}.o" for source in sources))
 
 
 def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], name: str) -> Path:
@@ -295,4 +295,4 @@ def _build(source: str, include: tuple[Path, ...], defines: Mapping[str, str], n
         _compile(name, [*link, "-o", _LIBRARY], folder)
 
     digest = digest_of(source, file, *headers, *flags, *_RUNTIME_FLAGS, version)
-    return cached(digest, make, keep=(_LIBRARY,))[0]
+    return cached("kernels", digest, make, keep=(_LIBRARY,))[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gnarl.sw.program.cache import cache_folder
+from gnarl.sw.program.cache_contents import cache_folder
 from gnarl.sw.runtime.machine.verilate import BuildError, build
 
 VERILOG = """module half(input [7:0] a, output [7:0] o);
