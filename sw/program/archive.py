@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted
 from gnarl.sw.program.atomic import atomic_path
-from gnarl.sw.program.npz import ArrayFileError, Npz, array_names, member_names
+from gnarl.sw.program.npz import ArrayFileError, Npz, array_names, member_names, write_npz
 from gnarl.sw.program.unique_keys import unique_keys
 
 MANIFEST = "manifest.json"
@@ -26,19 +25,14 @@ def write_archive(
     path: str | Path, manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> None:
     """Writes the file, whole or not at all."""
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        _write(archive, MANIFEST, json.dumps(manifest, indent=1).encode())
-        for name, array in arrays.items():
-            octets = io.BytesIO()
-            ordered = np.asarray(array, order="C")
-            np.lib.format.write_array(octets, ordered, allow_pickle=False)
-            _write(archive, f"{name}.npy", octets.getvalue())
+    with atomic_path(path) as temporary:
+        write_npz(temporary, arrays, {MANIFEST: json.dumps(manifest, indent=1).encode()})
 
 
 def read_archive(octets: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Manifest and arrays. Raises ``ProgramError`` for what ``write_archive`` does not write."""
     try:
-        archive = Npz(io.BytesIO(octets), limit=0)
+        archive = Npz(io.BytesIO(octets))
     except ArrayFileError as error:
         raise ProgramError(f"not a program file, or damaged: {error}") from error
     if MANIFEST not in archive.others:
@@ -84,8 +78,3 @@ def _names(path: str | Path) -> list[str]:
         return member_names(path)
     except ArrayFileError:
         return []
-
-
-def _write(archive: zipfile.ZipFile, name: str, octets: bytes) -> None:
-    # A ZipInfo of its own has a fixed date, so that the file depends on nothing but its contents.
-    archive.writestr(zipfile.ZipInfo(name), octets)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import scipy.sparse
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.atomic import atomic_path
 from gnarl.sw.program.command_files import check_output
+from gnarl.sw.program.npz import write_npz
 from gnarl.sw.program.tensor_spec import Array, Labelled, Sparse, TensorSpec
 from gnarl.sw.workloads.tensor.array_archive import COORDINATES, LABELS, SHAPE, VALUES
 from gnarl.sw.workloads.tensor.fibertree_files import save_fibertree
+from gnarl.sw.workloads.tensor.sparse_file import save_sparse
 from gnarl.sw.workloads.tensor.storage import TensorFormat, store
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.tensor_files import as_scipy
@@ -60,8 +60,7 @@ def save_outputs(path: Path, specs: Sequence[TensorSpec], outputs: Mapping[str, 
 def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str, Array]) -> None:
     only = outputs[specs[0].name] if len(specs) == 1 else None
     if only is not None and not isinstance(only, np.ndarray) and len(only.shape) == 2:
-        # Compressing took most of a run.
-        scipy.sparse.save_npz(file, as_scipy(only), compressed=False)
+        save_sparse(file, as_scipy(only))
         return
     arrays: dict[str, np.ndarray] = {}
     for spec in specs:
@@ -76,11 +75,7 @@ def _save_npz(file: BinaryIO, specs: Sequence[TensorSpec], outputs: Mapping[str,
             arrays[spec.name + COORDINATES] = array.coordinates
             arrays[spec.name + VALUES] = _readable(array.values)
             arrays[spec.name + SHAPE] = np.array(array.shape, np.int64)
-    # Not np.savez, whose own arguments' names no tensor could have.
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+    write_npz(file, arrays)
 
 
 def _readable(values: np.ndarray) -> np.ndarray:

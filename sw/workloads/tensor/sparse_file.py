@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import BinaryIO
+
 import numpy as np
+import scipy.sparse
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.sw.program.archive import MANIFEST, has_sparse_matrix
-from gnarl.sw.program.npz import Npz
+from gnarl.sw.program.npz import Npz, write_npz
 from gnarl.sw.workloads.tensor.sparse_matrix import PARTS
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
@@ -54,6 +57,19 @@ def read_sparse(archive: Npz, source: str) -> Tensor:
             raise WorkloadError(f"coords: has shape {list(columns.shape)}: must be [any, any]")
         parts |= {f"{_COORDS}[{mode}]": column for mode, column in enumerate(columns)}
     return Tensor.from_any(Tensor.from_sparse(format, tuple(shape.tolist()), parts, source))
+
+
+def save_sparse(file: BinaryIO, matrix: scipy.sparse.coo_array) -> None:
+    """Writes what ``scipy.sparse.load_npz`` reads, quicker than SciPy compresses it."""
+    coordinates = {_COORDS: np.stack(matrix.coords)}
+    if matrix.ndim == 2:
+        coordinates = dict(zip(PARTS["coo"][1:], matrix.coords, strict=True))
+    marks = {
+        "format": np.array(b"coo"),
+        "shape": np.array(matrix.shape),
+        "_is_array": np.array(True),
+    }
+    write_npz(file, {"data": matrix.data, **coordinates, **marks})
 
 
 def _format(given: np.ndarray) -> str:

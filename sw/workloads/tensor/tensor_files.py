@@ -39,7 +39,7 @@ from gnarl.sw.workloads import matrix_entries
 from gnarl.sw.workloads.compressed_file import suffix_of
 from gnarl.sw.workloads.tensor.array_archive import read_named
 from gnarl.sw.workloads.tensor.fibertree_files import load_fibertree, tensors_in
-from gnarl.sw.workloads.tensor.sparse_file import is_sparse, read_sparse
+from gnarl.sw.workloads.tensor.sparse_file import is_sparse, read_sparse, save_sparse
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.tns_file import COMMENT, format_tns, parse_tns
 from gnarl.sw.workloads.tensor.ttx_file import parse_ttx
@@ -127,7 +127,7 @@ def save_tensor(path: str | Path, tensor: Tensor) -> None:
             if tensor.order == 0:
                 raise WorkloadError(f"{path}: SciPy has no sparse scalars: save it as .tns")
             with atomic_path(path) as temporary, temporary.open("wb") as file:
-                scipy.sparse.save_npz(file, as_scipy(tensor), compressed=False)
+                save_sparse(file, as_scipy(tensor))
         case suffix:
             raise WorkloadError(f"{path}: suffix {suffix!r}: must be .tns, .mtx or .npz")
 

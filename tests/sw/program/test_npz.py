@@ -7,7 +7,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from gnarl.sw.program.npz import ArrayFileError, Npz, read_array
+from gnarl.sw.program import npz
+from gnarl.sw.program.npz import SAMPLE, ArrayFileError, Npz, read_array, write_npz
 from tests.support.program_files import array_bytes
 
 
@@ -255,3 +256,53 @@ def test_any_damage_is_refused_or_harmless(data: st.DataObject) -> None:
             assert np.array_equal(found.array(name), np.arange(6.0).reshape(2, 3))
     except ArrayFileError as error:
         assert "\n" not in str(error)
+
+
+NOISE = np.random.default_rng(0).integers(0, 2**63, SAMPLE // 2)
+SORTED = np.arange(SAMPLE // 2)
+NO_OTHERS: Mapping[str, bytes] = {}
+
+
+def written(arrays: dict[str, np.ndarray], others: Mapping[str, bytes] = NO_OTHERS) -> bytes:
+    file = io.BytesIO()
+    write_npz(file, arrays, others)
+    return file.getvalue()
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["file", "arr_0", "x", "x.labels", "é"]),
+        arrays.arrays(
+            st.sampled_from([np.bool_, np.int8, np.uint64, np.float32, np.complex128, "U3", "S1"]),
+            arrays.array_shapes(min_dims=0, min_side=0),
+        ),
+    ),
+    st.booleans(),
+)
+def test_what_is_written_is_read_as_it_was(drawn: dict[str, np.ndarray], transposed: bool) -> None:
+    given_arrays = {name: array.T if transposed else array for name, array in drawn.items()}
+    octets = written(given_arrays, {"manifest.json": b"{}"})
+    assert octets == written(given_arrays, {"manifest.json": b"{}"})
+    ours, theirs = Npz(io.BytesIO(octets)), np.load(io.BytesIO(octets))
+    assert ours.arrays == list(drawn)
+    assert ours.read("manifest.json") == b"{}"
+    for name, array in given_arrays.items():
+        for found in (ours.array(name), theirs[name]):
+            assert (found.dtype, found.shape) == (array.dtype, array.shape)
+            assert found.tobytes() == np.asarray(array, order="C").tobytes()
+
+
+def test_what_gets_smaller_is_compressed() -> None:
+    octets = written({"noise": NOISE, "sorted": SORTED, "empty": SORTED[:0]}, {"text": b"x" * 1000})
+    with zipfile.ZipFile(io.BytesIO(octets)) as archive:
+        methods = {member.filename: member.compress_type for member in archive.infolist()}
+    compressed = {name for name, method in methods.items() if method == zipfile.ZIP_DEFLATED}
+    assert compressed == {"sorted.npy", "text"}
+
+
+def test_what_readers_would_not_expand_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = written({"x": SORTED[:10_000]}), written({"x": SORTED})
+    monkeypatch.setattr(npz, "EXPANDED", 100_000)
+    assert written({"x": SORTED[:10_000]}) == small
+    assert len(written({"x": SORTED})) > SORTED.nbytes > len(large)
+    assert np.array_equal(opened(written({"x": SORTED}), limit=0).array("x"), SORTED)
