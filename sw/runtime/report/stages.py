@@ -29,24 +29,33 @@ class TimedStages:
     seconds
         how long each has taken in all, by its name, without the stages inside it.
     begun
-        when the work began, by ``time.perf_counter``: until now it was in stage ``start``.
+        when the work began, by ``clock``: until now it was in stage ``start``.
+    clock
+        the time, in seconds.
     """
 
-    def __init__(self, stages: Stages, begun: float | None = None) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        begun: float | None = None,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         self.seconds: dict[str, float] = {}
         if begun is not None:
-            self.seconds["start"] = time.perf_counter() - begun
+            self.seconds["start"] = clock() - begun
+        self._clock = clock
         self._stages = stages
         self._inside = 0.0
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[Callable[[float], None]]:
-        begin = time.perf_counter()
+        begin = self._clock()
         before, self._inside = self._inside, 0.0
         try:
             with self._stages(name) as advance:
                 yield advance
         finally:
-            elapsed = time.perf_counter() - begin
+            elapsed = self._clock() - begin
             self.seconds[name] = self.seconds.get(name, 0.0) + elapsed - self._inside
             self._inside = before + elapsed

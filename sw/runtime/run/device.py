@@ -206,10 +206,11 @@ class Device:
     ) -> Any:
         executor = self.target.executor
         job = executor.job(program, launch, tensors, **options)
-        executor.check(job)
-        if max_cycles is not None and not executor.limits_cycles:
-            raise unsupported(f"--max-cycles {max_cycles}", self.target.name)
-        return executor.limited(job, max_cycles)
+        with self.stages("simulate"):  # by which some targets check and limit it: their model
+            executor.check(job)
+            if max_cycles is not None and not executor.limits_cycles:
+                raise unsupported(f"--max-cycles {max_cycles}", self.target.name)
+            return executor.limited(job, max_cycles)
 
     def _launch(
         self, program: Program, launch: Launch, tensors: Mapping[str, Array], job: Any
