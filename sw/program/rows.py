@@ -46,6 +46,33 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Samples:
+    """Counters in the course of a run.
+
+    cycles
+        of the run, from first to last.
+    counts
+        by name of counter: cycles, int64 [n], ascending, and what had been counted by then, int64
+        [n]. The first are 0, the last those of the whole run.
+    """
+
+    cycles: int
+    counts: Mapping[str, tuple[np.ndarray, np.ndarray]]
+
+    def edges(self) -> np.ndarray:
+        """Cycles at which counters are known: int64 [n], from 0 to the last."""
+        return max((times for times, _ in self.counts.values()), key=len)
+
+    def at(self, name: str, edges: np.ndarray) -> np.ndarray:
+        """What a counter has counted by these cycles, float64 [n]: between samples evenly."""
+        return np.interp(edges, *self.counts[name])
+
+    def rates(self, name: str, edges: np.ndarray) -> np.ndarray:
+        """What a counter counts in the mean cycle between neighbouring edges, float64 [n - 1]."""
+        return np.diff(self.at(name, edges)) / np.diff(edges)
+
+
+@dataclass(frozen=True)
 class MachineRun:
     """What a machine returned: rows by window, its cycle counter, if it counts cycles, and the
     target's counters."""

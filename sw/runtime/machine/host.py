@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -34,6 +34,12 @@ from gnarl.hw.lib.machine.memory_map import (
 )
 
 Words = npt.NDArray[np.uint32]
+
+CounterReads = Mapping[str, tuple[np.ndarray, np.ndarray]]
+"""By name of counter: cycles of the run in which it was read, and counts, both int64 [n]."""
+
+_MOST_READS = 1024
+"""Of each counter: more than a picture shows."""
 
 
 class HostError(GnarlError):
@@ -166,6 +172,34 @@ class HostDriver:
                 f"stopped after {self.cycles()} cycles: {self._describe(status)}", status
             )
         return status
+
+    def sample(self, names: Sequence[str]) -> CounterReads:
+        """Reads counters again and again until the accelerator is not busy.
+
+        For simulated ports, which serve a request a cycle. Of long runs reads are few and about
+        evenly spaced.
+        """
+        addresses = {
+            name: self._map.counter_address(self._map.counters.index(name)) for name in names
+        }
+        first, end = Register.STATUS, max(addresses.values()) + 2
+        reads: list[Words] = []
+        gap = 0
+        while True:
+            reads.append(self._port.read_words(first, end - first))
+            if not STATUS.from_bits(int(reads[-1][0])).busy:
+                break
+            if len(reads) == _MOST_READS:
+                reads, gap = reads[::2], 2 * gap + end - first
+            if gap:
+                self._port.wait_idle(gap)
+        words = np.array(reads, np.int64)
+        wide = words[:, :-1] | words[:, 1:] << 32
+        cycles = wide[:, Register.CYCLES_LO - first]
+        return {
+            name: (cycles + address - Register.CYCLES_LO, wide[:, address - first])
+            for name, address in addresses.items()
+        }
 
     def cycles(self) -> int:
         """Cycles of the last run, from start to its end, or so far."""

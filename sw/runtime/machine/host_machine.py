@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -13,10 +13,17 @@ import numpy as np
 from gnarl.hw.lib.errors import GnarlError, ProgramError, one_line
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT, CommonCause, MemoryMap
 from gnarl.sw.program.program import Launch, Program
-from gnarl.sw.program.rows import MachineRun, Rows, Wanted, row_spans
+from gnarl.sw.program.rows import MachineRun, Rows, Samples, Wanted, row_spans
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
-from gnarl.sw.runtime.machine.host import AcceleratorError, HostDriver, HostError, Port
+from gnarl.sw.runtime.machine.host import (
+    AcceleratorError,
+    BackDoor,
+    CounterReads,
+    HostDriver,
+    HostError,
+    Port,
+)
 from gnarl.sw.runtime.machine.machine import Finished
 
 OperandsT = TypeVar("OperandsT")
@@ -37,6 +44,8 @@ class HostJob(Generic[OperandsT]):
         what to write to memories before the start, by window.
     max_cycles
         a run of more is an error.
+    sampled
+        counters to read in the course of the run, where hardware is simulated.
     program
         that of the launch. Programs may write anywhere in windows in which they write at all, but
         leave what their own launches have loaded.
@@ -47,6 +56,7 @@ class HostJob(Generic[OperandsT]):
     image: Mapping[str, Rows]
     max_cycles: int = NO_LIMIT
     program: Program | None = None
+    sampled: Sequence[str] = ()
 
 
 class Hosted(Protocol[OperandsT]):
@@ -87,6 +97,8 @@ class HostMachine(Generic[OperandsT]):
         self._config = config
         self._digests: dict[tuple[str, int], bytes] = {}
         self._job: HostJob[OperandsT] | None = None
+        self._is_simulated = isinstance(port, BackDoor)
+        self._reads: CounterReads = {}
 
     def load(self, job: HostJob[OperandsT]) -> None:
         if self._job is not None and self._job.program is not job.program:
@@ -116,7 +128,9 @@ class HostMachine(Generic[OperandsT]):
         self.driver.start()
 
     def wait(self) -> None:
+        sampled = self._loaded().sampled if self._is_simulated else ()
         try:
+            self._reads = self.driver.sample(sampled) if sampled else {}
             self.driver.finish()
         except BaseException as error:
             # Stopped, or interrupted from the keyboard: what it has written is unknown.
@@ -136,7 +150,18 @@ class HostMachine(Generic[OperandsT]):
         job, counters = self._loaded(), self.driver.counters()
         memory = self.rows(self._executor.result_rows(job.launch, counters))
         outputs = self._executor.outputs(job.launch, job.operands, memory)
-        return Finished(outputs, self.driver.cycles(), counters)
+        cycles = self.driver.cycles()
+        return Finished(outputs, cycles, counters, self._samples(cycles, counters))
+
+    def _samples(self, cycles: int, counters: Mapping[str, int]) -> Samples | None:
+        counts = {}
+        for name, (times, counted) in self._reads.items():
+            is_inside = (times > 0) & (times < cycles)
+            counts[name] = (
+                np.concatenate([[0], times[is_inside], [cycles]]),
+                np.concatenate([[0], counted[is_inside], [counters[name]]]),
+            )
+        return Samples(cycles, counts) if counts else None
 
     def rows(self, wanted: Mapping[str, np.ndarray]) -> dict[str, Rows]:
         """Rows of memories as they are now."""

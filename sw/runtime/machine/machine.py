@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from gnarl.sw.program.program import Launch
+from gnarl.sw.program.rows import Samples
 from gnarl.sw.program.tensor_spec import Array
 
 JobT = TypeVar("JobT")
@@ -23,11 +24,14 @@ class Finished:
         from start to done; ``None`` where the machine does not count them.
     counters
         the target's own, by name.
+    samples
+        what counters were in the course of the run, where they were read.
     """
 
     outputs: Mapping[str, Array]
     cycles: int | None
     counters: Mapping[str, int]
+    samples: Samples | None = None
 
 
 @dataclass(frozen=True)

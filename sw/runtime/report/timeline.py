@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,51 +20,89 @@ if TYPE_CHECKING:
 _SPANS = 120
 """At most: the picture shows averages over spans of cycles."""
 
-_SIZE = (11, 5.5)
+_WIDTH = 11
 """Inches."""
+
+_HEIGHT = 1.1
+"""Inches, of a fifth of a picture with one mix."""
 
 PALETTE = ("#1f6f8b", "#4da3bd", "#99cbd9", "#e09f3e", "#7a9e5f", "#b56576", "#d9d9d9", "#f2f2f2")
 
 
+NOT_THE_MACHINES = "timing of the model, not of the machine"
+"""A note."""
+
+Kinds = Mapping[str, np.ndarray]
+"""By name of what goes on: whether it does in a cycle, bool [n], or in what share of a span of
+cycles, float64 [n]. Kinds exclude one another."""
+
+
 @dataclass(frozen=True)
 class Activity:
-    """What goes on in each of ``n`` cycles, or of other steps.
+    """What goes on in each of ``n`` cycles, or of other steps, or of spans of them.
 
     unit
         what computes, in the plural: ``PEs``.
     capacity
         how many there are.
     busy
-        int [n], how many of them compute in each cycle.
+        int [n], how many of them compute in each cycle, or float64 [n], in the mean of each span.
     kinds
-        for each kind of instruction, most useful first, bool [n]: whether one issues in a cycle.
-        Kinds exclude one another; a cycle may have none.
+        of instructions, most useful first; a cycle may have none.
     note
         whose cycles these are, where they are not the hardware's: ``timing of the model, …``.
     step
-        what there are ``n`` of, in the singular.
+        what a cycle is, in the singular.
+    edges
+        int64 [n + 1]: where spans begin, and where the last ends; ``None``: each is a cycle.
+    state
+        what units are said to be that are counted.
+    whole
+        what kinds are shares of; by default all steps.
+    others
+        more kinds, by what they are shares of.
     """
 
     unit: str
     capacity: int
     busy: np.ndarray
-    kinds: Mapping[str, np.ndarray]
+    kinds: Kinds
     note: str = ""
     step: str = "cycle"
+    edges: np.ndarray | None = None
+    state: str = "busy"
+    whole: str = ""
+    others: Mapping[str, Kinds] = field(default_factory=dict)
+
+    @property
+    def spans(self) -> np.ndarray:
+        """Where spans, or cycles, begin, and where the last ends: int64 [n + 1]."""
+        return np.arange(len(self.busy) + 1) if self.edges is None else self.edges
 
     @property
     def cycles(self) -> int:
-        return len(self.busy)
+        return len(self.busy) if self.edges is None else int(self.edges[-1])
 
     @property
     def mean(self) -> float:
         """The units that are busy in the mean cycle."""
-        return float(self.busy.mean())
+        return self.mean_of(self.busy)
+
+    @property
+    def groups(self) -> Mapping[str, Kinds]:
+        """All kinds, by what they are shares of."""
+        return {self.whole or f"{self.step}s": self.kinds, **self.others}
+
+    def mean_of(self, values: np.ndarray) -> float:
+        """The mean over all cycles of what there is for each span."""
+        if self.edges is None:
+            return float(values.mean())
+        return float(np.dot(values, np.diff(self.edges))) / self.cycles
 
     def title(self, name: str) -> str:
         """A title of what is called ``name``, all of whose numbers are this activity's."""
         counted = f"{self.cycles:,} {self.step}{'s'[: self.cycles != 1]}"
-        text = f"{name}: {counted}, {self.mean:.2f} of {self.capacity} {self.unit} busy"
+        text = f"{name}: {counted}, {self.mean:.2f} of {self.capacity} {self.unit} {self.state}"
         return f"{text}\n({self.note})" if self.note else text
 
 
@@ -72,18 +110,37 @@ def joined(activities: Sequence[Activity]) -> Activity:
     """One launch after the other; what differs in units or kinds is added up by name."""
     if len(activities) == 1:
         return activities[0]
-    names = list(dict.fromkeys(name for one in activities for name in one.kinds))
-    nothing = [np.zeros(one.cycles, bool) for one in activities]
-    kinds = {
-        name: np.concatenate(
-            [one.kinds.get(name, none) for one, none in zip(activities, nothing, strict=True)]
-        )
-        for name in names
-    }
     first = max(activities, key=lambda one: one.capacity)
-    busy = np.concatenate([one.busy for one in activities])
-    note = "; ".join(dict.fromkeys(one.note for one in activities if one.note))
-    return Activity(first.unit, first.capacity, busy, kinds, note, first.step)
+    others = dict.fromkeys(whole for one in activities for whole in one.others)
+    return replace(
+        first,
+        busy=np.concatenate([one.busy for one in activities]),
+        kinds=_joined_kinds(activities, [one.kinds for one in activities]),
+        note="; ".join(dict.fromkeys(one.note for one in activities if one.note)),
+        edges=_joined_edges(activities),
+        others={
+            whole: _joined_kinds(activities, [one.others.get(whole, {}) for one in activities])
+            for whole in others
+        },
+    )
+
+
+def _joined_edges(activities: Sequence[Activity]) -> np.ndarray | None:
+    if all(one.edges is None for one in activities):
+        return None
+    ends = np.cumsum([one.cycles for one in activities])
+    starts = [one.spans[:-1] + end - one.cycles for one, end in zip(activities, ends, strict=True)]
+    return np.append(np.concatenate(starts), ends[-1])
+
+
+def _joined_kinds(activities: Sequence[Activity], of_each: Sequence[Kinds]) -> Kinds:
+    nothing = [np.zeros(len(one.busy), bool) for one in activities]
+    return {
+        name: np.concatenate(
+            [kinds.get(name, none) for kinds, none in zip(of_each, nothing, strict=True)]
+        )
+        for name in dict.fromkeys(name for kinds in of_each for name in kinds)
+    }
 
 
 def draw_timeline(activity: Activity, name: str, path: str | Path) -> None:
@@ -91,21 +148,31 @@ def draw_timeline(activity: Activity, name: str, path: str | Path) -> None:
 
     ``name``: of what runs where; the title's numbers are those that are drawn.
 
-    The file appears whole or not at all. O(cycles).
+    The file appears whole or not at all. O(spans).
     """
     # Not at the top: it takes half a second, which no other command should wait for.
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    cycles = activity.cycles
-    edges = span_edges(cycles)
+    heights = [3, *(2 for _ in activity.groups)]
+    size = _WIDTH, _HEIGHT * sum(heights)
+    figure = Figure(figsize=size, layout="constrained")
+    above, *below = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    edges = span_edges(activity.cycles)
+    set_title(above, activity.title(name))
+    _draw_busy(above, activity, edges)
+    for axes, (whole, kinds) in zip(below, activity.groups.items(), strict=True):
+        _draw_kinds(axes, activity, kinds, edges)
+        axes.set(ylabel=f"% of {whole}", ylim=(0, 100), xlim=(0, activity.cycles))
+    below[-1].set(xlabel=activity.step)
+    save_figure(figure, path)
 
-    busy = 100 * span_means(activity.busy, edges) / activity.capacity
+
+def _draw_busy(axes: Axes, activity: Activity, edges: np.ndarray) -> None:
+    busy = 100 * span_means(activity.busy, edges, activity.edges) / activity.capacity
     mean = 100 * activity.mean / activity.capacity
-    above.stairs(busy, edges, fill=True, color=PALETTE[1], alpha=0.85)
-    above.axhline(mean, color=PALETTE[3], linestyle="--", linewidth=1.2)
-    above.annotate(
+    axes.stairs(busy, edges, fill=True, color=PALETTE[1], alpha=0.85)
+    axes.axhline(mean, color=PALETTE[3], linestyle="--", linewidth=1.2)
+    axes.annotate(
         f"mean {mean:.1f} %",
         (1.01, mean),
         xycoords=("axes fraction", "data"),
@@ -113,21 +180,18 @@ def draw_timeline(activity: Activity, name: str, path: str | Path) -> None:
         annotation_clip=False,
         color="#a05f00",
     )
-    above.set(ylabel=f"{activity.unit} busy, % of {activity.capacity}", ylim=(0, 100))
-    set_title(above, activity.title(name))
+    label = f"{activity.unit} {activity.state}, % of {activity.capacity}"
+    axes.set(ylabel=label, ylim=(0, 100))
 
+
+def _draw_kinds(axes: Axes, activity: Activity, kinds: Kinds, edges: np.ndarray) -> None:
     floor = np.zeros(len(edges) - 1)
-    for (kind, issued), color in zip(activity.kinds.items(), cycle(PALETTE), strict=False):
-        top = floor + 100 * span_means(issued, edges)
-        count = int(np.count_nonzero(issued))
-        label = f"{kind} {100 * count / cycles:.0f} %"
-        below.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
+    for (kind, shares), color in zip(kinds.items(), cycle(PALETTE), strict=False):
+        top = floor + 100 * span_means(shares, edges, activity.edges)
+        label = f"{kind} {100 * activity.mean_of(shares):.0f} %"
+        axes.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
-    below.set(
-        xlabel=activity.step, ylabel=f"% of {activity.step}s", ylim=(0, 100), xlim=(0, cycles)
-    )
-    below.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-    save_figure(figure, path)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
 
 
 def set_title(axes: Axes, text: str) -> None:
@@ -156,7 +220,14 @@ def span_edges(cycles: int) -> np.ndarray:
     return np.append(np.arange(0, cycles, size), cycles)
 
 
-def span_means(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Mean of the values in each span, float64 [spans]."""
-    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
-    return np.diff(sums[edges]) / np.diff(edges)
+def span_means(
+    values: np.ndarray, edges: np.ndarray, spans: np.ndarray | None = None
+) -> np.ndarray:
+    """Mean of the values between edges, float64 [edges - 1].
+
+    ``spans``: edges of what each value is of; by default each is of one cycle.
+    """
+    weighted = values if spans is None else values * np.diff(spans)
+    sums = np.concatenate([[0.0], np.cumsum(weighted, dtype=np.float64)])
+    at_edges = sums[edges] if spans is None else np.interp(edges, spans, sums)
+    return np.diff(at_edges) / np.diff(edges)

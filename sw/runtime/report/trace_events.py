@@ -19,7 +19,8 @@ _PROCESS = 1
 
 
 def write_trace(activity: Activity, name: str, path: str | Path) -> None:
-    """Writes JSON: a track for each kind, and a counter of the units that are busy.
+    """Writes JSON: a track for each kind, or a counter in % where an activity has spans of cycles,
+    and a counter of the units that are busy.
 
     A cycle is a microsecond, the format's unit. Equal cycles in a row are one event. ``name``: of
     what runs where. The file appears whole or not at all. O(cycles).
@@ -35,6 +36,17 @@ def write_trace(activity: Activity, name: str, path: str | Path) -> None:
 
 def _events(activity: Activity, title: str) -> Iterator[dict[str, Any]]:
     yield {**_metadata("process_name", title), "tid": 0}
+    if activity.edges is None:
+        yield from _tracks(activity)
+    else:
+        for whole, kinds in activity.groups.items():
+            for kind, shares in kinds.items():
+                yield from _counter(f"{kind}, % of {whole}", "%", 100 * shares, activity.edges)
+    name = f"{activity.unit} {activity.state}"
+    yield from _counter(name, activity.unit, activity.busy, activity.edges)
+
+
+def _tracks(activity: Activity) -> Iterator[dict[str, Any]]:
     for track, kind in enumerate(activity.kinds, 1):
         yield {**_metadata("thread_name", kind), "tid": track}
     for track, (kind, issued) in enumerate(activity.kinds.items(), 1):
@@ -42,19 +54,27 @@ def _events(activity: Activity, title: str) -> Iterator[dict[str, Any]]:
             if is_issued:
                 event = {"name": kind, "cat": activity.step, "ph": "X", "ts": first}
                 yield {**event, "dur": end - first, "pid": _PROCESS, "tid": track}
-    counter = {"name": f"{activity.unit} busy", "ph": "C", "pid": _PROCESS}
-    for first, _, busy in _runs(activity.busy):
-        yield {**counter, "ts": first, "args": {activity.unit: busy}}
-    yield {**counter, "ts": activity.cycles, "args": {activity.unit: 0}}
+
+
+def _counter(
+    name: str, key: str, values: np.ndarray, edges: np.ndarray | None
+) -> Iterator[dict[str, Any]]:
+    """A counter that is 0 at the end. ``edges``: of what each value is of; by default a cycle."""
+    event = {"name": name, "ph": "C", "pid": _PROCESS}
+    for first, _, value in _runs(values):
+        time = first if edges is None else int(edges[first])
+        yield {**event, "ts": time, "args": {key: value}}
+    end = len(values) if edges is None else int(edges[-1])
+    yield {**event, "ts": end, "args": {key: 0}}
 
 
 def _metadata(name: str, text: str) -> dict[str, Any]:
     return {"name": name, "ph": "M", "pid": _PROCESS, "args": {"name": text}}
 
 
-def _runs(values: np.ndarray) -> Iterator[tuple[int, int, int]]:
+def _runs(values: np.ndarray) -> Iterator[tuple[int, int, Any]]:
     """Runs of equal values: first place, one past the last, value."""
     edges = np.flatnonzero(np.diff(values)) + 1
     firsts = np.concatenate([[0], edges]).tolist()
     ends = [*firsts[1:], len(values)]
-    yield from zip(firsts, ends, values[firsts].astype(np.int64).tolist(), strict=True)
+    yield from zip(firsts, ends, values[firsts].tolist(), strict=True)

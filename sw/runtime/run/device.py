@@ -110,7 +110,13 @@ class Device:
             )
 
     def run(
-        self, program: Program, inputs: Any, *, max_cycles: int | None = None, **options: Any
+        self,
+        program: Program,
+        inputs: Any,
+        *,
+        max_cycles: int | None = None,
+        sampled: bool = False,
+        **options: Any,
     ) -> Result[Any]:
         """Runs all launches of a program.
 
@@ -119,6 +125,9 @@ class Device:
         max_cycles
             a launch that takes more is an error; by default what no right program takes, which the
             target knows from the program and its inputs. Not for CUDA.
+        sampled
+            whether counters that pictures need are read in the course of the run, where hardware
+            is simulated. The run takes as many cycles.
         options
             the target's own for runs.
 
@@ -143,6 +152,8 @@ class Device:
             with self.stages("bind"):
                 sizes = bind(launch.inputs, launch_inputs, sizes)
                 job = self._job(program, launch, launch_inputs, max_cycles, options)
+                if sampled:
+                    job = self.target.executor.sampled(job)
             run = self._launch(program, launch, launch_inputs, job)
             known |= run.finished.outputs
             runs.append(run)

@@ -88,7 +88,7 @@ def run_once(
         )
         if output is not None:
             check_output_path(output, session.program.outputs)
-        result = session.run()
+        result = session.run(sampled=timeline is not None)
         report = session.report(result, device.verify(result), timed.seconds)
     if timeline is not None:
         with timed("draw"):
@@ -144,8 +144,8 @@ class Session:
                     self._workload = target.reader.valued(self._workload, values)
             self.program = device.compile_workload(self._workload, seed=seed, **compile_options)
 
-    def run(self) -> Result[Any]:
-        """Runs the program once."""
+    def run(self, *, sampled: bool = False) -> Result[Any]:
+        """Runs the program once. ``sampled``: see ``Device.run``."""
         reader, program = self._device.target.reader, self.program
         arguments = RunArguments(self._values, self._tensors, self._seed, self._options)
         with self._device.stages("load"):
@@ -154,7 +154,11 @@ class Session:
             if self._workload is None:
                 self._given = reader.sized_inputs(program, self._given, self._sizes)
         return self._device.run(
-            self.program, self._given, max_cycles=self._max_cycles, **self._options
+            self.program,
+            self._given,
+            max_cycles=self._max_cycles,
+            sampled=sampled,
+            **self._options,
         )
 
     def report(

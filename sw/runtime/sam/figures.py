@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from gnarl.hw.sam.block_types import VAL
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.memory_map import stall_counters, token_counters, units_of
@@ -14,6 +15,7 @@ from gnarl.hw.sam.unit import Unit
 from gnarl.sw.compiler.sam.dot_write import write_dot
 from gnarl.sw.compiler.sam.sections import graph_of, statement_of
 from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import Samples
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
@@ -25,15 +27,27 @@ _SUMMING = ("reduce", "spaccumulator")
 _COMPUTING = ("alu", "function", *_SUMMING)
 _SHOWN = 8
 
+_TOKENS = "tokens: values", "tokens: coordinates, references"
+
+
+def drawn_counters(launch: Launch) -> list[str]:
+    """Counters that a picture needs in the course of a run: tokens of the graph's streams."""
+    return [_counter(stream) for stream in graph_of(launch.sections).readers]
+
 
 def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
-    """What each cycle of a run would be spent on if no queue were ever full.
+    """What the cycles of a run were spent on, by counters that were read in its course; without
+    them what each would be spent on if no queue were ever full.
 
     ALUs are busy in the cycle in which they give a value, or take one in to add it to others.
     """
+    samples = run.finished.samples
+    if samples is not None and _has_streams_of_model(run):
+        return _sampled_activity(run, samples)
     _, model = run.job.operands.model
     busy = np.zeros(model.cycles, np.int64)
-    for times in _computed(run):
+    for stream in _computing_streams(run):
+        times = model.times[stream][_is_value(model.streams[stream])]
         np.add.at(busy, times[times < model.cycles], 1)
     moves = np.zeros(model.cycles, bool)
     for times in model.times.values():
@@ -42,6 +56,37 @@ def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
     kinds = {"compute": computes, "coordinates only": moves & ~computes}
     note = "timing of the model, not of the RTL: no back pressure, no skipping, no arbiters"
     return Activity("ALUs", _alus(run.launch), busy, kinds, note)
+
+
+def _sampled_activity(run: LaunchRun[HostJob[Operands]], samples: Samples) -> Activity:
+    """Counters say when tokens moved; the model, which of a stream's tokens are values."""
+    edges, (graph, model) = samples.edges(), run.job.operands.model
+    busy = np.zeros(len(edges) - 1)
+    for stream in _computing_streams(run):
+        values = np.concatenate([[0], np.cumsum(_is_value(model.streams[stream]))])
+        moved = samples.at(_counter(stream), edges)
+        busy += np.diff(np.interp(moved, np.arange(len(values)), values)) / np.diff(edges)
+    kinds = {name: np.zeros(len(busy)) for name in _TOKENS}
+    for stream in graph.readers:
+        kind = _TOKENS[graph.kind_of_stream(*stream) != VAL]
+        kinds[kind] += samples.rates(_counter(stream), edges) / len(graph.readers)
+    whole = f"{len(graph.readers)} streams"
+    return Activity("ALUs", _alus(run.launch), busy, kinds, edges=edges, whole=whole)
+
+
+def _has_streams_of_model(run: LaunchRun[HostJob[Operands]]) -> bool:
+    """Whether streams into and out of ALUs have as many tokens as the model's."""
+    counters, (_, model) = run.finished.counters, run.job.operands.model
+    return all(
+        counters.get(_counter(stream)) == len(model.streams[stream])
+        for stream in _computing_streams(run)
+    )
+
+
+def _counter(stream: tuple[str, str]) -> str:
+    """The counter of a stream's tokens."""
+    block, output = stream
+    return f"tokens_{block}_{output}"
 
 
 def longest_stream(launch: Launch, counters: Mapping[str, int]) -> int:
@@ -67,7 +112,11 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         ),
         Chart("Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles),
     ]
-    operations = sum(map(len, _computed(run)))
+    _, model = run.job.operands.model
+    operations = sum(
+        int(np.count_nonzero(_is_value(model.streams[stream])))
+        for stream in _computing_streams(run)
+    )
     statistics = {**program.statistics, "longest_stream": bound}
     return Figures(operations, "ALUs", _alus(run.launch), statistics, charts)
 
@@ -86,16 +135,21 @@ def _computing(launch: Launch) -> list[Block]:
     return [block for block in graph_of(launch.sections).blocks if block.type in _COMPUTING]
 
 
-def _computed(run: LaunchRun[HostJob[Operands]]) -> Iterator[np.ndarray]:
-    """The cycles in which each computing block computes."""
-    graph, model = run.job.operands.model
+def _computing_streams(run: LaunchRun[HostJob[Operands]]) -> Iterator[tuple[str, str]]:
+    """For each computing block the stream, by its block and output, of which a value is an
+    operation."""
+    graph, _ = run.job.operands.model
     for block in _computing(run.launch):
-        stream = block.name, "out_val"
         if block.type in _SUMMING:
             edge = graph.drivers[block.name, "val"]
-            stream = edge.source, edge.output
-        kinds = model.streams[stream] >> PAYLOAD_BITS
-        yield model.times[stream][(kinds == Kind.DATA) | (kinds == Kind.EMPTY)]
+            yield edge.source, edge.output
+        else:
+            yield block.name, "out_val"
+
+
+def _is_value(tokens: np.ndarray) -> np.ndarray:
+    kinds = tokens >> PAYLOAD_BITS
+    return (kinds == Kind.DATA) | (kinds == Kind.EMPTY)
 
 
 def _units(launch: Launch) -> tuple[Unit, ...]:

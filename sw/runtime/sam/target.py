@@ -24,7 +24,7 @@ from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.sam.command_line import COMMAND_LINE
-from gnarl.sw.runtime.sam.figures import activity, dot, figures
+from gnarl.sw.runtime.sam.figures import activity, dot, drawn_counters, figures
 from gnarl.sw.runtime.sam.image import (
     Operands,
     as_output,
@@ -104,6 +104,7 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
     operands = staticmethod(operands)
     result_rows = staticmethod(result_rows)
     outputs = staticmethod(outputs)
+    drawn_counters = staticmethod(drawn_counters)
 
     def image(self, launch: Launch, operands: Operands) -> dict[str, Rows]:
         return operands.image

@@ -70,6 +70,10 @@ class Executor(ABC, Generic[ConfigT, JobT]):
         ``limits_cycles``."""
         return job
 
+    def sampled(self, job: JobT) -> JobT:
+        """The job, with counters that a picture needs to be read in its course; by default none."""
+        return job
+
     def check(self, job: JobT) -> None:
         """Raises ``GnarlError`` for what is sure to stop a job, before any machine is built."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -79,6 +79,13 @@ class HostExecutor(Executor[ConfigT, HostJob[OperandsT]], Generic[ConfigT, Opera
 
     def limited(self, job: HostJob[OperandsT], max_cycles: int | None) -> HostJob[OperandsT]:
         return replace(job, max_cycles=max_cycles or min(self.cycle_limit(job), NO_LIMIT))
+
+    def drawn_counters(self, launch: Launch) -> Sequence[str]:
+        """Counters that a picture needs in the course of a run; by default none."""
+        return ()
+
+    def sampled(self, job: HostJob[OperandsT]) -> HostJob[OperandsT]:
+        return replace(job, sampled=self.drawn_counters(job.launch))
 
     def written_rows(self, launch: Launch, counters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
         """Rows that the launch writes to, by window: int [n], ascending."""

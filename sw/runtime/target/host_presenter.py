@@ -11,7 +11,12 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.host_machine import HostJob, OperandsT
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
-from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, joined
+from gnarl.sw.runtime.report.timeline import (
+    NOT_THE_MACHINES,
+    Activity,
+    draw_timeline,
+    joined,
+)
 from gnarl.sw.runtime.report.trace_events import write_trace
 from gnarl.sw.runtime.target.presenter import Presenter, is_trace
 
@@ -39,4 +44,4 @@ def _told(activity: Activity, run: LaunchRun[Any]) -> Activity:
     counted = run.finished.cycles
     if activity.note or counted is None or counted == activity.cycles:
         return activity
-    return replace(activity, note="timing of the model, not of the machine")
+    return replace(activity, note=NOT_THE_MACHINES)

@@ -20,7 +20,7 @@ from gnarl.sw.workloads.loops.expressions.result_levels import is_compressed
 from gnarl.sw.workloads.tensor.storage import CompressedLevel, store
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
-_WAITS = {
+WAITS = {
     "instructions": "instructions",
     "data queue empty": "waits_data",
     "no token": "waits_token",
@@ -28,7 +28,7 @@ _WAITS = {
     "registers": "waits_registers",
 }
 
-_ACCESS_WAITS = {
+ACCESS_WAITS = {
     "next iteration": "access_waits_iteration",
     "words from memory": "access_waits_words",
     "data queue full": "access_waits_data_room",
@@ -66,7 +66,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     if cycles is not None:
         statistics |= traffic(config, counters)
         statistics["bound_permille"] = 1000 * least // cycles
-        waits = [(label, counters[name]) for label, name in _WAITS.items()]
+        waits = [(label, counters[name]) for label, name in WAITS.items()]
         waits.append(("control, start, end", cycles - sum(count for _, count in waits)))
         unit = "Execute unit alone" if "coupled" in statistics else "Execute unit"
         charts = [
@@ -74,7 +74,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
             *(
                 Chart(title, [(label, counters[name]) for label, name in names.items()], cycles)
                 for title, names in (
-                    ("Access unit waits, % of cycles: queuing", _ACCESS_WAITS),
+                    ("Access unit waits, % of cycles: queuing", ACCESS_WAITS),
                     ("Access unit waits, % of cycles: running ahead", _TRAVERSAL_WAITS),
                 )
             ),

@@ -26,7 +26,7 @@ from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.nest_cycles import most_cycles
 from gnarl.sw.runtime.target.reader import Example, Reader
-from gnarl.sw.runtime.tmu.activity import activity
+from gnarl.sw.runtime.tmu.activity import activity, drawn_counters
 from gnarl.sw.runtime.tmu.command_line import COMMAND_LINE
 from gnarl.sw.runtime.tmu.figures import figures
 from gnarl.sw.runtime.tmu.image import (
@@ -109,6 +109,7 @@ class TmuExecutor(HostExecutor[TmuConfig, Operands]):
     result_rows = staticmethod(result_rows)
     volatile_rows = staticmethod(volatile_rows)
     outputs = staticmethod(outputs)
+    drawn_counters = staticmethod(drawn_counters)
 
     def check(self, job: HostJob[Operands]) -> None:
         check_units(job.launch)
