@@ -32,7 +32,7 @@ class EmbeddingJob:
     tables
         for each feature [rows, dim], not to be changed.
     grid
-        what each block does.
+        the tasks that blocks do.
     on_device
         whether the device makes the grid itself.
     """
@@ -105,7 +105,7 @@ class _EmbeddingMachine(Generic[EmbeddingT]):
 
 
 class EmulationMachine(_EmbeddingMachine[EmulatedEmbedding]):
-    """Counts what the threads did."""
+    """Counts tasks, blocks that did them, and what the threads did."""
 
     _run: EmulatedRun
 
@@ -120,11 +120,12 @@ class EmulationMachine(_EmbeddingMachine[EmulatedEmbedding]):
 
     def read(self) -> Finished:
         outputs = self._job.outputs(self._run.outputs)
-        return Finished(outputs, None, asdict(self._run.statistics))
+        counters = {"tasks": len(self._job.grid.tasks), **asdict(self._run.statistics)}
+        return Finished(outputs, None, counters)
 
 
 class GpuMachine(_EmbeddingMachine[GpuEmbedding]):
-    """Counts blocks, and nanoseconds of the kernel by the device's events.
+    """Counts tasks, blocks that did them, and nanoseconds of the kernel by the device's events.
 
     Raises ``GpuError`` where there is no GPU of the architecture.
     """
@@ -146,7 +147,8 @@ class GpuMachine(_EmbeddingMachine[GpuEmbedding]):
     def read(self) -> Finished:
         outputs = self._job.outputs(self._run.outputs)
         counters = {
-            "blocks": len(self._job.grid.tasks),
+            "tasks": len(self._job.grid.tasks),
+            "blocks": self._staged.blocks,
             "kernel_ns": round(1e6 * self._run.kernel_ms),
         }
         return Finished(outputs, None, counters)

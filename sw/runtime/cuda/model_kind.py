@@ -12,7 +12,7 @@ from gnarl.sw.runtime.cuda.figures import figures
 from gnarl.sw.runtime.cuda.inputs import bind, embedding_of, inputs, made_up, unbind
 from gnarl.sw.runtime.cuda.kind import Kind
 from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
-from gnarl.sw.runtime.cuda.picture import draw_grid
+from gnarl.sw.runtime.cuda.picture import draw_tasks
 from gnarl.sw.runtime.cuda.verify import golden, reference, verify
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.vanished import Given
@@ -54,7 +54,6 @@ class ModelKind(Kind[EmbeddingJob]):
         return verify(*unbind(program, tensors), outputs)
 
     def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:
-        """What each block of the grid does."""
-        job = result.launches[0].job
-        title = f"{title}, {job.batch.size:,} samples"
-        draw_grid(job.program, job.batch, job.grid, title, path)
+        """What each task of the launch looks up."""
+        (run,) = result.launches
+        draw_tasks(run, f"{title}, {run.job.batch.size:,} samples", path)

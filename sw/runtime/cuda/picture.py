@@ -1,4 +1,4 @@
-"""A picture of a grid: what each block of a fused kernel does."""
+"""A picture of a launch: what each task of a fused kernel is."""
 
 from __future__ import annotations
 
@@ -7,46 +7,50 @@ from pathlib import Path
 
 import numpy as np
 
-from gnarl.sw.compiler.cuda.program import EmbeddingProgram
 from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.runtime.cuda.grid import block_bytes
-from gnarl.sw.runtime.cuda.task_map import TaskMap
+from gnarl.sw.runtime.cuda.machines import EmbeddingJob
+from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title, span_edges, span_means
-from gnarl.sw.workloads.embedding.model import Batch
 
 _HUES = tuple(PALETTE[number] for number in (0, 3, 4, 5, 1, 6, 2))
 """Hues of templates: neighbours in the palette are shades of one colour."""
 
 
-def draw_grid(
-    program: EmbeddingProgram, batch: Batch, grid: TaskMap, title: str, path: Path
-) -> None:
-    """Writes a PNG: bytes of rows that each block looks up, in launch order, by template.
+def draw_tasks(run: LaunchRun[EmbeddingJob], title: str, path: Path) -> None:
+    """Writes a PNG: bytes of rows that each task looks up, in the order of the task map, by
+    template. ``title``: of what ran; the numbers of tasks and blocks are added.
 
-    A feature's bytes are taken to be spread evenly over its blocks. Large grids are averaged over
-    spans of blocks. A template has the same colour in every picture.
+    A feature's bytes are taken to be spread evenly over its tasks. Of many tasks averages over
+    spans are drawn. A template has the same colour in every picture.
     """
     from matplotlib.figure import Figure
 
+    program, batch, grid = run.job.program, run.job.batch, run.job.grid
     features = range(len(program.model.features))
     used = np.array([program.schedules.schedule(number).template for number in features])
-    of_block = grid.tasks["feature"]
-    per_block = block_bytes(program, batch.counts, grid.feature_blocks)[of_block]
-    template_of_block = used[of_block]
-    edges = span_edges(len(of_block))
+    of_task = grid.tasks["feature"]
+    looked_up = block_bytes(program, batch.counts, grid.feature_blocks)[of_task]
+    template_of_task = used[of_task]
+    edges = span_edges(len(of_task))
     figure = Figure(figsize=(11, 4), layout="constrained")
     axes = figure.subplots()
     floor = np.zeros(len(edges) - 1)
     for name, color in zip(templates(), cycle(_HUES), strict=False):
-        chosen = template_of_block == name
+        chosen = template_of_task == name
         if not chosen.any():
             continue
-        top = floor + span_means(per_block * chosen, edges) / 1024
-        label = f"{name}: {np.count_nonzero(chosen):,} blocks"
+        top = floor + span_means(looked_up * chosen, edges) / 1024
+        label = f"{name}: {_counted(np.count_nonzero(chosen), 'task')}"
         axes.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
-    axes.set(xlabel="block of the grid, in launch order", ylabel="KiB of rows looked up")
-    axes.set(xlim=(0, len(of_block)), ylim=(0, 1.05 * floor.max() or 1))
-    set_title(axes, title)
+    axes.set(xlabel="task, in the order of the task map", ylabel="KiB of rows looked up")
+    axes.set(xlim=(0, len(of_task)), ylim=(0, 1.05 * floor.max() or 1))
+    tasks, blocks = (run.finished.counters[name] for name in ("tasks", "blocks"))
+    set_title(axes, f"{title}: {_counted(tasks, 'task')} on {_counted(blocks, 'block')}")
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     save_figure(figure, path)
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'s'[: count != 1]}"

@@ -139,7 +139,7 @@ class CudaPresenter(Presenter[CudaJob]):
         return _kind(program).figures(program, result)
 
     def draw(self, program: Program, result: Result[CudaJob], title: str, path: Path) -> None:
-        """What each block of the grid does."""
+        """What each task of the launch looks up."""
         _kind(program).draw(program, result, title, path)
 
     def note(self, backend: str) -> str:

@@ -121,6 +121,11 @@ class StagedBatch:
     _staging: Staging
     _arguments: LaunchArguments
 
+    @property
+    def blocks(self) -> int:
+        """Blocks of the launch, which take one task after the other."""
+        return self._arguments.blocks
+
 
 class GpuEmbedding:
     """A model with its tables on a device.

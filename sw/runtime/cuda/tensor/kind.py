@@ -22,7 +22,7 @@ from gnarl.sw.runtime.cuda.figures import figures as embedding_figures
 from gnarl.sw.runtime.cuda.job_machine import CudaJob
 from gnarl.sw.runtime.cuda.kind import Kind
 from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
-from gnarl.sw.runtime.cuda.picture import draw_grid
+from gnarl.sw.runtime.cuda.picture import draw_tasks
 from gnarl.sw.runtime.cuda.tensor import verification
 from gnarl.sw.runtime.cuda.tensor.sampled_product import SampledProductJob
 from gnarl.sw.runtime.machine.result import Result
@@ -149,11 +149,11 @@ class TensorKind(Kind[CudaJob]):
         return Figures(operations, statistics=statistics, charts=[launch])
 
     def draw(self, program: Program, result: Result[Any], title: str, path: Path) -> None:
-        """What each block of the grid does, of pooled sums."""
-        job = result.launches[0].job
-        if not isinstance(job, EmbeddingJob):
+        """What each task of the launch looks up, of pooled sums."""
+        (run,) = result.launches
+        if not isinstance(run.job, EmbeddingJob):
             raise WorkloadError("--timeline: not supported for sampled products")
-        draw_grid(job.program, job.batch, job.grid, f"{title}, {job.batch.size:,} rows", path)
+        draw_tasks(run, f"{title}, {run.job.batch.size:,} rows", path)
 
 
 def _compiled(program: Program) -> ExpressionProgram:
