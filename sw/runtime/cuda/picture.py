@@ -41,7 +41,7 @@ def draw_tasks(run: LaunchRun[EmbeddingJob], title: str, path: Path) -> None:
         if not chosen.any():
             continue
         top = floor + span_means(looked_up * chosen, edges) / 1024
-        label = f"{name}: {_counted(np.count_nonzero(chosen), 'task')}"
+        label = f"{name}: {_counted(int(np.count_nonzero(chosen)), 'task')}"
         axes.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
     axes.set(xlabel="task, in the order of the task map", ylabel="KiB of rows looked up")

@@ -47,7 +47,8 @@ def cycle_limit(job: HostJob[Any]) -> int:
 
 def activity(run: LaunchRun[Any]) -> Activity:
     """What each cycle of a run is spent on; PEs that pass a word on are not busy. An operation that
-    two trees compute counts twice here, and once in a report's share of busy PEs.
+    two trees compute counts twice here, and once in a report's share of busy PEs, which a note
+    then has.
 
     The machine issues an instruction a cycle and never waits, so the program determines all of it.
     """
@@ -67,7 +68,10 @@ def activity(run: LaunchRun[Any]) -> Activity:
         # Pipelined PEs take an operation each cycle: it is counted when it enters.
         start = issue[:-1] + config.layer_end(layer - 1)
         busy[start] += computes[:, layers == layer].sum(axis=1)
-    return Activity("PEs", config.pes, busy, kinds)
+    again = int(busy.sum()) - run.launch.statistics["operations"]
+    share = 100 * run.launch.statistics["operations"] / (cycles * config.pes)
+    note = f"{again:,} done again; {share:.1f} % busy without them, as in the report"
+    return Activity("PEs", config.pes, busy, kinds, note if again else "")
 
 
 def figures(program: Program, result: Result[Any]) -> Figures:

@@ -19,6 +19,7 @@ from gnarl.sw.runtime.run.session import run_once
 from gnarl.sw.runtime.sram_compute.figures import CYCLES
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.runtime.target.registry import TARGETS
+from gnarl.sw.runtime.tmu.figures import ACCESS_WAITS, WAITS
 from tests.support.cuda.embedding_files import write_model
 from tests.support.dpu.dag_files import product
 from tests.support.machines.fake_board import fake_board
@@ -42,13 +43,13 @@ CASES = [
 @dataclass
 class Picture:
     """What a picture's figure has in it: the lines of its title, the label and the end of its axis,
-    its mean in %, and the kinds of its legend in %."""
+    its mean in %, and the kinds of its legends in %, by the labels of their axes."""
 
     title: list[str]
     axis: str
     end: float
     mean: float
-    kinds: dict[str, int]
+    mixes: dict[str, dict[str, int]]
 
 
 class Pictures(list[Figure]):
@@ -56,20 +57,25 @@ class Pictures(list[Figure]):
 
     @property
     def last(self) -> Picture:
-        above, below = self[-1].axes
+        above, *below = self[-1].axes
         (mean,) = (text.get_text() for text in above.texts)
-        labels = [re.fullmatch(r"(.*) (\d+) %", each) for each in _legend(below)]
         return Picture(
             above.get_title(loc="left").split("\n"),
-            below.get_xlabel(),
-            below.get_xlim()[1],
+            below[-1].get_xlabel(),
+            below[-1].get_xlim()[1],
             float(mean.removeprefix("mean ").removesuffix(" %")),
-            {each[1]: int(each[2]) for each in labels if each is not None},
+            {axes.get_ylabel(): _legend(axes) for axes in below},
         )
 
 
-def _legend(axes: Any) -> list[str]:
-    return [text.get_text() for text in axes.get_legend().get_texts()]
+def _legend(axes: Any) -> dict[str, int]:
+    labels = [text.get_text().rpartition(" ") for text in _texts(axes.get_legend())]
+    assert all(label[2] == "%" for label in labels)
+    return {kind: int(share) for kind, _, share in (label[0].rpartition(" ") for label in labels)}
+
+
+def _texts(legend: Any) -> list[Any]:
+    return list(legend.get_texts())
 
 
 @pytest.fixture
@@ -121,23 +127,60 @@ def test_a_picture_has_the_numbers_of_what_is_drawn(
     first, *note = picture.title
     name, _, numbers = first.rpartition(": ")
     assert name == f"{report.workload} on {report.config}"
-    counted = re.fullmatch(r"([\d,]+) (\w+)s, ([\d.]+) of (\d+) (\w+) busy", numbers)
+    counted = re.fullmatch(r"([\d,]+) (\w+)s, ([\d.]+) of (\d+) (.+?) (busy|in use)", numbers)
     assert counted is not None, picture.title
     steps, capacity = int(counted[1].replace(",", "")), int(counted[4])
     assert (steps, counted[2]) == (picture.end, picture.axis)
     assert picture.mean == pytest.approx(100 * float(counted[3]) / capacity, abs=1)
-    assert sum(picture.kinds.values()) <= 100 + len(picture.kinds) / 2
+    for kinds in picture.mixes.values():
+        assert sum(kinds.values()) <= 100 + len(kinds) / 2
     is_reports = note == []
-    assert is_reports == (target in ("dpu", "sram"))
+    assert is_reports == (target in ("dpu", "sram") or backend == "rtl")
     if is_reports or (target, backend) == ("sam", "model"):
         assert steps == report.cycles
-    if report.utilisation is not None and steps == report.cycles:
+    if counted[6] == "busy" and report.utilisation is not None and steps == report.cycles:
         assert (capacity, counted[5]) == (report.figures.capacity, report.figures.unit)
         assert picture.mean == pytest.approx(100 * report.utilisation, abs=0.05)
 
 
-@pytest.mark.parametrize("backend", ["rtl", "model"])
-def test_the_model_of_sam_is_not_taken_for_the_rtl(
+def test_the_picture_of_sams_rtl_has_the_tokens_of_the_report(
+    tmp_path: Path, pictures: Pictures
+) -> None:
+    report = drawn("sam", "rtl", tmp_path)
+    assert report.cycles is not None
+    tokens = {name: n for name, n in report.counters.items() if name.startswith("tokens_")}
+    values = sum(count for name, count in tokens.items() if name.endswith("_val"))
+    shares = [100 * n / len(tokens) / report.cycles for n in (values, sum(tokens.values()))]
+    assert pictures.last.mixes == {
+        f"% of {len(tokens)} streams": {
+            "tokens: values": round(shares[0]),
+            "tokens: coordinates, references": round(shares[1] - shares[0]),
+        }
+    }
+
+
+def test_the_picture_of_the_tmus_rtl_has_the_waits_of_the_report(
+    tmp_path: Path, pictures: Pictures
+) -> None:
+    report = drawn("tmu", "rtl", tmp_path)
+    cycles, counters = report.cycles, report.counters
+    assert cycles is not None
+    shares = {name: round(100 * count / cycles) for name, count in counters.items()}
+    assert pictures.last.mixes == {
+        f"% of cycles: {unit}": {
+            name if name == "instructions" else f"waits: {name}": shares[counter]
+            for name, counter in names.items()
+        }
+        for unit, names in (("execute unit", WAITS), ("access unit", ACCESS_WAITS))
+    }
+    words = load_configuration(CONFIGURATIONS["tmu"]).config.data_words
+    mean = 100 * counters["words_in_queue"] / cycles / words
+    assert pictures.last.mean == pytest.approx(mean, abs=0.05)
+    assert f"of {words} words of the data queue in use" in pictures.last.title[0]
+
+
+@pytest.mark.parametrize("backend", ["fpga", "model"])
+def test_the_model_of_sam_is_not_taken_for_the_hardware(
     backend: str, tmp_path: Path, pictures: Pictures
 ) -> None:
     report = drawn("sam", backend, tmp_path)
@@ -149,11 +192,10 @@ def test_the_model_of_sam_is_not_taken_for_the_rtl(
     assert (f"{report.cycles:,}" in picture.title[0]) == (backend == "model")
 
 
-@pytest.mark.parametrize("backend", ["rtl", "model"])
-def test_the_picture_of_the_tmu_is_of_its_instructions(
-    backend: str, tmp_path: Path, pictures: Pictures
+def test_the_picture_of_the_tmus_model_is_of_its_instructions(
+    tmp_path: Path, pictures: Pictures
 ) -> None:
-    report = drawn("tmu", backend, tmp_path)
+    report = drawn("tmu", "model", tmp_path)
     picture, counters = pictures.last, report.counters
     assert picture.title[1:] == [
         "(instructions of the model, which has no cycles: not the time of the RTL)"
@@ -168,19 +210,30 @@ def test_the_picture_of_in_sram_computing_has_the_kinds_of_the_report(
 ) -> None:
     report = drawn("sram", backend, tmp_path)
     assert report.cycles is not None
-    assert pictures.last.kinds == {
+    assert pictures.last.mixes["% of cycles"] == {
         label: round(100 * report.counters[name] / report.cycles) for label, name in CYCLES.items()
     }
 
 
-def test_the_picture_of_a_grid_has_no_time(tmp_path: Path, pictures: Pictures) -> None:
+def test_the_picture_of_a_launch_has_the_tasks_and_blocks_of_the_report(
+    tmp_path: Path, pictures: Pictures
+) -> None:
     report = run_once(
         load_configuration("cuda_sm90"),
         str(write_model(tmp_path)),
         backend="emulation",
-        options={"batch": 7},
+        options={"batch": 70},
         timeline=tmp_path / "picture.png",
     )
     (axes,) = pictures[-1].axes
-    assert axes.get_title(loc="left") == f"{report.workload} on cuda_sm90, 7 samples"
-    assert axes.get_xlabel() == "block of the grid, in launch order"
+    tasks, blocks = (report.counters[name] for name in ("tasks", "blocks"))
+    assert axes.get_title(loc="left") == (
+        f"{report.workload} on cuda_sm90, 70 samples: {tasks} tasks on {blocks} blocks"
+    )
+    assert axes.get_xlabel() == "task, in the order of the task map"
+    assert axes.get_xlim() == (0, tasks)
+    (legend,) = pictures[-1].legends
+    counts = [text.get_text().rpartition(": ")[2].split() for text in _texts(legend)]
+    assert sum(int(count) for count, _ in counts) == tasks
+    assert {unit for _, unit in counts} <= {"task", "tasks"}
+    assert 1 < blocks < tasks
