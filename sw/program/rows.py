@@ -60,16 +60,13 @@ class Samples:
     counts: Mapping[str, tuple[np.ndarray, np.ndarray]]
 
     def edges(self) -> np.ndarray:
-        """Cycles at which counters are known: int64 [n], from 0 to the last."""
+        """Cycles of samples, those of the counter that has most: int64 [n], from 0 to the last."""
         return max((times for times, _ in self.counts.values()), key=len)
 
-    def at(self, name: str, edges: np.ndarray) -> np.ndarray:
-        """What a counter has counted by these cycles, float64 [n]: between samples evenly."""
-        return np.interp(edges, *self.counts[name])
-
     def rates(self, name: str, edges: np.ndarray) -> np.ndarray:
-        """What a counter counts in the mean cycle between neighbouring edges, float64 [n - 1]."""
-        return np.diff(self.at(name, edges)) / np.diff(edges)
+        """What a counter counts in the mean cycle between neighbouring edges, float64 [n - 1]:
+        evenly from one sample to the next."""
+        return np.diff(np.interp(edges, *self.counts[name])) / np.diff(edges)
 
 
 @dataclass(frozen=True)

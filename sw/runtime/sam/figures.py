@@ -64,8 +64,8 @@ def _sampled_activity(run: LaunchRun[HostJob[Operands]], samples: Samples) -> Ac
     busy = np.zeros(len(edges) - 1)
     for stream in _computing_streams(run):
         values = np.concatenate([[0], np.cumsum(_is_value(model.streams[stream]))])
-        moved = samples.at(_counter(stream), edges)
-        busy += np.diff(np.interp(moved, np.arange(len(values)), values)) / np.diff(edges)
+        times, moved = samples.counts[_counter(stream)]
+        busy += np.diff(np.interp(edges, times, values[moved])) / np.diff(edges)
     kinds = {name: np.zeros(len(busy)) for name in _TOKENS}
     for stream in graph.readers:
         kind = _TOKENS[graph.kind_of_stream(*stream) != VAL]

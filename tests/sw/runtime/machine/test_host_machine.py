@@ -15,7 +15,7 @@ from gnarl.hw.lib.errors import GnarlError, ProgramError
 from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.program.program import Launch
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
-from gnarl.sw.runtime.machine import host_machine
+from gnarl.sw.runtime.machine import host, host_machine
 from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
 from gnarl.sw.runtime.machine.host_machine import HostJob, HostMachine
 from gnarl.sw.runtime.machine.simulator import Simulator
@@ -328,3 +328,59 @@ def test_programs_of_a_dpu_in_any_order_with_bad_ones_between() -> None:
                     device.run(replace(program, launches=(damaged,)), inputs)
             else:
                 assert device.verify(device.run(program, inputs)).difference == ""
+
+
+def test_counters_are_read_in_the_course_of_a_run_that_takes_as_long(
+    target: WatchedAdder, simulator: Simulator
+) -> None:
+    machine: HostMachine[Any] = HostMachine(target, AdderConfig(), simulator)
+    finished = []
+    for sampled in ((), ("rows",), ()):
+        machine.load(replace(job(TABLE), sampled=sampled))
+        machine.start()
+        machine.wait()
+        finished.append(machine.read())
+    before, found, after = finished
+    assert before.samples is None
+    assert after.samples is None
+    assert {one.cycles for one in finished} == {adder.CYCLES}
+    assert {one.counters["rows"] for one in finished} == {adder.ROWS}
+    assert all((one.outputs["sums"] == adder.expected(TABLE)).all() for one in finished)
+    assert found.samples is not None
+    times, rows = found.samples.counts["rows"]
+    assert len(times) > 3
+    assert (np.diff(times) > 0).all()
+    # The adder writes a row every other cycle.
+    assert rows.tolist() == (times // 2).tolist()
+    assert (times[-1], rows[-1]) == (adder.CYCLES, adder.ROWS)
+
+
+def test_of_long_runs_counters_are_read_less_often(
+    target: WatchedAdder, simulator: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "_MOST_READS", 2)
+    machine: HostMachine[Any] = HostMachine(target, AdderConfig(), simulator)
+    machine.load(replace(job(TABLE), sampled=("rows",)))
+    machine.start()
+    machine.wait()
+    samples = machine.read().samples
+    assert samples is not None
+    times, rows = samples.counts["rows"]
+    assert len(times) == 3
+    assert rows.tolist() == (times // 2).tolist()
+
+
+def test_a_run_that_fails_while_counters_are_read_says_so(
+    target: WatchedAdder, simulator: Simulator
+) -> None:
+    machine: HostMachine[Any] = HostMachine(target, AdderConfig(), simulator)
+    fails(machine, replace(job(FULL), sampled=("rows",)), OVERFLOW)
+
+
+def test_counters_of_boards_are_not_read_in_the_course_of_a_run(
+    machine: HostMachine[Any], port: CountingPort
+) -> None:
+    machine.load(replace(job(TABLE), sampled=("rows",)))
+    machine.start()
+    machine.wait()
+    assert machine.read().samples is None

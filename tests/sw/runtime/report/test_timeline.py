@@ -10,12 +10,28 @@ import pytest
 
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.sw.runtime.dpu.figures import activity
-from gnarl.sw.runtime.report.timeline import Activity, draw_timeline, span_edges, span_means
+from gnarl.sw.runtime.report.timeline import (
+    Activity,
+    draw_timeline,
+    joined,
+    span_edges,
+    span_means,
+)
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.workloads.dag.generate import random_dag
 
 ACTIVITY = Activity(
     "PEs", 4, np.array([0, 4, 2, 0]), {"exec": np.array([0, 1, 1, 0], bool), "nop": np.zeros(4)}
+)
+
+SPANS = Activity(
+    "words",
+    4,
+    np.array([4.0, 1.0]),
+    {"exec": np.array([1.0, 0.5])},
+    edges=np.array([0, 2, 10]),
+    state="in use",
+    others={"cycles: access": {"waits": np.array([0.25, 0.0])}},
 )
 
 
@@ -31,6 +47,28 @@ def test_spans_cover_all_cycles_evenly(cycles: int) -> None:
 
 def test_means_of_spans() -> None:
     assert span_means(np.array([1, 3, 5]), np.array([0, 2, 3])).tolist() == [2.0, 5.0]
+
+
+def test_means_between_edges_inside_of_spans() -> None:
+    values, spans = np.array([4.0, 1.0]), np.array([0, 2, 10])
+    assert span_means(values, np.array([0, 4, 10]), spans).tolist() == [2.5, 1.0]
+
+
+def test_spans_have_their_cycles() -> None:
+    assert SPANS.cycles == 10
+    assert SPANS.title("a run") == "a run: 10 cycles, 1.60 of 4 words in use"
+    assert SPANS.mean_of(SPANS.kinds["exec"]) == pytest.approx(0.6)
+
+
+def test_launches_one_after_the_other() -> None:
+    both = joined([ACTIVITY, SPANS])
+    assert both.cycles == 14
+    assert both.edges is not None
+    assert both.edges.tolist() == [0, 1, 2, 3, 4, 6, 14]
+    assert both.busy.tolist() == [0, 4, 2, 0, 4, 1]
+    assert both.kinds["exec"].tolist() == [0, 1, 1, 0, 1, 0.5]
+    assert both.others["cycles: access"]["waits"].tolist() == [0, 0, 0, 0, 0.25, 0]
+    assert joined([ACTIVITY, ACTIVITY]).edges is None
 
 
 def test_equal_runs_draw_equal_pictures(tmp_path: Path) -> None:

@@ -43,6 +43,32 @@ def test_equal_cycles_are_one_event(tmp_path: Path) -> None:
     assert {event["pid"] for event in events} == {1}
 
 
+def test_shares_of_spans_are_counters(tmp_path: Path) -> None:
+    activity = Activity(
+        "words",
+        4,
+        np.array([1.5, 1.5, 0.0]),
+        {"exec": np.array([1.0, 0.5, 0.5])},
+        edges=np.array([0, 2, 10, 12]),
+        state="in use",
+        others={"cycles: access": {"waits": np.array([0.25, 0.0, 0.0])}},
+    )
+    write_trace(activity, "a name", tmp_path / "x.json")
+    events = json.loads((tmp_path / "x.json").read_text())["traceEvents"]
+    assert [event["ph"] for event in events] == ["M", *"CCC", *"CCC", *"CCC"]
+    assert [(event["name"], event["ts"], event["args"]) for event in events[1:]] == [
+        ("exec, % of cycles", 0, {"%": 100.0}),
+        ("exec, % of cycles", 2, {"%": 50.0}),
+        ("exec, % of cycles", 12, {"%": 0}),
+        ("waits, % of cycles: access", 0, {"%": 25.0}),
+        ("waits, % of cycles: access", 2, {"%": 0.0}),
+        ("waits, % of cycles: access", 12, {"%": 0}),
+        ("words in use", 0, {"words": 1.5}),
+        ("words in use", 10, {"words": 0.0}),
+        ("words in use", 12, {"words": 0}),
+    ]
+
+
 def test_a_trace_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "x.json").mkdir()
     with pytest.raises(OSError):

@@ -222,13 +222,13 @@ def test_the_picture_of_a_launch_has_the_tasks_and_blocks_of_the_report(
         load_configuration("cuda_sm90"),
         str(write_model(tmp_path)),
         backend="emulation",
-        options={"batch": 70},
+        options={"batch": 700},
         timeline=tmp_path / "picture.png",
     )
     (axes,) = pictures[-1].axes
     tasks, blocks = (report.counters[name] for name in ("tasks", "blocks"))
     assert axes.get_title(loc="left") == (
-        f"{report.workload} on cuda_sm90, 70 samples: {tasks} tasks on {blocks} blocks"
+        f"{report.workload} on cuda_sm90, 700 samples: {tasks} tasks on {blocks} blocks"
     )
     assert axes.get_xlabel() == "task, in the order of the task map"
     assert axes.get_xlim() == (0, tasks)
