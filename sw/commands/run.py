@@ -74,8 +74,9 @@ from gnarl.sw.runtime.target.presenter import is_trace
 )
 @output_option(
     "--timeline",
-    help="Draw what the machine does, cycle by cycle (cuda: block by block; tmu: instruction by "
-    "instruction), to this PNG file; to a .json file, as trace events for ui.perfetto.dev.",
+    help="Draw what the machine does, cycle by cycle (cuda: task by task; a model of tmu: "
+    "instruction by instruction), to this PNG file; to a .json file, as trace events for "
+    "ui.perfetto.dev.",
 )
 def run(
     config: str,

@@ -68,10 +68,11 @@ def activity(run: LaunchRun[Any]) -> Activity:
         # Pipelined PEs take an operation each cycle: it is counted when it enters.
         start = issue[:-1] + config.layer_end(layer - 1)
         busy[start] += computes[:, layers == layer].sum(axis=1)
-    again = int(busy.sum()) - run.launch.statistics["operations"]
-    share = 100 * run.launch.statistics["operations"] / (cycles * config.pes)
-    note = f"{again:,} done again; {share:.1f} % busy without them, as in the report"
-    return Activity("PEs", config.pes, busy, kinds, note if again else "")
+    computed, different = int(busy.sum()), run.launch.statistics["operations"]
+    share = 100 * different / (cycles * config.pes)
+    repeats = f"repeats: {computed - different:,} of {computed:,} operations"
+    note = f"{repeats}; {share:.1f} % busy without them, as in the report"
+    return Activity("PEs", config.pes, busy, kinds, note if computed != different else "")
 
 
 def figures(program: Program, result: Result[Any]) -> Figures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -110,6 +111,21 @@ def test_a_runs_activity_has_every_operation_and_cycle(name: str) -> None:
     assert issued.max() == 1
     assert issued.sum() == program.statistics["instructions"] - 1  # all but HALT
     assert not issued[: config.start_cycles].any()
+
+
+def test_a_note_has_the_reports_share_where_operations_are_repeated() -> None:
+    device = Device("dpu_d1_b8", "model")
+    workload = random_dag(300, seed=1)
+    (run,) = device.run(device.compile(workload), workload.inputs).launches
+    assert activity(run).note == ""
+    computed = run.launch.statistics["operations"]
+    counts = {**run.launch.statistics, "operations": computed - 20}
+    found = activity(replace(run, launch=replace(run.launch, statistics=counts)))
+    share = (computed - 20) / found.cycles / found.capacity
+    assert found.note == (
+        f"repeats: 20 of {computed} operations; {100 * share:.1f} % busy without them, as in the "
+        "report"
+    )
 
 
 def test_an_operation_is_counted_when_it_enters_its_layer() -> None:
