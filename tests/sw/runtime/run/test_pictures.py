@@ -81,7 +81,7 @@ def _texts(legend: Any) -> list[Any]:
 @pytest.fixture
 def pictures(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pictures]:
     saved = Pictures()
-    for module in ("report.timeline", "cuda.picture"):
+    for module in ("cuda.picture", "report.timeline"):  # imported before what it takes is patched
         monkeypatch.setattr(
             f"gnarl.sw.runtime.{module}.save_figure", lambda figure, path: saved.append(figure)
         )
