@@ -69,8 +69,9 @@ from gnarl.sw.runtime.target.presenter import is_trace
 )
 @output_option(
     "--waves",
-    help="Write the RTL's signals to this file, in FST format; to a .saif file, how often they "
-    "change.",
+    help="Write the RTL's signals to this file, in FST format, and beside it .gtkw and .sucl "
+    "files, which show the most important ones in GTKWave and Surfer; to a .saif file, how often "
+    "they change.",
 )
 @output_option(
     "--timeline",

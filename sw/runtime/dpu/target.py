@@ -25,6 +25,7 @@ from gnarl.sw.runtime.dpu.figures import activity, cycle_limit, figures, listing
 from gnarl.sw.runtime.dpu.image import bind, given, image, leaves, outputs, result_rows
 from gnarl.sw.runtime.dpu.model.interpreter import ModelError, run
 from gnarl.sw.runtime.dpu.sources import DagSource, inputs, made_up, warm_up, workload
+from gnarl.sw.runtime.dpu.wave_units import UNITS
 from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.target.compiler import Compiler
@@ -72,6 +73,7 @@ class DpuCompiler(Compiler[DpuConfig, DagWorkload]):
 class DpuGenerator(Generator[DpuConfig]):
     """Generates DPUs."""
 
+    units = UNITS
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
         "luts": ("banks", "depth", "registers"),
         "flip_flops": ("banks", "depth"),

@@ -15,6 +15,7 @@ from gnarl.sw.program.tensor_spec import Array, bind
 from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
 from gnarl.sw.runtime.machine.machine import LaunchRun, Machine
 from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.machine.waves.wave_files import WaveFiles
 from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
@@ -33,7 +34,9 @@ class Device:
         that of SAM leaves some things out, see ``gnarl.sw.runtime.sam.model.timing``. ``fpga``, a
         board with the configuration's bitstream.
     waves
-        file for the RTL's signals, in FST format.
+        file for the RTL's signals, in FST format. Beside ``x.fst``, ``x.gtkw`` for GTKWave and
+        ``x.sucl`` for Surfer say which of them viewers show first; a ``.saif`` file has how often
+        signals change, and no views.
     port, baud
         of backend ``fpga``: the board's serial port, e.g. ``/dev/ttyUSB0``, and its bits a second,
         if it is built for others than usual.
@@ -49,7 +52,7 @@ class Device:
         configuration: str | Path | NamedConfiguration,
         backend: str | None = None,
         *,
-        waves: Path | None = None,
+        waves: Path | WaveFiles | None = None,
         port: str | None = None,
         baud: int | None = None,
         stages: Stages = quiet,
@@ -67,7 +70,9 @@ class Device:
                     f"{' or '.join(self.target.executor.backends)}"
                 ]
             )
-        self._waves = waves
+        self._waves: WaveFiles | None = (
+            WaveFiles.beside(waves) if isinstance(waves, Path) else waves
+        )
         self._port = _address(self.backend, port, baud)
         self.stages = stages
         self._machines: dict[str, Machine[Any]] = {}
@@ -195,11 +200,14 @@ class Device:
         return replace(self.configuration, config=config)
 
     def close(self) -> None:
-        """Ends all machines, and completes the wave file."""
+        """Ends all machines, and completes the wave file and its views."""
         self._last = None
         with self.stages("close"):
+            units = self.target.executor.units if self._machines else None
             while self._machines:
                 self._machines.popitem()[1].close()
+            if self._waves is not None and units is not None:
+                self._waves.write_views(units)
 
     def __enter__(self) -> Device:
         return self
@@ -255,7 +263,7 @@ class Device:
             self._machines[digest] = self.target.executor.machine(
                 hardware,
                 self.backend,
-                waves=self._waves,
+                waves=None if self._waves is None else self._waves.trace,
                 port=self._port,
                 stages=self.stages,
             )

@@ -10,8 +10,8 @@ from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.archive import is_archive, is_sparse_matrix
-from gnarl.sw.program.atomic import atomic_path
 from gnarl.sw.runtime.machine.result import Result
+from gnarl.sw.runtime.machine.waves.wave_files import WaveFiles, whole_wave_files
 from gnarl.sw.runtime.report.output_files import check_output_path, save_outputs
 from gnarl.sw.runtime.report.output_summary import summarise
 from gnarl.sw.runtime.report.report import Report
@@ -62,7 +62,8 @@ def run_once(
     port, baud
         of the board, for backend ``fpga``.
     waves, timeline, output
-        files to write, each whole or not at all; ``output``: see ``save_outputs``.
+        files to write, each whole or not at all; ``waves``: and its views, see ``Device``;
+        ``output``: see ``save_outputs``.
     begun
         when the work began of which this is the rest, see ``TimedStages``.
 
@@ -71,10 +72,11 @@ def run_once(
     timed = TimedStages(stages, begun)
     target = configuration.target
     with ExitStack() as stack:
+        files: WaveFiles | None = None
         if waves is not None:
-            waves = stack.enter_context(atomic_path(waves))
+            files = stack.enter_context(whole_wave_files(waves))
         device = stack.enter_context(
-            Device(configuration, backend, waves=waves, port=port, baud=baud, stages=timed)
+            Device(configuration, backend, waves=files, port=port, baud=baud, stages=timed)
         )
         session = Session(
             device,

@@ -37,6 +37,7 @@ from gnarl.sw.runtime.sam.image import (
 from gnarl.sw.runtime.sam.model.interpreter import machine_run
 from gnarl.sw.runtime.sam.model.timing import timing
 from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
+from gnarl.sw.runtime.sam.wave_units import UNITS
 from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.generator import Generator
@@ -85,6 +86,7 @@ class SamCompiler(Compiler[SamConfig, SamWorkload]):
 class SamGenerator(Generator[SamConfig]):
     """Generates graphs and fabrics."""
 
+    units = UNITS
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
         "luts": ("index_bits", "queue_depth", "format"),
         "flip_flops": ("index_bits", "queue_depth"),

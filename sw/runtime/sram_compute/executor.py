@@ -24,6 +24,7 @@ from gnarl.sw.runtime.sram_compute.figures import Tensors
 from gnarl.sw.runtime.sram_compute.image import image, outputs, result_rows
 from gnarl.sw.runtime.sram_compute.memory_reads import with_zeros
 from gnarl.sw.runtime.sram_compute.model.system import System
+from gnarl.sw.runtime.sram_compute.wave_units import UNITS
 from gnarl.sw.runtime.target.executor import arrays_by_name
 from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.target.host_executor import HostExecutor
@@ -34,6 +35,7 @@ from gnarl.sw.workloads.loops.ir.nest import Nest
 class SramGenerator(Generator[SramConfig]):
     """Generates banks, their network and the core."""
 
+    units = UNITS
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
         "luts": ("banks", "arrays", "wordlines", "bitlines", "near_lanes", "core_lanes"),
         "flip_flops": ("banks", "arrays", "wordlines", "bitlines", "near_lanes", "core_lanes"),

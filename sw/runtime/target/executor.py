@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 
@@ -14,6 +14,7 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
 from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
 from gnarl.sw.runtime.machine.machine import JobT, LaunchRun, Machine
+from gnarl.sw.runtime.machine.waves.view import Unit
 from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import Verification, compare
@@ -94,6 +95,11 @@ class Executor(ABC, Generic[ConfigT, JobT]):
         port
             where the board is, for backend ``fpga`` and no other.
         """
+
+    @property
+    def units(self) -> Sequence[Unit] | None:
+        """What views show of waves in FST format; ``None`` where no machine writes such."""
+        return None
 
     @abstractmethod
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> Mapping[str, Array]:

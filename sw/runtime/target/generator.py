@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.sw.program.paths import HARDWARE, SOFTWARE
+from gnarl.sw.runtime.machine.waves.view import Unit
 
 if TYPE_CHECKING:  # targets without hardware run without it
     from amaranth.lib import wiring
@@ -22,11 +23,15 @@ class Generator(ABC, Generic[GeneratedT]):
     """The part of a target whose hardware is generated; ``gnarl.sw.runtime.target.verilog`` keeps
     the Verilog.
 
+    units
+        what is below the core that views of waves have groups for, in their order; by default
+        every instance that has streams.
     sizes
         by a field of ``gnarl.hw.fpga.family.Resources``: the configuration's fields that decide how
         much of it the hardware needs, for errors to name.
     """
 
+    units: ClassVar[Sequence[Unit]] = (Unit("*", streams=("*",)),)
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @abstractmethod

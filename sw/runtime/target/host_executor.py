@@ -26,6 +26,7 @@ from gnarl.sw.runtime.machine.host_machine import (
     on_model,
 )
 from gnarl.sw.runtime.machine.machine import LaunchRun, Machine
+from gnarl.sw.runtime.machine.waves.view import Unit
 from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.target.compiler import ConfigT
 from gnarl.sw.runtime.target.executor import Executor
@@ -38,6 +39,10 @@ class HostExecutor(Executor[ConfigT, HostJob[OperandsT]], Generic[ConfigT, Opera
     backends: ClassVar[tuple[str, ...]] = ("rtl", "fpga", "model")
     limits_cycles: ClassVar[bool] = True
     generator: Generator[ConfigT]
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        return self.generator.units
 
     @abstractmethod
     def memory_map(self, config: ConfigT) -> MemoryMap:

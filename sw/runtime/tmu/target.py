@@ -49,6 +49,7 @@ from gnarl.sw.runtime.tmu.sources import (
     valued,
     workload,
 )
+from gnarl.sw.runtime.tmu.wave_units import UNITS
 
 
 class TmuReader(Reader[TmuSource, TmuWorkload]):
@@ -88,6 +89,7 @@ class TmuCompiler(Compiler[TmuConfig, TmuWorkload]):
 class TmuGenerator(Generator[TmuConfig]):
     """Generates TMUs."""
 
+    units = UNITS
     sizes: ClassVar[Mapping[str, Sequence[str]]] = {
         "luts": ("lanes", "layers", "streams", "requests"),
         "flip_flops": ("lanes", "layers", "streams", "stream_words"),

@@ -15,11 +15,13 @@ from click.testing import CliRunner, Result
 
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.sw.commands.main import main
+from gnarl.sw.runtime.machine.waves.trace_names import read_variables
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import configuration_files
 from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link, product
 from tests.support.forked import Forked
+from tests.support.machines.wave_views import gtkwave_groups, surfer_groups
 from tests.support.targets import adder
 from tests.support.targets.installed import OUTSIDE, importable, install
 
@@ -210,8 +212,15 @@ def test_waves_are_written_whole(tmp_path: Path) -> None:
         result = gnarl("run", "adder", table, "--waves", waves)
     assert result.exit_code == 0, result.stderr
     assert waves.stat().st_size > 1000
-    names = ["package", "table.txt", "waves.fst"]
+    names = ["package", "table.txt", "waves.fst", "waves.gtkw", "waves.sucl"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
+    variables = read_variables(waves)
+    shown = surfer_groups(tmp_path / "waves.sucl")
+    assert list(shown) == ["clock", "host_port", "run", "port"]
+    assert {name for names in shown.values() for name in names} <= {each.path for each in variables}
+    with_bits = {each.path + each.bits for each in variables}
+    for names in gtkwave_groups(tmp_path / "waves.gtkw").values():
+        assert names and set(names) <= with_bits
 
 
 @pytest.mark.parametrize(

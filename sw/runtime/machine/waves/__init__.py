@@ -1,0 +1,1 @@
+"""Waves: names of their signals, and views of them for GTKWave and Surfer."""
