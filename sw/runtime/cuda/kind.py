@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.tensor_spec import Array
@@ -16,6 +16,10 @@ from gnarl.sw.runtime.report.vanished import Given
 from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.made_up import MadeUp
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Kind(ABC, Generic[JobT]):
@@ -64,3 +68,8 @@ class Kind(ABC, Generic[JobT]):
 
     @abstractmethod
     def draw(self, program: Program, result: Result[JobT], title: str, path: Path) -> None: ...
+
+    @abstractmethod
+    def plot(
+        self, program: Program, result: Result[JobT], title: str, axes: Axes | None
+    ) -> Figure: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.tensor_spec import Array
@@ -12,12 +12,16 @@ from gnarl.sw.runtime.cuda.figures import figures
 from gnarl.sw.runtime.cuda.inputs import bind, embedding_of, inputs, made_up, unbind
 from gnarl.sw.runtime.cuda.kind import Kind
 from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
-from gnarl.sw.runtime.cuda.picture import draw_tasks
+from gnarl.sw.runtime.cuda.picture import draw_tasks, tasks_figure
 from gnarl.sw.runtime.cuda.verify import golden, reference, verify
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.vanished import Given
 from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.target.embedding_models import given
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class ModelKind(Kind[EmbeddingJob]):
@@ -56,4 +60,14 @@ class ModelKind(Kind[EmbeddingJob]):
     def draw(self, program: Program, result: Result[EmbeddingJob], title: str, path: Path) -> None:
         """What each task of the launch looks up."""
         (run,) = result.launches
-        draw_tasks(run, f"{title}, {run.job.batch.size:,} samples", path)
+        draw_tasks(run, _titled(title, run.job), path)
+
+    def plot(
+        self, program: Program, result: Result[EmbeddingJob], title: str, axes: Axes | None
+    ) -> Figure:
+        (run,) = result.launches
+        return tasks_figure(run, _titled(title, run.job), axes)
+
+
+def _titled(title: str, job: EmbeddingJob) -> str:
+    return f"{title}, {job.batch.size:,} samples"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnarl.hw.lib.errors import ConfigError
 from gnarl.hw.lib.text_lines import text_lines
@@ -38,6 +38,10 @@ from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.reader import Example, Reader, RunArguments
 from gnarl.sw.workloads.embedding.recflex import write_example
 from gnarl.sw.workloads.made_up import MadeUp
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class CudaReader(Reader[CudaSource, CudaWorkload]):
@@ -141,6 +145,11 @@ class CudaPresenter(Presenter[CudaJob]):
     def draw(self, program: Program, result: Result[CudaJob], title: str, path: Path) -> None:
         """What each task of the launch looks up."""
         _kind(program).draw(program, result, title, path)
+
+    def plot(
+        self, program: Program, result: Result[CudaJob], title: str, axes: Axes | None = None
+    ) -> Figure:
+        return _kind(program).plot(program, result, title, axes)
 
     def note(self, backend: str) -> str:
         return "no GPU was used" if backend == "emulation" else ""

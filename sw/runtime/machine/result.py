@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Generic
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import numpy as np
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.golden.words import as_float64
 from gnarl.sw.program.display import html_table, tensor_text, tensors_text
 from gnarl.sw.program.program import Program, totals
 from gnarl.sw.program.tensor_spec import Array, Labelled, TensorSpec
 from gnarl.sw.runtime.machine.machine import JobT, LaunchRun
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Plotter: TypeAlias = "Callable[[Result[Any], Axes | None], Figure]"
 
 _COUNTERS = 12
 """At most this many counters in a table."""
@@ -30,12 +37,15 @@ class Result(Generic[JobT]):
         arrays by name, in their own shape and type, see ``gnarl.sw.program.tensor_spec``.
     launches
         in the order in which they ran.
+    plotter
+        what ``plot`` calls.
     """
 
     program: Program
     tensors: Mapping[str, Array]
     outputs: Mapping[str, Array]
     launches: tuple[LaunchRun[JobT], ...]
+    plotter: Plotter | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         cycles = "" if self.cycles is None else f", {self.cycles:,} cycles"
@@ -67,6 +77,26 @@ class Result(Generic[JobT]):
     def counters(self) -> dict[str, int]:
         """The target's own, the sums of all launches'."""
         return totals(run.finished.counters for run in self.launches)
+
+    def plot(self, axes: Axes | None = None) -> Figure:
+        """The run's timeline as a figure of Matplotlib, as ``gnarl run --timeline`` draws it.
+
+        axes
+            where to draw the share of units that are busy, or for ``cuda`` what tasks look up, and
+            no more; their figure is returned. By default a new figure, with the kinds of
+            instructions, too.
+
+        Of SAM and the TMU on RTL it draws what the machine did if ``Device.run`` was called with
+        ``sampled=True``, else what their models do, and says so.
+
+        Raises ``WorkloadError`` for a result that cannot be drawn.
+        """
+        if self.plotter is None:
+            raise WorkloadError(
+                f"plot: this result of {self.program.workload} is not what Device.run returned: "
+                "cannot be drawn"
+            )
+        return self.plotter(self, axes)
 
     def scalars(self) -> dict[str, float]:
         """Values of the outputs that go by names, see ``TensorSpec.scalars``."""

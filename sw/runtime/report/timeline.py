@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -144,27 +144,39 @@ def _joined_kinds(activities: Sequence[Activity], of_each: Sequence[Kinds]) -> K
 
 
 def draw_timeline(activity: Activity, name: str, path: str | Path) -> None:
-    """Writes a PNG: above, the share of units that are busy; below, the mix of instructions.
+    """Writes a PNG of ``timeline_figure``, whole or not at all."""
+    save_figure(timeline_figure(activity, name), path)
 
-    ``name``: of what runs where; the title's numbers are those that are drawn.
 
-    The file appears whole or not at all. O(spans).
+def timeline_figure(activity: Activity, name: str, axes: Axes | None = None) -> Figure:
+    """Draws, above, the share of units that are busy; below, the mix of instructions.
+
+    ``name``: of what runs where; the title's numbers are those that are drawn. ``axes``: where to
+    draw the share alone; their figure is returned. O(spans).
     """
     # Not at the top: it takes half a second, which no other command should wait for.
-    from matplotlib.figure import Figure
+    from gnarl.sw.runtime.report.notebook_figure import NotebookFigure
 
+    edges = span_edges(activity.cycles)
+    if axes is not None:
+        set_title(axes, activity.title(name))
+        _draw_busy(axes, activity, edges)
+        axes.set(xlabel=activity.step, xlim=(0, activity.cycles))
+        set_style(axes)
+        return cast("Figure", axes.figure)
     heights = [3, *(2 for _ in activity.groups)]
     size = _WIDTH, _HEIGHT * sum(heights)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = NotebookFigure(figsize=size, layout="constrained")
     above, *below = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
-    edges = span_edges(activity.cycles)
     set_title(above, activity.title(name))
     _draw_busy(above, activity, edges)
-    for axes, (whole, kinds) in zip(below, activity.groups.items(), strict=True):
-        _draw_kinds(axes, activity, kinds, edges)
-        axes.set(ylabel=f"% of {whole}", ylim=(0, 100), xlim=(0, activity.cycles))
+    for each, (whole, kinds) in zip(below, activity.groups.items(), strict=True):
+        _draw_kinds(each, activity, kinds, edges)
+        each.set(ylabel=f"% of {whole}", ylim=(0, 100), xlim=(0, activity.cycles))
     below[-1].set(xlabel=activity.step)
-    save_figure(figure, path)
+    for each in figure.axes:
+        set_style(each)
+    return figure
 
 
 def _draw_busy(axes: Axes, activity: Activity, edges: np.ndarray) -> None:
@@ -199,15 +211,20 @@ def set_title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=11, parse_math=False)
 
 
+def set_style(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
+    """The style of the project's pictures. ``grid``: see ``save_figure``."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#e6e6e6", linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
 def save_figure(figure: Figure, path: str | Path, grid: Literal["x", "y"] = "y") -> None:
     """Writes a PNG, whole or not at all, with all axes in the style of the project's pictures.
 
     ``grid``: the axis whose values have lines.
     """
     for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis=grid, color="#e6e6e6", linewidth=0.7)
-        axes.set_axisbelow(True)
+        set_style(axes, grid)
     with atomic_path(path) as temporary, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # names may have characters that no font has
         # No software version inside: equal runs draw equal bytes.

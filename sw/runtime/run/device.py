@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnarl.hw.fpga.baud import BAUD
 from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
@@ -19,7 +20,12 @@ from gnarl.sw.runtime.machine.waves.wave_files import WaveFiles
 from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.report.verify import Verification
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.unsupported import unsupported
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Device:
@@ -164,7 +170,8 @@ class Device:
             runs.append(run)
         outputs = {spec.name: known[spec.name] for spec in program.outputs}
         bind(program.outputs, outputs, sizes)
-        self._last = Result(program, tensors, outputs, tuple(runs))
+        plotter = partial(_plot, self.target.presenter, self.configuration.name)
+        self._last = Result(program, tensors, outputs, tuple(runs), plotter)
         return self._last
 
     def verify(self, result: Result[Any]) -> Verification:
@@ -268,6 +275,18 @@ class Device:
                 stages=self.stages,
             )
         return self._machines[digest]
+
+
+def run_name(workload: str, config: str) -> str:
+    """What ran where, for titles. No numbers: what a picture shows may be another run's, the
+    model's."""
+    # Names of files may have bytes that are no characters, which pictures cannot show.
+    return f"{workload} on {config}".encode(errors="replace").decode()
+
+
+def _plot(presenter: Presenter[Any], config: str, result: Result[Any], axes: Axes | None) -> Figure:
+    program = result.program
+    return presenter.plot(program, result, run_name(program.workload, config), axes)
 
 
 def _address(backend: str, port: str | None, baud: int | None) -> SerialAddress | None:

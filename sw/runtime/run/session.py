@@ -18,7 +18,7 @@ from gnarl.sw.runtime.report.report import Report
 from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
 from gnarl.sw.runtime.report.vanished import vanished
 from gnarl.sw.runtime.report.verify import Verification
-from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.run.device import Device, run_name
 from gnarl.sw.runtime.run.programs import load_program
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from gnarl.sw.runtime.target.contract import AnyTarget
@@ -94,7 +94,8 @@ def run_once(
         report = session.report(result, device.verify(result), timed.seconds)
     if timeline is not None:
         with timed("draw"):
-            target.presenter.draw(result.program, result, _name(report), timeline)
+            name = run_name(report.workload, report.config)
+            target.presenter.draw(result.program, result, name, timeline)
     if output is not None:
         with timed("write"):
             save_outputs(output, result.program.outputs, result.outputs)
@@ -205,9 +206,3 @@ def is_program(source: str) -> bool:
 def _options_of(target: AnyTarget, command: str, given: Mapping[str, Any]) -> dict[str, Any]:
     names = {each.name for each in target.command_line.options if command in each.commands}
     return {name: value for name, value in given.items() if name in names}
-
-
-def _name(report: Report) -> str:
-    """What ran where. No numbers: what a picture shows may be another run's, the model's."""
-    # Names of files may have bytes that are no characters, which pictures cannot show.
-    return f"{report.workload} on {report.config}".encode(errors="replace").decode()

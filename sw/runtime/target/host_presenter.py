@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.host_machine import HostJob, OperandsT
@@ -16,9 +16,14 @@ from gnarl.sw.runtime.report.timeline import (
     Activity,
     draw_timeline,
     joined,
+    timeline_figure,
 )
 from gnarl.sw.runtime.report.trace_events import write_trace
 from gnarl.sw.runtime.target.presenter import Presenter, is_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class HostPresenter(Presenter[HostJob[OperandsT]], ABC, Generic[OperandsT]):
@@ -33,9 +38,20 @@ class HostPresenter(Presenter[HostJob[OperandsT]], ABC, Generic[OperandsT]):
     def draw(
         self, program: Program, result: Result[HostJob[OperandsT]], title: str, path: Path
     ) -> None:
-        activities = [_told(self.activity(run), run) for run in result.launches]
         write = write_trace if is_trace(path) else draw_timeline
-        write(joined(activities), title, path)
+        write(self._activity(result), title, path)
+
+    def plot(
+        self,
+        program: Program,
+        result: Result[HostJob[OperandsT]],
+        title: str,
+        axes: Axes | None = None,
+    ) -> Figure:
+        return timeline_figure(self._activity(result), title, axes)
+
+    def _activity(self, result: Result[HostJob[OperandsT]]) -> Activity:
+        return joined([_told(self.activity(run), run) for run in result.launches])
 
 
 def _told(activity: Activity, run: LaunchRun[Any]) -> Activity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Generic
+from typing import TYPE_CHECKING, ClassVar, Generic
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.program import Program
@@ -12,6 +12,10 @@ from gnarl.sw.runtime.machine.machine import JobT
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Figures
 from gnarl.sw.runtime.target.unsupported import unsupported
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Presenter(Generic[JobT]):
@@ -47,6 +51,13 @@ class Presenter(Generic[JobT]):
         """Writes a PNG of what the machine did. ``title`` says what ran where; numbers are to be
         added to it from what is drawn."""
         raise unsupported("--timeline", program.target)
+
+    def plot(
+        self, program: Program, result: Result[JobT], title: str, axes: Axes | None = None
+    ) -> Figure:
+        """The picture that ``draw`` writes, as a figure. ``axes``: where to draw, if not in a new
+        one; what they have no room for is left out."""
+        raise unsupported("plot", program.target)
 
     def note(self, backend: str) -> str:
         """What a reader has to know about a backend, or empty."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,10 @@ from gnarl.sw.runtime.cuda.figures import figures as embedding_figures
 from gnarl.sw.runtime.cuda.job_machine import CudaJob
 from gnarl.sw.runtime.cuda.kind import Kind
 from gnarl.sw.runtime.cuda.machines import EmbeddingJob, chosen_grid
-from gnarl.sw.runtime.cuda.picture import draw_tasks
+from gnarl.sw.runtime.cuda.picture import draw_tasks, tasks_figure
 from gnarl.sw.runtime.cuda.tensor import verification
 from gnarl.sw.runtime.cuda.tensor.sampled_product import SampledProductJob
+from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Chart, Figures
 from gnarl.sw.runtime.report.vanished import Given, elements
@@ -36,6 +37,10 @@ from gnarl.sw.workloads.refusals import refuse_first
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, bind_operands
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.workload import TensorWorkload
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -150,10 +155,25 @@ class TensorKind(Kind[CudaJob]):
 
     def draw(self, program: Program, result: Result[Any], title: str, path: Path) -> None:
         """What each task of the launch looks up, of pooled sums."""
-        (run,) = result.launches
-        if not isinstance(run.job, EmbeddingJob):
-            raise WorkloadError("--timeline: not supported for sampled products")
-        draw_tasks(run, f"{title}, {run.job.batch.size:,} rows", path)
+        run = _drawn(result, "--timeline")
+        draw_tasks(run, _titled(title, run.job), path)
+
+    def plot(self, program: Program, result: Result[Any], title: str, axes: Axes | None) -> Figure:
+        run = _drawn(result, "plot")
+        return tasks_figure(run, _titled(title, run.job), axes)
+
+
+def _drawn(result: Result[Any], what: str) -> LaunchRun[EmbeddingJob]:
+    """The launch of a result that can be drawn. Raises ``WorkloadError``, which begins with what
+    was asked for."""
+    (run,) = result.launches
+    if not isinstance(run.job, EmbeddingJob):
+        raise WorkloadError(f"{what}: not supported for sampled products")
+    return run
+
+
+def _titled(title: str, job: EmbeddingJob) -> str:
+    return f"{title}, {job.batch.size:,} rows"
 
 
 def _compiled(program: Program) -> ExpressionProgram:

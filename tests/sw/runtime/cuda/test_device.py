@@ -89,6 +89,11 @@ def test_inputs_and_outputs_are_tensors_whose_sizes_each_run_chooses() -> None:
         assert_golden(device.run(program, result.tensors))
 
 
+def test_a_model_is_plotted() -> None:
+    (axes,) = looked_up("emulation", "host").plot().axes
+    assert axes.get_title(loc="left").startswith("pair on cuda_sm90, 200 samples")
+
+
 def test_arrays_by_name_may_have_other_whole_numbers_as_indices() -> None:
     arrays = by_name()
     arrays["one.indices"] = arrays["one.indices"].astype(np.uint8)

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.golden.tensor import evaluate
@@ -19,6 +20,7 @@ from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.tensor import Tensor
+from tests.support.errors import refused
 
 POOLED = "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:dd"
 VECTOR = "x(i)=B(i,k)*c(k) -f=x:d -f=B:ss -f=c:d"
@@ -215,6 +217,25 @@ def test_one_device_runs_models_of_both_kinds_in_turn() -> None:
     for _ in range(2):
         assert device().verify(device().run(program(POOLED), operands)).bit_exact
         assert device().verify(device().run(program(SAMPLED), sampled)).bit_exact
+
+
+def test_pooled_sums_are_plotted() -> None:
+    operands = {"B": np.eye(4, INNER), "C": np.ones((INNER, DIM))}
+    result = device().run(program(POOLED), operands)
+    (axes,) = result.plot().axes
+    assert axes.get_title(loc="left").startswith(f"{POOLED.split(' ')[0]} on cuda_sm90, 4 rows")
+    figure = Figure()
+    chosen = figure.subplots()
+    assert result.plot(chosen) is figure
+    assert chosen.get_xlabel() == axes.get_xlabel()
+    assert chosen.get_legend() is not None
+
+
+def test_sampled_products_are_not_plotted() -> None:
+    operands = {"B": np.eye(4), "C": np.ones((4, INNER)), "D": np.ones((4, INNER))}
+    result = device().run(program(SAMPLED), operands)
+    with refused("plot: not supported for sampled products"):
+        result.plot()
 
 
 def test_more_rows_than_a_batch_has_samples() -> None:
