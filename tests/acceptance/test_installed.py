@@ -28,7 +28,7 @@ from tests.support.dpu.dag_files import PRODUCT_EDGES, PRODUCT_NODES, node_link
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("gnarl", "hw", "sw", "configs", "examples", "pyproject.toml", "README.md", "LICENSE")
-ENDINGS = {".py", ".toml", ".vlt", ".v", ".h", ".cpp", ".cuh", ".c", ".sram"}
+ENDINGS = {".py", ".ipynb", ".toml", ".vlt", ".v", ".h", ".cpp", ".cuh", ".c", ".sram"}
 BUILD = "import sys; from setuptools import build_meta; build_meta.{}(sys.argv[1])"
 PYTHONS = [f"python3.{minor}" for minor in range(11, 20)]
 

@@ -90,7 +90,7 @@ def test_inputs_and_outputs_are_tensors_whose_sizes_each_run_chooses() -> None:
 
 
 def test_a_model_is_plotted() -> None:
-    (axes,) = looked_up("emulation", "host").plot().axes
+    (axes,) = looked_up("emulation", "contiguous").plot().axes
     assert axes.get_title(loc="left").startswith("pair on cuda_sm90, 200 samples")
 
 
