@@ -18,6 +18,8 @@ from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.runtime.target.verilog import module_name, verilog
 from tests.support.dpu.dag_files import product
 from tests.support.machines.wave_views import gtkwave_groups, surfer_groups, verilog_variables
+from tests.support.targets import adder
+from tests.support.targets.installed import OUTSIDE, importable, install
 
 FIXED = ["clock", "host_port", "run"]
 
@@ -76,6 +78,34 @@ def test_every_signal_that_a_target_names_is_in_its_design(config: str) -> None:
     assert {group.name for group in groups[3:]} == set(GROUPS[config])
     names = {shown.variable.name for group in groups for shown in group.shown}
     assert not {name for unit in units for name in unit.radices} - names
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_devices_write_views_when_they_close(tmp_path: Path, fails: bool) -> None:
+    """A target's of another package: each instance with streams has a group."""
+    package = tmp_path / "package"
+    package.mkdir()
+    install(package, "outside", OUTSIDE)
+    table = np.arange(72).reshape(adder.SHAPE)
+    np.savetxt(tmp_path / "table.txt", table, "%d")
+    with importable(package):
+        try:
+            with Device("adder", waves=tmp_path / "x.fst") as device:
+                device.run(device.compile(tmp_path / "table.txt"), {"table": table})
+                if fails:
+                    raise RuntimeError
+        except RuntimeError:
+            assert fails
+    paths = {each.path for each in read_variables(tmp_path / "x.fst")}
+    shown = surfer_groups(tmp_path / "x.sucl")
+    assert list(shown) == list(gtkwave_groups(tmp_path / "x.gtkw")) == [*FIXED, "port"]
+    assert all(names and set(names) <= paths for names in shown.values())
+
+
+def test_devices_that_have_not_run_write_nothing(tmp_path: Path) -> None:
+    with Device("dpu_d1_b8", waves=tmp_path / "x.fst"):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
