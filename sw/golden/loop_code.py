@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,7 @@ class LoopCode:
         self._constants: list[str] = []
         self._real = real
         self._nest = nest
+        self._arrays = nest.arrays
         self._ordered = OrderedBounds(nest)
         self._lines: list[str] = []
         self._depth = 0
@@ -112,7 +114,7 @@ class LoopCode:
             self._line(f"{' = '.join(counts)} = 0")
             for name in self._noted:
                 self._line(f"last_{name} = -1")
-            for name, array in nest.arrays.items():
+            for name, array in self._arrays.items():
                 for axis in range(len(array.shape)):
                     self._line(f"{_length(name, axis)} = {_name(name)}.shape[{axis}]")
             self._block(nest.body)
@@ -133,12 +135,13 @@ class LoopCode:
         bits = f"uint{8 * number.itemsize}"
         return f"np.{bits}({number.view(bits)}).view(np.{self._real.__name__})"
 
-    @property
+    @cached_property
     def _noted(self) -> list[str]:
         """Arrays whose lines are noted."""
         if self._layout is None:
             return []
-        return [name for name in self._nest.arrays if name not in self._nest.results]
+        results = self._nest.results
+        return [name for name in self._arrays if name not in results]
 
     def _note_line(self, array: str, values: list[str]) -> None:
         """Notes where the element lies."""
@@ -216,7 +219,7 @@ class LoopCode:
                 self._line(f"{self._element(array, indices, place)} = {stored}")
             case AugmentedStore(operator, array, indices, value, place):
                 element = self._element(array, indices, place)
-                type = self._nest.arrays[array].type
+                type = self._arrays[array].type
                 left = self._load(element, type)
                 right = self._expression(value)
                 self._line(f"{element} = {self._binary(operator, left, right, type, value, place)}")

@@ -9,6 +9,9 @@ from typing import Any
 from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 
+_LEAVES = (type, Location, ScalarType)
+"""Dataclasses, or not, that are no nodes."""
+
 
 def nodes(part: Any) -> Iterator[Any]:
     """A node of a nest, or several, and all below them, each before those in it."""
@@ -33,4 +36,4 @@ def with_parts(part: Any, changed: Callable[[Any], Any]) -> Any:
 
 
 def _is_node(part: Any) -> bool:
-    return is_dataclass(part) and not isinstance(part, type | Location | ScalarType)
+    return is_dataclass(part) and not isinstance(part, _LEAVES)
