@@ -45,8 +45,8 @@ def refused(folder: Path, *arguments: str | Path) -> str:
             "offsets of f2[2] = 1: must be at least 2, as the one before",
         ),
         (
-            {"f2_offsets": np.array([0, 1, 2])},
-            "offsets of f2[2] = 2: must be 3, the number of indices",
+            {"f2_offsets": np.array([0, 1, 4])},
+            "offsets of f2[2] = 4: must be 3, the number of indices",
         ),
         ({"f2_offsets": np.array([1, 1, 3])}, "offsets of f2[0] = 1: must be 0"),
         ({"f0_offsets": None}, "f0.offsets: is missing"),

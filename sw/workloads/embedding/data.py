@@ -147,6 +147,22 @@ def batch_of(model: EmbeddingModel, features: Sequence[FeatureInputs]) -> Batch:
     return Batch(size, features)
 
 
+def without_tails(model: EmbeddingModel, batch: Batch) -> Batch:
+    """The batch without what features have past their last offset, as ``torch.nn.EmbeddingBag``
+    ignores it.
+
+    Raises ``WorkloadError`` as ``check_batch`` does for types and for weights that are not one for
+    each index; other faults are left to it.
+    """
+    if len(batch.features) != len(model.features):
+        return batch
+    trimmed = []
+    for feature, inputs in zip(model.features, batch.features, strict=True):
+        _check_vectors(feature, inputs)
+        trimmed.append(_without_tail(inputs))
+    return Batch(batch.size, trimmed)
+
+
 def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) -> None:
     """Raises ``WorkloadError`` naming feature, position, value and range, if anything is wrong.
 
@@ -163,6 +179,14 @@ def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) ->
         check_offsets(feature.name, inputs.offsets, batch.size, len(inputs.indices))
         if indices:
             _check_indices(feature, inputs)
+
+
+def _without_tail(inputs: FeatureInputs) -> FeatureInputs:
+    end = int(inputs.offsets[-1]) if len(inputs.offsets) else -1
+    if not 0 <= end < len(inputs.indices):
+        return inputs
+    weights = None if inputs.weights is None else inputs.weights[:end]
+    return FeatureInputs(inputs.indices[:end], inputs.offsets, weights)
 
 
 def _sizes(count: int, random: np.random.Generator) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +13,7 @@ import numpy as np
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
 from gnarl.hw.lib.formats import range_of
 from gnarl.sw.program.npz import EXPANDED, ArrayFileError, Npz
-from gnarl.sw.workloads.embedding.data import batch_of, check_batch
+from gnarl.sw.workloads.embedding.data import batch_of, check_batch, without_tails
 from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     Batch,
@@ -47,12 +47,14 @@ def load_values(path: Path, model: EmbeddingModel) -> EmbeddingValues:
 
     Whole numbers of any type are taken as indices and offsets if the feature's type holds them;
     tables are float32, or of the feature's type, and bfloat16 ones may be given as uint16 bits;
-    quantised ones are uint8 [rows, row bytes], as ``rowwise.quantise`` makes them.
+    quantised ones are uint8 [rows, row bytes], as ``rowwise.quantise`` makes them. What is past a
+    feature's last offset is left out.
     Raises ``WorkloadError`` naming the file and the array.
     """
     with damaged_as(WorkloadError, path):
         try:
-            values = values_of(_arrays(path, model), model)
+            given = values_of(_arrays(path, model), model)
+            values = replace(given, batch=without_tails(model, given.batch))
             check_batch(model, values.batch)
             _require_finite(values, model)
         except ArrayFileError as error:

@@ -16,6 +16,7 @@ from gnarl.sw.workloads.embedding.data import (
     check_tables,
     synthesise_batch,
     synthesise_tables,
+    without_tails,
 )
 from gnarl.sw.workloads.embedding.files import load_values, names_in, values_of
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
@@ -70,7 +71,8 @@ def model_made_up(model: EmbeddingModel, values: Path | None, seed: int) -> Made
 def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> dict[str, Array]:
     """The tensors in ``program_tensors.model_tensors``, from arrays by name or ``Inputs``.
 
-    Tables of the features' types are not copied. Raises ``WorkloadError`` for what is not the
+    Indices past a feature's last offset are left out, see ``without_tails``. Tables of
+    the features' types are not copied. Raises ``WorkloadError`` for what is not the
     model's. ``indices``: whether each index is looked at.
     """
     if isinstance(inputs, Mapping):
@@ -87,6 +89,7 @@ def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> 
             f"inputs are a {type(inputs).__name__}: must be arrays by name, or tables and a Batch"
         )
     check_tables(model, tables)
+    batch = without_tails(model, batch)
     check_batch(model, batch, indices=indices)
     tensors: dict[str, Array] = {}
     for feature, table, bags in zip(model.features, tables, batch.features, strict=True):

@@ -111,9 +111,6 @@ def train_tables(
     count, gradients = len(inputs.values), inputs.gradients
     if not count or not program.order:
         return
-    for name, size in (("values", count), ("bags", len(inputs.offsets) - 1)):
-        if size > _MOST:
-            raise WorkloadError(f"input: has {size} {name}: must be at most {_MOST}")
     maxima = None
     if program.has_maxima:
         maxima = torch.empty_like(gradients, dtype=torch.int32)
@@ -161,7 +158,11 @@ def _launch_on_bags(
 
 
 def _of_lookups(inputs: BackwardInputs) -> Arguments:
-    """The first arguments of the kernels that read look-ups."""
+    """The first arguments of the kernels that read look-ups. Raises ``WorkloadError`` for more than
+    they count."""
+    for name, size in (("values", len(inputs.values)), ("bags", len(inputs.offsets) - 1)):
+        if size > _MOST:
+            raise WorkloadError(f"input: has {size} {name}: must be at most {_MOST}")
     return {
         "indices": inputs.values,
         "offsets": inputs.offsets,

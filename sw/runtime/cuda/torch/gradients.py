@@ -103,7 +103,10 @@ def pytorch_gradients(
                 else torch.zeros(len(indices))
             )
     wanted_totals = [total for total in totals if total is not None]
-    return [*wanted_totals, torch.cat(weight_parts)] if weights_wanted else wanted_totals
+    if not weights_wanted:
+        return wanted_totals
+    past = len(lookup.values) - sum(lookup.counts)
+    return [*wanted_totals, torch.cat([*weight_parts, torch.zeros(past)])]
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,12 @@ from itertools import accumulate
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.cuda.torch.bag_bounds import (
+    common_index_type,
+    end_to_end,
+    stacked_bounds,
+)
+from gnarl.sw.runtime.cuda.torch.compaction import is_within, kept_first
 from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
 from gnarl.sw.workloads.embedding.data import check_offsets
 
@@ -84,25 +90,40 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
     if stride_varies is not None and stride_varies():
         raise WorkloadError("input: samples of keys differ in number: must be one batch size")
     values = _as_indices(layout, "values", jagged.values())
-    lengths = jagged.lengths()
-    weights = None
-    if any(layout.weighted):
-        weights = jagged.weights_or_none()
-        if weights is None:
-            feature = layout.features[layout.weighted.index(True)]
-            raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
-        weights = weights.float()
+    lengths = _lengths_per_key(jagged, len(keys))
+    weights = _weights_beside(layout, values, jagged) if any(layout.weighted) else None
     if keys != list(layout.keys):
         counts = list(jagged.length_per_key())
         order = [place[key] for key in layout.keys]
         starts = [0, *accumulate(counts)]
         spans = [(starts[number], starts[number + 1]) for number in order]
         values = torch.cat([values[begin:end] for begin, end in spans])
-        of_key = lengths.view(len(keys), -1)
-        lengths = torch.cat([of_key[number] for number in order])
+        lengths = torch.stack([lengths[number] for number in order])
         if weights is not None:
             weights = torch.cat([weights[begin:end] for begin, end in spans])
-    return PackedInputs(values, _offsets(lengths, values.dtype), weights)
+    values = values.to(common_index_type(values.dtype, values.shape[0]))
+    return PackedInputs(values, _offsets(lengths.reshape(-1)).to(values.dtype), weights)
+
+
+def _lengths_per_key(jagged: Any, keys: int) -> torch.Tensor:
+    """[keys, batch]."""
+    lengths = jagged.lengths()
+    if lengths.dtype not in (torch.int32, torch.int64):
+        raise WorkloadError(f"lengths: are {type_name(lengths.dtype)}: must be int32 or int64")
+    if lengths.dim() != 1 or lengths.shape[0] % keys:
+        raise WorkloadError(f"lengths: are {_shape(lengths)}: must be [{keys} * batch]")
+    return lengths.view(keys, -1)
+
+
+def _weights_beside(layout: InputLayout, values: torch.Tensor, jagged: Any) -> torch.Tensor:
+    """float32 [values]."""
+    weights = jagged.weights_or_none()
+    if weights is None:
+        feature = layout.features[layout.weighted.index(True)]
+        raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
+    if weights.shape != values.shape:
+        raise WorkloadError(f"weights: are {_shape(weights)}: must match values, {_shape(values)}")
+    return weights.float()
 
 
 def pack_mapping(
@@ -157,9 +178,31 @@ def pack_mapping(
         if weighted:
             part = _weights(feature, key, indices, weights, has_weights)
             weight_parts.append(part.reshape(-1))
+    counts = [part.shape[0] for part in parts]
+    table = stacked_bounds(rows, counts, [f"{bounds_name} of {key}" for key in layout.keys])
     packed = torch.cat(parts)
+    packed = packed.to(common_index_type(packed.dtype, packed.shape[0]))
     weights_of = torch.cat(weight_parts) if weight_parts else None
-    return PackedInputs(packed, _one_behind_the_other(rows, packed.dtype), weights_of)
+    if _may_have_tails(layout, bounds_name, values) and _has_tails(table, counts):
+        order = kept_first(is_within(table, counts))
+        packed = packed[order]
+        weights_of = None if weights_of is None else weights_of[order]
+    return PackedInputs(packed, end_to_end(table, packed.dtype), weights_of)
+
+
+def _may_have_tails(layout: InputLayout, bounds_name: str, values: Tensors) -> bool:
+    """Whether a feature before the last may have values past the end of its last bag, by what
+    tensors are given."""
+    if bounds_name == "offsets" and not layout.include_last_offset:
+        return False
+    return any(values[key].dim() == 1 for key in layout.keys[:-1])
+
+
+def _has_tails(bounds: torch.Tensor, counts: Sequence[int]) -> bool:
+    """Whether there are such values; where a GPU would have to be waited for, that there may be."""
+    if torch.compiler.is_compiling() or bounds.device.type != "cpu":
+        return True
+    return bool((bounds[:-1, -1] < torch.tensor(counts[:-1])).any())
 
 
 def _require_samples(
@@ -171,14 +214,6 @@ def _require_samples(
             f"feature {feature}: has {row.shape[0] - 1} samples, "
             f"{layout.features[0]} has {first.shape[0] - 1}: must be equal"
         )
-
-
-def _one_behind_the_other(rows: Sequence[torch.Tensor], dtype: torch.dtype) -> torch.Tensor:
-    """Offsets of all features, from those of each, for values that are one behind the other."""
-    bounds = torch.stack(list(rows)).to(dtype)
-    ends = bounds[:, -1].cumsum(0, dtype=dtype)
-    begins = bounds[:, :-1] + (ends - bounds[:, -1])[:, None]
-    return torch.cat([begins.reshape(-1), ends[-1:]])
 
 
 def _bounds(
@@ -193,7 +228,7 @@ def _bounds(
         if given is not None:
             raise WorkloadError(f"{name} of {key}: not supported with values [batch, length]")
         batch, length = indices.shape
-        return torch.arange(batch + 1, dtype=indices.dtype, device=indices.device) * length
+        return torch.arange(batch + 1, device=indices.device) * length
     if indices.dim() != 1:
         raise WorkloadError(
             f"values of {key}: are {_shape(indices)}: must be [values] or [batch, length]"
@@ -204,10 +239,13 @@ def _bounds(
         raise WorkloadError(f"{name} of {key}: are {_shape(given)}: must have one dimension")
     given = _as_indices(layout, f"{name} of {key}", given)
     if name == "lengths":
-        return _offsets(given, indices.dtype)
+        return _offsets(given)
     if layout.include_last_offset:
+        if not given.shape[0]:
+            raise WorkloadError(f"{name} of {key}: is empty: must have the end of the last bag")
         return given
-    return torch.cat([given, given.new_full((1,), indices.shape[0])])
+    end = indices.shape[0] if given.shape[0] else 0
+    return torch.cat([given.long(), given.new_full((1,), end, dtype=torch.int64)])
 
 
 def _weights(
@@ -225,9 +263,9 @@ def _weights(
     return weights.float()
 
 
-def _offsets(lengths: torch.Tensor, index_type: torch.dtype) -> torch.Tensor:
-    """[bags + 1] from [bags]."""
-    return torch.nn.functional.pad(lengths.cumsum(0, dtype=index_type), (1, 0))
+def _offsets(lengths: torch.Tensor) -> torch.Tensor:
+    """int64 [bags + 1] from [bags]."""
+    return torch.nn.functional.pad(lengths.cumsum(0, dtype=torch.int64), (1, 0))
 
 
 def _as_indices(layout: InputLayout, place: str, given: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.arguments import TABLE_ALIGNMENT
+from gnarl.sw.runtime.cuda.torch.bag_bounds import check_packed_offsets, require_countable
 from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
 from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram, operator_program
@@ -89,6 +90,7 @@ class Lookup:
         bags = self.offsets.dim() == 1 and self.offsets.shape[0] - 1
         whole = bags is not False and bags >= 0 and bags % len(features) == 0
         _check_tensor("offsets", self.offsets, type, f"[{len(features)} * batch + 1]", whole)
+        require_countable(self.values)
         if self.batch > MAXIMUM_BATCH:
             raise WorkloadError(f"input: has {self.batch} samples: must be at most {MAXIMUM_BATCH}")
         shape = f"[{len(self.values)}]"
@@ -99,6 +101,11 @@ class Lookup:
             raise WorkloadError(
                 f"input: has no weights: must be float32 {shape}, as {weighted} is weighted"
             )
+
+    def check_offsets(self) -> None:
+        """Raises ``WorkloadError`` for offsets that do not cut values into bags. Waits for the
+        device."""
+        check_packed_offsets(self.offsets, self.values.shape[0])
 
     def check_values(self) -> None:
         """Raises ``WorkloadError`` for the first bad offset or index. Waits for the device."""

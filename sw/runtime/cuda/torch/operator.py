@@ -36,6 +36,8 @@ def look_up(
     lookup.check()
     if lookup.compiled.checked:
         lookup.check_values()
+    elif values.device.type == "cpu":
+        lookup.check_offsets()
     outputs = lookup.new_outputs()
     if values.device.type == "cuda":
         from gnarl.sw.runtime.cuda.torch.launch import launch, table_addresses

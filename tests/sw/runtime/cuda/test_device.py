@@ -254,6 +254,16 @@ def with_indices(indices: np.ndarray) -> Batch:
     return Batch(BATCH.size, [FeatureInputs(indices, first.offsets), second])
 
 
+def test_indices_past_the_last_offset_are_left_out() -> None:
+    device = Device("cuda_sm90", "emulation")
+    first, second = BATCH.features
+    longer = FeatureInputs(np.append(first.indices, 10**9), first.offsets)
+    found = device.run(device.compile(MODEL), (TABLES, Batch(BATCH.size, [longer, second])))
+    assert_golden(found)
+    wanted = looked_up("emulation", "contiguous").outputs
+    assert all(np.array_equal(found.outputs[name], output) for name, output in wanted.items())
+
+
 OUT_OF_RANGE = BATCH.features[0].indices.copy()
 OUT_OF_RANGE[7] = 100
 
