@@ -2,8 +2,9 @@
 
 A sum is taken in float64, in the order of the indices, and rounded to float32; a mean is that,
 divided as float32 by the number of indices; either is then rounded to the output type, to nearest,
-ties to even. A maximum is of the elements as they are. Bags without indices give zeroes. Tables and
-weights hold no NaN. Elements of quantised tables are float32 numbers, as ``rowwise`` defines them.
+ties to even. A maximum is of the elements as they are. Bags without indices give zeroes. Indices of
+padding are as if they were not there. Tables and weights hold no NaN. Elements of quantised tables
+are float32 numbers, as ``rowwise`` defines them.
 
 How far float32 sums in another order may be off is bounded as in Higham, "Accuracy and Stability
 of Numerical Algorithms" (2nd edition, 2002), chapters 3 and 4.
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from gnarl.sw.golden.float32_sums import UNDERFLOW, common_step, gamma
+from gnarl.sw.workloads.embedding.left_out import without_padding
 from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
 from gnarl.sw.workloads.embedding.rowwise import RowwiseTable
 
@@ -35,6 +37,7 @@ def embedding_bags(
 
     ``tables`` has one array for each feature, as ``Feature.table_shape`` says.
     """
+    batch = without_padding(model, batch)
     return [
         pool(feature.elements(table), inputs, feature.pooling, feature.output_type)
         for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.workloads.embedding.left_out import without_padding
 from gnarl.sw.workloads.embedding.model import Batch
 
 INDEX = np.dtype(np.int32)
@@ -37,10 +38,12 @@ class PackedBatch:
 
     @classmethod
     def of(cls, program: EmbeddingProgram, batch: Batch) -> PackedBatch:
-        """The batch is one that ``check_batch`` accepts with ``indices=False``.
+        """The batch is one that ``check_batch`` accepts with ``indices=False``; indices of
+        padding are left out.
 
         Raises ``CapacityError`` for more indices than kernels count.
         """
+        batch = without_padding(program.model, batch)
         values = batch.counts
         if (total := int(values.sum())) > MAXIMUM_VALUES:
             raise CapacityError(f"batch of {total:,} indices: must be at most {MAXIMUM_VALUES:,}")

@@ -147,22 +147,6 @@ def batch_of(model: EmbeddingModel, features: Sequence[FeatureInputs]) -> Batch:
     return Batch(size, features)
 
 
-def without_tails(model: EmbeddingModel, batch: Batch) -> Batch:
-    """The batch without what features have past their last offset, as ``torch.nn.EmbeddingBag``
-    ignores it.
-
-    Raises ``WorkloadError`` as ``check_batch`` does for types and for weights that are not one for
-    each index; other faults are left to it.
-    """
-    if len(batch.features) != len(model.features):
-        return batch
-    trimmed = []
-    for feature, inputs in zip(model.features, batch.features, strict=True):
-        _check_vectors(feature, inputs)
-        trimmed.append(_without_tail(inputs))
-    return Batch(batch.size, trimmed)
-
-
 def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) -> None:
     """Raises ``WorkloadError`` naming feature, position, value and range, if anything is wrong.
 
@@ -175,18 +159,10 @@ def check_batch(model: EmbeddingModel, batch: Batch, *, indices: bool = True) ->
             f"model {model.name} has"
         )
     for feature, inputs in zip(model.features, batch.features, strict=True):
-        _check_vectors(feature, inputs)
+        check_vectors(feature, inputs)
         check_offsets(feature.name, inputs.offsets, batch.size, len(inputs.indices))
         if indices:
-            _check_indices(feature, inputs)
-
-
-def _without_tail(inputs: FeatureInputs) -> FeatureInputs:
-    end = int(inputs.offsets[-1]) if len(inputs.offsets) else -1
-    if not 0 <= end < len(inputs.indices):
-        return inputs
-    weights = None if inputs.weights is None else inputs.weights[:end]
-    return FeatureInputs(inputs.indices[:end], inputs.offsets, weights)
+            check_indices(feature, inputs)
 
 
 def _sizes(count: int, random: np.random.Generator) -> list[int]:
@@ -275,8 +251,8 @@ def _require_size(size: int) -> None:
         )
 
 
-def _check_vectors(feature: Feature, inputs: FeatureInputs) -> None:
-    """Types, and as many weights as indices."""
+def check_vectors(feature: Feature, inputs: FeatureInputs) -> None:
+    """Raises ``WorkloadError`` for wrong types, or not as many weights as indices."""
     type = INDEX_TYPES[feature.index_type]
     _check_vector(f"indices of {feature.name}", inputs.indices, type)
     _check_vector(f"offsets of {feature.name}", inputs.offsets, type)
@@ -333,7 +309,8 @@ def check_bag_offsets(name: str, offsets: np.ndarray, values: int) -> None:
         )
 
 
-def _check_indices(feature: Feature, inputs: FeatureInputs) -> None:
+def check_indices(feature: Feature, inputs: FeatureInputs) -> None:
+    """Raises ``WorkloadError`` for the first index that is no row of the feature's table."""
     indices = inputs.indices
     if len(indices) and (indices.min() < 0 or indices.max() >= feature.rows):
         refuse_first(

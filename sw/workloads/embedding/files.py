@@ -13,7 +13,8 @@ import numpy as np
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
 from gnarl.hw.lib.formats import range_of
 from gnarl.sw.program.npz import EXPANDED, ArrayFileError, Npz
-from gnarl.sw.workloads.embedding.data import batch_of, check_batch, without_tails
+from gnarl.sw.workloads.embedding.data import batch_of, check_batch
+from gnarl.sw.workloads.embedding.left_out import without_tails
 from gnarl.sw.workloads.embedding.model import (
     INDEX_TYPES,
     Batch,

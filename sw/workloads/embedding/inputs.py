@@ -16,9 +16,9 @@ from gnarl.sw.workloads.embedding.data import (
     check_tables,
     synthesise_batch,
     synthesise_tables,
-    without_tails,
 )
 from gnarl.sw.workloads.embedding.files import load_values, names_in, values_of
+from gnarl.sw.workloads.embedding.left_out import without_padding, without_tails
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, FeatureInputs
 from gnarl.sw.workloads.embedding.program_tensors import model_tensors
 from gnarl.sw.workloads.made_up import MadeUp, random_values
@@ -71,8 +71,8 @@ def model_made_up(model: EmbeddingModel, values: Path | None, seed: int) -> Made
 def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> dict[str, Array]:
     """The tensors in ``program_tensors.model_tensors``, from arrays by name or ``Inputs``.
 
-    Indices past a feature's last offset are left out, see ``without_tails``. Tables of
-    the features' types are not copied. Raises ``WorkloadError`` for what is not the
+    Indices past a feature's last offset and those of padding are left out, see ``left_out``. Tables
+    of the features' types are not copied. Raises ``WorkloadError`` for what is not the
     model's. ``indices``: whether each index is looked at.
     """
     if isinstance(inputs, Mapping):
@@ -91,6 +91,7 @@ def bind_model(model: EmbeddingModel, inputs: Any, *, indices: bool = False) -> 
     check_tables(model, tables)
     batch = without_tails(model, batch)
     check_batch(model, batch, indices=indices)
+    batch = without_padding(model, batch)
     tensors: dict[str, Array] = {}
     for feature, table, bags in zip(model.features, tables, batch.features, strict=True):
         name = feature.name

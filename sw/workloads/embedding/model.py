@@ -119,6 +119,9 @@ class Feature:
         whether every index has a float32 weight that its row is multiplied by; not with ``max``.
     factors
         what is known of its pooling factors: for synthesis and for the first choice of a schedule.
+    padding_idx
+        a row whose indices count for nothing, as in ``torch.nn.EmbeddingBag``: in no sum, no mean's
+        divisor, no maximum and no gradient.
 
     The constructor raises ``WorkloadError`` naming the feature and the field.
     """
@@ -132,6 +135,7 @@ class Feature:
     index_type: str = "int64"
     weighted: bool = False
     factors: PoolingFactors = PoolingFactors()
+    padding_idx: int | None = None
 
     def __post_init__(self) -> None:
         if type(self.name) is not str or not self.name or not self.name.isprintable():
@@ -160,6 +164,9 @@ class Feature:
             raise self._wrong("factors", "must be PoolingFactors")
         if violation := self.factors.violation():
             raise WorkloadError(f"feature {self.name}: factors.{violation}")
+        padding = self.padding_idx
+        if padding is not None and (type(padding) is not int or not 0 <= padding < self.rows):
+            raise self._wrong("padding_idx", f"must be a row, from 0 to {self.rows - 1}")
 
     def _wrong(self, field: str, allowed: str) -> WorkloadError:
         return WorkloadError(f"feature {self.name}: {field} = {getattr(self, field)!r}: {allowed}")
@@ -236,14 +243,20 @@ class EmbeddingModel:
             seen.add(feature.name)
 
     @cached_property
+    def has_padding(self) -> bool:
+        """Whether a feature has a ``padding_idx``."""
+        return any(feature.padding_idx is not None for feature in self.features)
+
+    @cached_property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of the features: what schedules and programs are made for.
 
-        Pooling factors are left out: they change what is fast, not what is computed.
+        Pooling factors are left out: they change what is fast, not what is computed. So are indices
+        of padding, which kernels do not see.
         """
         features = [asdict(feature) for feature in self.features]
         for feature in features:
-            del feature["factors"]
+            del feature["factors"], feature["padding_idx"]
         text = json.dumps(features, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

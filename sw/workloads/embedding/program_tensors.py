@@ -43,8 +43,12 @@ def model_tensors(model: EmbeddingModel, batch: int | None = None) -> tuple[Spec
 
 
 def model_fields(model: EmbeddingModel) -> dict[str, Any]:
-    """The model as JSON has it."""
-    return {"name": model.name, "features": [asdict(feature) for feature in model.features]}
+    """The model as JSON has it; features without padding do not mention it."""
+    features = [asdict(feature) for feature in model.features]
+    for feature in features:
+        if feature["padding_idx"] is None:
+            del feature["padding_idx"]
+    return {"name": model.name, "features": features}
 
 
 def model_of_fields(fields: Mapping[str, Any]) -> EmbeddingModel:

@@ -8,6 +8,7 @@ Where bounds are can be looked at without waiting for a GPU, bad ones are refuse
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.packed import MAXIMUM_VALUES
@@ -15,7 +16,7 @@ from gnarl.sw.runtime.cuda.torch.extra import torch
 
 
 def stacked_bounds(
-    rows: Sequence[torch.Tensor], counts: Sequence[int], names: Sequence[str]
+    rows: Sequence[torch.Tensor], counts: Sequence[int], names: Sequence[str], checked: bool = False
 ) -> torch.Tensor:
     """int64 [features, batch + 1], from each feature's [batch + 1].
 
@@ -24,23 +25,28 @@ def stacked_bounds(
     names
         what each feature's bounds were made of, such as ``offsets of f`` or ``lengths of f``.
 
-    On the CPU raises ``WorkloadError`` for bounds that do not cut values into bags.
+    checked
+        whether bounds on a GPU are looked at, too.
+
+    Raises ``WorkloadError`` for bounds that do not cut values into bags.
     """
     if torch.compiler.is_compiling():
-        return torch.ops.gnarl.bag_bounds(list(rows), list(counts), "\n".join(names))
+        return torch.ops.gnarl.bag_bounds(list(rows), list(counts), "\n".join(names), checked)
     bounds = torch.stack([row.long() for row in rows])
-    if bounds.device.type == "cpu":
-        _check(bounds, counts, names)
+    if checked or bounds.device.type == "cpu":
+        _check(bounds.cpu(), counts, names)
     return bounds
 
 
 @torch.library.custom_op("gnarl::bag_bounds", mutates_args=())
-def _bag_bounds(rows: Sequence[torch.Tensor], counts: Sequence[int], names: str) -> torch.Tensor:
-    return stacked_bounds(rows, counts, names.split("\n"))
+def _bag_bounds(
+    rows: Sequence[torch.Tensor], counts: Sequence[int], names: str, checked: bool
+) -> torch.Tensor:
+    return stacked_bounds(rows, counts, names.split("\n"), checked)
 
 
 @_bag_bounds.register_fake
-def _fake(rows: Sequence[torch.Tensor], counts: Sequence[int], names: str) -> torch.Tensor:
+def _fake(rows: Sequence[torch.Tensor], *arguments: Any) -> torch.Tensor:
     return rows[0].new_empty((len(rows), rows[0].shape[0]), dtype=torch.int64)
 
 
@@ -74,8 +80,9 @@ def require_countable(values: torch.Tensor) -> None:
 
 
 def check_packed_offsets(offsets: torch.Tensor, count: int) -> None:
-    """Raises ``WorkloadError`` unless offsets of all features together, on the CPU, cut at most so
-    many values into bags."""
+    """Raises ``WorkloadError`` unless offsets of all features together cut at most so many values
+    into bags. Waits for the device."""
+    offsets = offsets.cpu()
     if first := int(offsets[0]):
         raise WorkloadError(f"input: offsets begin with {first}: must be 0")
     if (last := int(offsets[-1])) > count:

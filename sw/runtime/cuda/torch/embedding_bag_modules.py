@@ -66,6 +66,7 @@ def read_embedding_bags(
                 output_type=table_type,
                 weighted=name in weighted,
                 factors=factors.get(name, PoolingFactors()),
+                padding_idx=bag.padding_idx,
             )
         )
     if len(last) == 2:
@@ -107,6 +108,7 @@ def read_embedding_bag_collection(
                     table_type=_table_type(config.name, bag.weight),
                     weighted=collection.is_weighted(),
                     factors=factors.get(name, PoolingFactors()),
+                    padding_idx=getattr(bag, "padding_idx", None),
                 )
             )
     for name in factors:
@@ -118,7 +120,6 @@ def read_embedding_bag_collection(
 def _refuse_options(name: str, bag: torch.nn.Module) -> None:
     """Refuses options of a bag, called ``name``; other modules need not have all of them."""
     for option, plain, reason in (
-        ("padding_idx", None, "bags are pooled whole: leave such indices out of the input"),
         ("max_norm", None, "lookups do not change tables"),
         ("scale_grad_by_freq", False, "gradients are not scaled"),
         ("sparse", False, "gradients are dense"),

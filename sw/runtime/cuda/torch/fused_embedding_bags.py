@@ -29,6 +29,7 @@ from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup, check_table
 from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags
 from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
+from gnarl.sw.runtime.cuda.torch.padding import padding_rows, without_padding
 from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
 from gnarl.sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
 from gnarl.sw.runtime.target.configuration import load_configuration
@@ -115,6 +116,9 @@ class FusedEmbeddingBags(torch.nn.Module):
         )
         if optimizer is not None:
             self._add_states(optimizer)
+        if self.model.has_padding:
+            padding = padding_rows(self.model).to(named[tables_of[0]].device)
+            self.register_buffer("_padding", padding, persistent=False)
         self._name_operator()
         self._inputs = _input_layout(self.model, key_of or {}, include_last_offset)
         self._dims = [feature.dim for feature in features]
@@ -135,7 +139,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         The parameters are the bags' own. ``weighted`` names the bags that are called with
         ``per_sample_weights``, ``factors`` says what is known of pooling factors, ``options`` are
         the constructor's. Raises ``WorkloadError`` for bags with an option that changes results
-        or gradients: ``padding_idx``, ``max_norm``, ``scale_grad_by_freq``, ``sparse``.
+        or gradients: ``max_norm``, ``scale_grad_by_freq``, ``sparse``.
         """
         layer = read_embedding_bags(dict(bags.items()), weighted, factors or {})
         return cls(schedules=schedules, **vars(layer), **options)
@@ -231,11 +235,15 @@ class FusedEmbeddingBags(torch.nn.Module):
         self, values: Any, offsets: Tensors | None, lengths: Tensors | None, weights: Tensors | None
     ) -> PackedInputs:
         if not is_keyed_jagged(values):
-            checked = self._operator.checked and not torch.compiler.is_compiling()
-            return pack_mapping(self._inputs, values, offsets, lengths, weights, checked=checked)
-        if offsets is not None or lengths is not None or weights is not None:
+            checked = self._operator.checked
+            packed = pack_mapping(self._inputs, values, offsets, lengths, weights, checked=checked)
+        elif offsets is not None or lengths is not None or weights is not None:
             raise WorkloadError("input: a keyed jagged tensor has offsets, lengths and weights")
-        return pack_keyed_jagged(self._inputs, values)
+        else:
+            packed = pack_keyed_jagged(self._inputs, values)
+        if self.model.has_padding:
+            return without_padding(self.model, packed, self.get_buffer("_padding"))
+        return packed
 
     def _lookup(self, inputs: PackedInputs) -> list[torch.Tensor]:
         if self._without_tables(inputs):

@@ -14,8 +14,7 @@ from gnarl.sw.runtime.cuda.torch.bag_bounds import (
     stacked_bounds,
 )
 from gnarl.sw.runtime.cuda.torch.compaction import is_within, kept_first
-from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
-from gnarl.sw.workloads.embedding.data import check_offsets
+from gnarl.sw.runtime.cuda.torch.extra import torch
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -146,7 +145,7 @@ def pack_mapping(
     weights
         in the shape of values, of weighted features.
     checked
-        whether offsets are looked at, for which the host waits.
+        whether offsets are looked at on a GPU, too, for which the host waits.
 
     Raises ``WorkloadError`` naming the feature or the key.
     """
@@ -171,15 +170,15 @@ def pack_mapping(
         row = _bounds(layout, key, indices, bounds_name, bounds.get(key))
         if rows:
             _require_samples(layout, feature, row, rows[0])
-        if checked:
-            check_offsets(feature, to_array(row.cpu()), row.shape[0] - 1, indices.numel())
         rows.append(row)
         parts.append(indices.reshape(-1))
         if weighted:
             part = _weights(feature, key, indices, weights, has_weights)
             weight_parts.append(part.reshape(-1))
     counts = [part.shape[0] for part in parts]
-    table = stacked_bounds(rows, counts, [f"{bounds_name} of {key}" for key in layout.keys])
+    table = stacked_bounds(
+        rows, counts, [f"{bounds_name} of {key}" for key in layout.keys], checked
+    )
     packed = torch.cat(parts)
     packed = packed.to(common_index_type(packed.dtype, packed.shape[0]))
     weights_of = torch.cat(weight_parts) if weight_parts else None

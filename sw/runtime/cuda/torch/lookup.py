@@ -109,10 +109,7 @@ class Lookup:
 
     def check_values(self) -> None:
         """Raises ``WorkloadError`` for the first bad offset or index. Waits for the device."""
-        first, last = (int(self.offsets[at]) for at in (0, -1))
-        for name, value, right in (("begin", first, 0), ("end", last, len(self.values))):
-            if value != right:
-                raise WorkloadError(f"input: offsets {name} with {value}: must be {right}")
+        self.check_offsets()
         check_batch(self.compiled.model, self.to_batch())
 
     def features(self) -> Iterator[tuple[Feature, int, Bags]]:

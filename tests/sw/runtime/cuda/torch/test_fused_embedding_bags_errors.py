@@ -201,7 +201,7 @@ def test_outputs_of_several_types_do_not_stand_side_by_side() -> None:
             [0, 2, 1],
             "offsets of f[2] = 1: must be at least 2, as the one before",
         ),
-        ([1, 2], [0, 1], "offsets of f[1] = 1: must be 2, the number of indices"),
+        ([1, 2], [0, 3], "offsets of f[1] = 3: must be at most 2, the number of indices"),
     ],
 )
 def test_checked_modules_name_the_first_bad_offset_or_index(
@@ -300,12 +300,6 @@ def test_tensors_that_are_not_the_programs() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "text"),
     [
-        (
-            "padding_idx",
-            3,
-            "padding_idx = 3: must be None, bags are pooled whole: leave such indices out of the "
-            "input",
-        ),
         ("max_norm", 1.0, "max_norm = 1.0: must be None, lookups do not change tables"),
         (
             "scale_grad_by_freq",

@@ -4,7 +4,7 @@ in one line."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,15 @@ from tests.support.cuda.torch_embedding import JaggedInputs, fused  # noqa: E402
 from tests.support.errors import noted, refused  # noqa: E402
 
 SEEDS = range(240)
+
+
+@pytest.fixture(autouse=True)
+def _compiled_anew() -> Iterator[None]:
+    """PyTorch compiles a method a few times only."""
+    yield
+    torch._dynamo.reset()
+
+
 BY_NAME = {feature.name: feature for feature in MODEL.features}
 
 
