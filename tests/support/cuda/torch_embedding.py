@@ -48,7 +48,9 @@ def fused(
 
 
 def fused_bags(bags: Any, weighted: Sequence[str] = (), **options: Any) -> FusedEmbeddingBags:
-    layer = read_embedding_bags(dict(bags.items()), weighted, {})
+    layer = read_embedding_bags(
+        dict(bags.items()), weighted, {}, options.get("include_last_offset")
+    )
     schedules = schedules_of(layer.features)
     return FusedEmbeddingBags.from_embedding_bags(bags, schedules, weighted=weighted, **options)
 

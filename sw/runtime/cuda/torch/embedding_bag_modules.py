@@ -37,8 +37,10 @@ def read_embedding_bags(
     bags: Mapping[str, torch.nn.Module],
     weighted: Collection[str],
     factors: Mapping[str, PoolingFactors],
+    include_last_offset: bool | None = None,
 ) -> EmbeddingLayer:
-    """One feature for each bag, named as it is. ``weighted`` names those called with weights.
+    """One feature for each bag, named as it is. ``weighted`` names those called with weights;
+    ``include_last_offset`` is that of the bags unless it is given.
 
     Raises ``WorkloadError`` naming the bag and the option that is not supported.
     """
@@ -69,10 +71,14 @@ def read_embedding_bags(
                 padding_idx=bag.padding_idx,
             )
         )
-    if len(last) == 2:
-        raise WorkloadError("bags: include_last_offset differs between them: must be the same")
+    if include_last_offset is None:
+        if len(last) == 2:
+            raise WorkloadError(
+                "bags: include_last_offset differs between them: must be the same, or given"
+            )
+        include_last_offset = last == {True}
     names = {name: name for name in bags}
-    return EmbeddingLayer(tables, features, names, names, last == {True})
+    return EmbeddingLayer(tables, features, names, names, include_last_offset)
 
 
 def read_embedding_bag_collection(

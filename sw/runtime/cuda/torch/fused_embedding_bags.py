@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,17 +132,21 @@ class FusedEmbeddingBags(torch.nn.Module):
         *,
         weighted: Collection[str] = (),
         factors: Mapping[str, PoolingFactors] | None = None,
+        include_last_offset: bool | None = None,
         **options: Any,
     ) -> FusedEmbeddingBags:
         """A module in place of ``{name: bag(values[name], offsets[name]) for name, bag in
         bags.items()}``.
 
         The parameters are the bags' own. ``weighted`` names the bags that are called with
-        ``per_sample_weights``, ``factors`` says what is known of pooling factors, ``options`` are
-        the constructor's. Raises ``WorkloadError`` for bags with an option that changes results
+        ``per_sample_weights``, ``factors`` says what is known of pooling factors,
+        ``include_last_offset`` is the bags' unless it is given, ``options`` are the constructor's.
+        Raises ``WorkloadError`` for bags with an option that changes results
         or gradients: ``max_norm``, ``scale_grad_by_freq``, ``sparse``.
         """
-        layer = read_embedding_bags(dict(bags.items()), weighted, factors or {})
+        layer = read_embedding_bags(
+            dict(bags.items()), weighted, factors or {}, include_last_offset
+        )
         return cls(schedules=schedules, **vars(layer), **options)
 
     @classmethod
@@ -151,6 +156,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         schedules: ScheduleSet | str | Path | None = None,
         *,
         factors: Mapping[str, PoolingFactors] | None = None,
+        include_last_offset: bool = True,
         **options: Any,
     ) -> FusedEmbeddingBags:
         """A module in place of TorchRec's ``EmbeddingBagCollection``, which need not be installed.
@@ -160,6 +166,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         constructor's.
         """
         layer = read_embedding_bag_collection(collection, factors or {})
+        layer = replace(layer, include_last_offset=include_last_offset)
         return cls(schedules=schedules, **vars(layer), **options)
 
     def forward(

@@ -145,6 +145,20 @@ def test_offsets_with_the_last_are_as_include_last_offset_has_them() -> None:
         assert torch.equal(outputs[name], bag(VALUES[name], offsets[name]))
 
 
+@pytest.mark.parametrize("own", [{True}, {False}, {True, False}])
+@pytest.mark.parametrize("last", [True, False])
+def test_include_last_offset_may_be_another_than_the_bags(own: set[bool], last: bool) -> None:
+    bags = _bags()
+    for number, bag in enumerate(bags.values()):
+        bag.include_last_offset = sorted(own)[number % len(own)]
+    module = fused_bags(bags, include_last_offset=last)
+    ends = {key: torch.tensor([len(given)] * last) for key, given in VALUES.items()}
+    offsets = {key: torch.cat([given, ends[key].long()]) for key, given in OFFSETS.items()}
+    outputs = module(VALUES, offsets)
+    for name, bag in _bags().items():
+        assert torch.equal(outputs[name], bag(VALUES[name], OFFSETS[name]))
+
+
 def test_lengths_mean_the_same_as_offsets() -> None:
     bags = _bags()
     lengths = {

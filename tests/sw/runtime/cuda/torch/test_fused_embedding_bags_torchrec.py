@@ -118,6 +118,18 @@ def test_what_a_keyed_jagged_tensor_lacks_is_named() -> None:
         weighted(JaggedInputs.of(BAGS))
 
 
+def test_collections_take_dicts_with_offsets_of_either_form() -> None:
+    collection = BagCollection(CONFIGS[:1])
+    values, offsets, _ = JaggedInputs.of({"x": BAGS["x"]}).of_key("x")
+    for last in (True, False):
+        module = fused_collection(collection, include_last_offset=last)
+        given = offsets if last else offsets[:-1]
+        assert torch.equal(
+            module({"x": values}, {"x": given})["x"],
+            collection.embedding_bags["t"](values, offsets),
+        )
+
+
 def test_keyed_jagged_tensors_come_alone() -> None:
     module = fused_collection(BagCollection(CONFIGS))
     with refused("input: a keyed jagged tensor has offsets, lengths and weights"):
