@@ -136,7 +136,8 @@ def _refuse_options(name: str, bag: torch.nn.Module) -> None:
 
 
 def _table_type(name: str, table: torch.Tensor) -> str:
-    found = type_name(table.dtype)
+    """The type of a feature with that table; float32 of float64 ones."""
+    found = type_name(torch.float32 if table.dtype == torch.float64 else table.dtype)
     if found not in TABLE_TYPES:
         raise WorkloadError(f"table {name}: is {found}: must be one of {', '.join(TABLE_TYPES)}")
     return found

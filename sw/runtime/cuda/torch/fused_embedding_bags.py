@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from operator import is_, itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.cuda import schedule_file
@@ -13,11 +14,17 @@ from gnarl.sw.compiler.cuda.config import CudaConfig, require_cuda
 from gnarl.sw.compiler.cuda.cost_model import choose_schedules
 from gnarl.sw.compiler.cuda.optimizers import Optimizer
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.runtime.cuda.torch.conversion import (
+    Conversion,
+    converted_model,
+    keeping_types,
+)
 from gnarl.sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
 )
 from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.float64 import has_float64, look_up_in_float64
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
     InputLayout,
     PackedInputs,
@@ -45,7 +52,8 @@ class FusedEmbeddingBags(torch.nn.Module):
     pass takes its step instead, of the tables that require gradients.
 
     tables
-        [rows, dim], one for each feature in order, or by name. Parameters stay the caller's own;
+        [rows, dim], one for each feature in order, or by name; on the CPU float64 where features
+        say float32, for outputs of float64, too. Parameters stay the caller's own;
         other tensors become parameters without gradients that share their memory.
     features
         in the order of the outputs.
@@ -74,7 +82,8 @@ class FusedEmbeddingBags(torch.nn.Module):
     ``ModuleDict`` of bags, ``<table>.weight``, load as well. Raises ``GnarlError``.
     """
 
-    _found: tuple[torch.Tensor, list[torch.Tensor]] | None
+    _found: tuple[torch.Tensor, list[torch.Tensor], list[Any]] | None
+    """Addresses of tables, the tables, and where the module has them: members of their holders."""
     _program: str
     _handle: str
 
@@ -99,12 +108,14 @@ class FusedEmbeddingBags(torch.nn.Module):
         for feature, table in zip(features, tables_of, strict=True):
             if table not in named:
                 raise WorkloadError(f"feature {feature.name}: no such table: {table}")
-            check_table(feature, named[table])
+            check_table(feature, named[table], float64=True)
         self.embedding_bags = torch.nn.ModuleDict()
         for name, tensor in named.items():
             self._add_table(name, tensor)
         self.register_load_state_dict_pre_hook(_rename_tables)
         settings = _settings(config)
+        self._settings = settings
+        self._outputs_follow = True
         self.schedules = _schedules(schedules, self.model, settings)
         numbers = {name: number for number, name in enumerate(named)}
         self._operator = OperatorProgram(
@@ -167,7 +178,9 @@ class FusedEmbeddingBags(torch.nn.Module):
         """
         layer = read_embedding_bag_collection(collection, factors or {})
         layer = replace(layer, include_last_offset=include_last_offset)
-        return cls(schedules=schedules, **vars(layer), **options)
+        module = cls(schedules=schedules, **vars(layer), **options)
+        module._outputs_follow = False
+        return module
 
     def forward(
         self,
@@ -238,6 +251,11 @@ class FusedEmbeddingBags(torch.nn.Module):
         rate = torch.tensor(optimizer.lr, dtype=torch.float32, device=table.device)
         self.register_buffer("learning_rate", rate)
 
+    def bags_state_dict(self) -> dict[str, torch.Tensor]:
+        """The tables as a ``ModuleDict`` of ``nn.EmbeddingBag`` loads them: ``<table>.weight``."""
+        tables = zip(self.embedding_bags, self._tables(), strict=True)
+        return {f"{name}.weight": table.detach() for name, table in tables}
+
     def _pack(
         self, values: Any, offsets: Tensors | None, lengths: Tensors | None, weights: Tensors | None
     ) -> PackedInputs:
@@ -258,12 +276,16 @@ class FusedEmbeddingBags(torch.nn.Module):
                 self._table_addresses(inputs),
                 inputs.values.contiguous(),
                 inputs.offsets,
-                None if inputs.weights is None else inputs.weights.contiguous(),
+                None if inputs.weights is None else inputs.weights.float().contiguous(),
                 self._handle,
             )
         # A graph that is exported runs in processes that do not know the handle.
         program = self._program if torch.compiler.is_exporting() else self._handle
-        operands = (self._tables(), inputs.values, inputs.offsets, inputs.weights)
+        tables = self._tables()
+        if has_float64(tables):
+            return look_up_in_float64(tables, inputs, program)
+        weights = None if inputs.weights is None else inputs.weights.float()
+        operands = (tables, inputs.values, inputs.offsets, weights)
         if self._operator.optimizer is None or not torch.is_grad_enabled():
             return fused_embedding_bags(*operands, program)
         states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
@@ -280,31 +302,58 @@ class FusedEmbeddingBags(torch.nn.Module):
         )
 
     def _tables(self) -> list[torch.Tensor]:
-        return [holder.get_parameter("weight") for holder in self.embedding_bags.values()]
+        """The tables; not parameters where ``torch.func.functional_call`` puts others in their
+        place."""
+        return [cast(torch.Tensor, holder.weight) for holder in self.embedding_bags.values()]
 
     def _table_addresses(self, inputs: PackedInputs) -> torch.Tensor:
         """Addresses of the tables, on the inputs' device, found out once; and the tables, which are
         kept as long."""
-        if self._found is None or self._found[0].device != inputs.values.device:
+        if not self._is_found(inputs.values.device):
             from gnarl.sw.runtime.cuda.torch.launch import table_addresses
 
             tables = self._tables()
             lookup = Lookup(tables, inputs.values, inputs.offsets, inputs.weights, self._handle)
             lookup.check()
-            self._found = table_addresses(lookup), tables
+            members = [holder._parameters for holder in self.embedding_bags.values()]
+            self._found = table_addresses(lookup), tables, members
+        assert self._found is not None
         return self._found[0]
+
+    def _is_found(self, device: torch.device) -> bool:
+        """Whether addresses are known of the tables that the module has now."""
+        if self._found is None or self._found[0].device != device:
+            return False
+        _, tables, members = self._found
+        return all(map(is_, tables, map(_WEIGHT_OF, members)))
 
     def refresh(self) -> None:
         """Has lookups without gradients find out where tables are.
 
         ``to`` and ``load_state_dict`` call it; callers need to when they give a parameter other
-        ``data``, or the module another parameter.
+        ``data``.
         """
         self._found = None
 
-    def _apply(self, *arguments: Any, **options: Any) -> FusedEmbeddingBags:
+    def _apply(self, fn: Conversion, *arguments: Any, **options: Any) -> FusedEmbeddingBags:
         self.refresh()
-        return super()._apply(*arguments, **options)
+        states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
+        if self._operator.optimizer is not None:
+            states.append(self.get_buffer("learning_rate"))
+        super()._apply(keeping_types(fn, states), *arguments, **options)
+        self._follow_tables()
+        return self
+
+    def _follow_tables(self) -> None:
+        """Has features of the types that tables were converted to."""
+        tables = self._tables()
+        of_features = [tables[number] for number in self._operator.table_of_feature]
+        model = converted_model(self.model, of_features, self._outputs_follow)
+        if model != self.model:
+            self.model = model
+            self.schedules = choose_schedules(model, self._settings)
+            self._operator = replace(self._operator, model=model, schedules=self.schedules)
+            self._name_operator()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_found": None}
@@ -324,6 +373,9 @@ class FusedEmbeddingBags(torch.nn.Module):
                 f"outputs: are of {len(buffers)} types: must be of one type to be concatenated"
             )
         return buffers[0]
+
+
+_WEIGHT_OF = itemgetter("weight")
 
 
 def _rename_tables(

@@ -50,8 +50,8 @@ class PackedInputs:
         [features * batch + 1], of the type of ``values``: those of feature ``f`` and sample ``s``
         are from ``offsets[f * batch + s]`` up to the next, as in a ``KeyedJaggedTensor``.
     weights
-        float32, beside ``values``; those of features without weights mean nothing. ``None`` if no
-        feature has any.
+        float32, or float64 where they were given so, beside ``values``; those of features without
+        weights mean nothing. ``None`` if no feature has any.
     """
 
     values: torch.Tensor
@@ -122,7 +122,7 @@ def _weights_beside(layout: InputLayout, values: torch.Tensor, jagged: Any) -> t
         raise WorkloadError(f"feature {feature}: has no weights, but is weighted")
     if weights.shape != values.shape:
         raise WorkloadError(f"weights: are {_shape(weights)}: must match values, {_shape(values)}")
-    return weights.float()
+    return _real(weights)
 
 
 def pack_mapping(
@@ -259,7 +259,11 @@ def _weights(
         raise WorkloadError(
             f"weights of {key}: are {_shape(weights)}: must match values, {_shape(indices)}"
         )
-    return weights.float()
+    return _real(weights)
+
+
+def _real(weights: torch.Tensor) -> torch.Tensor:
+    return weights if weights.dtype == torch.float64 else weights.float()
 
 
 def _offsets(lengths: torch.Tensor) -> torch.Tensor:

@@ -181,8 +181,9 @@ def _check_tensor(name: str, tensor: torch.Tensor, type: str, shape: str, fits: 
         )
 
 
-def check_table(feature: Feature, table: torch.Tensor) -> None:
-    """Raises ``WorkloadError`` unless the table is what the feature says."""
+def check_table(feature: Feature, table: torch.Tensor, *, float64: bool = False) -> None:
+    """Raises ``WorkloadError`` unless the table is what the feature says; or of float64 where it
+    says float32, if ``float64``."""
     if table.shape != feature.table_shape:
         columns = "row bytes" if feature.rowwise else "dim"
         raise WorkloadError(
@@ -190,7 +191,8 @@ def check_table(feature: Feature, table: torch.Tensor) -> None:
             f"[rows, {columns}] = {list(feature.table_shape)}"
         )
     type = feature.table_dtype.name
-    if table.dtype != TORCH_TYPES[type]:
+    wider = float64 and table.dtype == torch.float64 and type == "float32"
+    if table.dtype != TORCH_TYPES[type] and not wider:
         raise WorkloadError(
             f"feature {feature.name}: table is {type_name(table.dtype)}: must be {type}"
         )
