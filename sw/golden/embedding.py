@@ -3,8 +3,8 @@
 A sum is taken in float64, in the order of the indices, and rounded to float32; a mean is that,
 divided as float32 by the number of indices; either is then rounded to the output type, to nearest,
 ties to even. A maximum is of the elements as they are. Bags without indices give zeroes. Indices of
-padding are as if they were not there. Tables and weights hold no NaN. Elements of quantised tables
-are float32 numbers, as ``rowwise`` defines them.
+padding are as if they were not there; those of pruned rows add nothing. Tables and weights hold no
+NaN. Elements of quantised tables are float32 numbers, as ``rowwise`` defines them.
 
 How far float32 sums in another order may be off is bounded as in Higham, "Accuracy and Stability
 of Numerical Algorithms" (2nd edition, 2002), chapters 3 and 4.
@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from gnarl.sw.golden.float32_sums import UNDERFLOW, common_step, gamma
-from gnarl.sw.workloads.embedding.left_out import without_padding
+from gnarl.sw.workloads.embedding.left_out import without_padding, without_pruned
 from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Batch, EmbeddingModel, FeatureInputs
 from gnarl.sw.workloads.embedding.rowwise import RowwiseTable
 
@@ -37,11 +37,16 @@ def embedding_bags(
 
     ``tables`` has one array for each feature, as ``Feature.table_shape`` says.
     """
-    batch = without_padding(model, batch)
+    batch = what_is_pooled(model, batch)
     return [
         pool(feature.elements(table), inputs, feature.pooling, feature.output_type)
         for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
     ]
+
+
+def what_is_pooled(model: EmbeddingModel, batch: Batch) -> Batch:
+    """The batch with those of its indices that are rows to be pooled."""
+    return without_pruned(model, without_padding(model, batch))
 
 
 def pool(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) -> np.ndarray:
@@ -58,7 +63,7 @@ def pool(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) ->
     than a million used rows one of their columns.
     """
     totals = _maxima(table, inputs) if pooling == "max" else _sums(table, inputs)
-    return _finished(totals, np.diff(inputs.offsets), pooling, output_type)
+    return _finished(totals, inputs.lengths, pooling, output_type)
 
 
 def pool_float64(table: Table, inputs: FeatureInputs, pooling: str) -> np.ndarray:
@@ -67,7 +72,7 @@ def pool_float64(table: Table, inputs: FeatureInputs, pooling: str) -> np.ndarra
         return _maxima(table, inputs)
     sums = _sums(table, inputs)
     if pooling == "mean":
-        sums /= np.maximum(np.diff(inputs.offsets), 1)[:, None]
+        sums /= np.maximum(inputs.lengths, 1)[:, None]
     return sums
 
 
@@ -85,10 +90,10 @@ def bound(table: Table, inputs: FeatureInputs, pooling: str, output_type: str) -
 
     Infinite where the output may overflow; an output that equals ``pool``'s is always in order.
     """
-    counts = np.diff(inputs.offsets)
+    counts = inputs.lengths
     if pooling == "max":
         return np.zeros((len(counts), table.shape[1]))
-    terms = counts.astype(np.float64)
+    terms = np.diff(inputs.offsets).astype(np.float64)
     sums = _sums(table, inputs)
     golden = _finished(sums, counts, pooling, output_type).astype(np.float64)
     magnitudes = _sums(table, inputs, absolute=True)

@@ -121,6 +121,7 @@ class _Code:
             CXX_POOLING[kind.pooling],
             "true" if kind.weighted else "false",
             str(kind.dim),
+            *(["true"] if kind.pruned else []),
         ]
         parameters = "".join(f", {value}" for _, value in self.schedule.parameters)
         struct = template(self.schedule.template).struct

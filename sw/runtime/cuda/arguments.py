@@ -101,5 +101,5 @@ def require_no_error(model: EmbeddingModel, records: np.ndarray, begins: np.ndar
         feature = model.features[number]
         raise WorkloadError(
             f"indices of {feature.name}[{record['position'] - begins[number]}] = "
-            f"{record['index']}: must be from 0 to {feature.rows - 1}"
+            f"{record['index']}: must be from {feature.first_index} to {feature.rows - 1}"
         )

@@ -68,13 +68,17 @@ class PackedBatch:
         """Packs indices into int32 [indices]. Raises ``WorkloadError`` for an index beyond 32
         bits."""
         indices = np.concatenate([inputs.indices for inputs in self.batch.features])
-        if indices.itemsize > INDEX.itemsize and ((indices >> 31) != 0).any():
-            at = int(np.argmax((indices >> 31) != 0))
+        outside = indices >> 31 != 0 if indices.itemsize > INDEX.itemsize else np.zeros(0, bool)
+        if outside.any() and self.program.model.has_pruned:
+            pruned = [feature.pruned for feature in self.program.model.features]
+            outside &= (indices != -1) | ~np.repeat(pruned, self.values)
+        if outside.any():
+            at = int(np.argmax(outside))
             number = int(np.searchsorted(self.begins, at, side="right")) - 1
             feature = self.program.model.features[number]
             raise WorkloadError(
                 f"indices of {feature.name}[{at - self.begins[number]}] = {indices[at]}: must be "
-                f"from 0 to {feature.rows - 1}"
+                f"from {feature.first_index} to {feature.rows - 1}"
             )
         target[:] = indices
 

@@ -7,11 +7,17 @@ from functools import partial
 
 import numpy as np
 
-from gnarl.sw.golden.embedding import bound, embedding_bags, exact_in_any_order, pool, pool_float64
+from gnarl.sw.golden.embedding import (
+    bound,
+    embedding_bags,
+    exact_in_any_order,
+    pool,
+    pool_float64,
+    what_is_pooled,
+)
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.report.tally import Tally
 from gnarl.sw.runtime.report.verify import Verification, difference, entry_name, verification
-from gnarl.sw.workloads.embedding.left_out import without_padding
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 
@@ -25,7 +31,7 @@ def reference(
     model: EmbeddingModel, tables: Sequence[np.ndarray], batch: Batch
 ) -> dict[str, Array]:
     """The outputs in float64."""
-    batch = without_padding(model, batch)
+    batch = what_is_pooled(model, batch)
     return {
         feature.name: pool_float64(feature.elements(table), inputs, feature.pooling)
         for feature, table, inputs in zip(model.features, tables, batch.features, strict=True)
@@ -43,7 +49,7 @@ def verify(
     Where a feature's sums are exact in any order its bits must be the golden model's; elsewhere
     results must be within the bound of ``gnarl.sw.golden.embedding.bound``.
     """
-    batch = without_padding(model, batch)
+    batch = what_is_pooled(model, batch)
     bit_exact, tally, wrong, count, first = True, Tally(), 0, 0, ""
     for feature, table, inputs in zip(model.features, tables, batch.features, strict=True):
         output = np.asarray(outputs[feature.name])

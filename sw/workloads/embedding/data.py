@@ -310,13 +310,14 @@ def check_bag_offsets(name: str, offsets: np.ndarray, values: int) -> None:
 
 
 def check_indices(feature: Feature, inputs: FeatureInputs) -> None:
-    """Raises ``WorkloadError`` for the first index that is no row of the feature's table."""
+    """Raises ``WorkloadError`` for the first index that the feature cannot look up."""
     indices = inputs.indices
-    if len(indices) and (indices.min() < 0 or indices.max() >= feature.rows):
+    first = feature.first_index
+    if len(indices) and (indices.min() < first or indices.max() >= feature.rows):
         refuse_first(
-            (indices < 0) | (indices >= feature.rows),
+            (indices < first) | (indices >= feature.rows),
             lambda at: (
-                f"indices of {feature.name}[{at}] = {indices[at]}: must be from 0 to "
+                f"indices of {feature.name}[{at}] = {indices[at]}: must be from {first} to "
                 f"{feature.rows - 1}"
             ),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gnarl.sw.workloads.embedding.data import check_indices, check_vectors
@@ -36,6 +38,22 @@ def without_padding(model: EmbeddingModel, batch: Batch) -> Batch:
     return Batch(batch.size, [_without_index(feature, inputs) for feature, inputs in pairs])
 
 
+def without_pruned(model: EmbeddingModel, batch: Batch) -> Batch:
+    """The batch without the indices of pruned rows, which go on counting in means' divisors."""
+    if not model.has_pruned:
+        return batch
+    pairs = zip(model.features, batch.features, strict=True)
+    return Batch(
+        batch.size,
+        [
+            replace(_kept(inputs, inputs.indices != -1), divisors=np.diff(inputs.offsets))
+            if feature.pruned
+            else inputs
+            for feature, inputs in pairs
+        ],
+    )
+
+
 def _without_tail(inputs: FeatureInputs) -> FeatureInputs:
     end = int(inputs.offsets[-1]) if len(inputs.offsets) else -1
     if not 0 <= end < len(inputs.indices):
@@ -48,7 +66,11 @@ def _without_index(feature: Feature, inputs: FeatureInputs) -> FeatureInputs:
     if feature.padding_idx is None:
         return inputs
     check_indices(feature, inputs)
-    kept = inputs.indices != feature.padding_idx
+    return _kept(inputs, inputs.indices != feature.padding_idx)
+
+
+def _kept(inputs: FeatureInputs, kept: np.ndarray) -> FeatureInputs:
+    """The inputs with those of their indices, bool [values]."""
     if kept.all():
         return inputs
     places = np.zeros(len(kept) + 1, inputs.offsets.dtype)

@@ -98,6 +98,7 @@ class FeatureKind:
     table_type: str
     output_type: str
     weighted: bool
+    pruned: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,9 @@ class Feature:
     padding_idx
         a row whose indices count for nothing, as in ``torch.nn.EmbeddingBag``: in no sum, no mean's
         divisor, no maximum and no gradient.
+    pruned
+        whether index -1 stands for a row that was pruned, as in FBGEMM: it adds nothing, but counts
+        in a mean's divisor; its weight must be finite. Not with ``max``.
 
     The constructor raises ``WorkloadError`` naming the feature and the field.
     """
@@ -136,6 +140,7 @@ class Feature:
     weighted: bool = False
     factors: PoolingFactors = PoolingFactors()
     padding_idx: int | None = None
+    pruned: bool = False
 
     def __post_init__(self) -> None:
         if type(self.name) is not str or not self.name or not self.name.isprintable():
@@ -152,12 +157,15 @@ class Feature:
         ):
             if getattr(self, field) not in allowed:
                 raise self._wrong(field, f"must be one of {', '.join(allowed)}")
-        if type(self.weighted) is not bool:
-            raise self._wrong("weighted", "must be true or false")
+        for field in ("weighted", "pruned"):
+            if type(getattr(self, field)) is not bool:
+                raise self._wrong(field, "must be true or false")
         if self.weighted and self.pooling == "max":
             raise self._wrong(
                 "weighted", "must be false with pooling max, weights are factors of sums"
             )
+        if self.pruned and self.pooling == "max":
+            raise self._wrong("pruned", "must be false with pooling max, pruned rows are zeroes")
         if self.rowwise and self.dim % self.rowwise.per_byte:
             raise self._wrong("dim", f"must be even with table_type {self.table_type}")
         if type(self.factors) is not PoolingFactors:
@@ -174,6 +182,11 @@ class Feature:
     @property
     def kind(self) -> FeatureKind:
         return FeatureKind(*(getattr(self, field.name) for field in fields(FeatureKind)))
+
+    @property
+    def first_index(self) -> int:
+        """The least index that may be looked up."""
+        return -1 if self.pruned else 0
 
     @property
     def rowwise(self) -> RowwiseFormat | None:
@@ -248,15 +261,20 @@ class EmbeddingModel:
         return any(feature.padding_idx is not None for feature in self.features)
 
     @cached_property
+    def has_pruned(self) -> bool:
+        """Whether a feature is ``pruned``."""
+        return any(feature.pruned for feature in self.features)
+
+    @cached_property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of the features: what schedules and programs are made for.
 
-        Pooling factors are left out: they change what is fast, not what is computed. So are indices
-        of padding, which kernels do not see.
+        Pooling factors are left out: they change what is fast, not what is computed. So is what
+        indices mean that are no rows.
         """
         features = [asdict(feature) for feature in self.features]
         for feature in features:
-            del feature["factors"], feature["padding_idx"]
+            del feature["factors"], feature["padding_idx"], feature["pruned"]
         text = json.dumps(features, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -271,11 +289,19 @@ class FeatureInputs:
         [batch + 1], of the same type: sample ``s`` has ``indices[offsets[s]:offsets[s + 1]]``.
     weights
         float32 [values]; ``None`` where the feature has none.
+    divisors
+        int [batch]: of means, where they are not the lengths of bags.
     """
 
     indices: np.ndarray
     offsets: np.ndarray
     weights: np.ndarray | None = None
+    divisors: np.ndarray | None = None
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int [batch]: what sums are divided by in means, but for zeroes."""
+        return np.diff(self.offsets) if self.divisors is None else self.divisors
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,13 @@ def model_tensors(model: EmbeddingModel, batch: int | None = None) -> tuple[Spec
 
 
 def model_fields(model: EmbeddingModel) -> dict[str, Any]:
-    """The model as JSON has it; features without padding do not mention it."""
+    """The model as JSON has it; features without padding or pruned rows do not mention them."""
     features = [asdict(feature) for feature in model.features]
     for feature in features:
         if feature["padding_idx"] is None:
             del feature["padding_idx"]
+        if not feature["pruned"]:
+            del feature["pruned"]
     return {"name": model.name, "features": features}
 
 

@@ -112,7 +112,7 @@ class FeatureGroup:
 def feature_groups(model: EmbeddingModel, batch: Batch) -> list[FeatureGroup]:
     """All features by their kind, in the order of the first of each.
 
-    Raises ``WorkloadError`` naming a feature whose types are not float32.
+    Raises ``WorkloadError`` naming a feature whose types are not float32, or that is pruned.
     """
     kinds: dict[object, list[int]] = {}
     for number, feature in enumerate(model.features):
@@ -122,6 +122,10 @@ def feature_groups(model: EmbeddingModel, batch: Batch) -> list[FeatureGroup]:
                     f"feature {feature.name}: {field} = {getattr(feature, field)!r}: must be "
                     "float32 in loop nests"
                 )
+        if feature.pruned:
+            raise WorkloadError(
+                f"feature {feature.name}: pruned = True: must be false in loop nests"
+            )
         kinds.setdefault(feature.kind, []).append(number)
     groups = []
     for numbers in kinds.values():

@@ -8,6 +8,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import PackedInputs
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+from gnarl.sw.runtime.cuda.torch.pooling import without_pruned
 from gnarl.sw.workloads.embedding.model import Feature
 
 
@@ -49,13 +50,15 @@ def _pool(
     weights: torch.Tensor | None,
 ) -> torch.Tensor:
     """[batch, dim]; arguments are those of ``pooling.pool``."""
-    weighted_mean = feature.weighted and feature.pooling == "mean"
+    divisors = offsets.diff().clamp(min=1)[:, None]
+    indices, offsets, weights = without_pruned(feature, indices, offsets, weights)
+    divides = feature.pooling == "mean" and (feature.weighted or feature.pruned)
     pooled = torch.nn.functional.embedding_bag(
         indices,
         table,
         offsets,
-        mode="sum" if weighted_mean else feature.pooling,
+        mode="sum" if divides else feature.pooling,
         per_sample_weights=None if weights is None else weights.double(),
         include_last_offset=True,
     )
-    return pooled / offsets.diff().clamp(min=1)[:, None] if weighted_mean else pooled
+    return pooled / divisors if divides else pooled

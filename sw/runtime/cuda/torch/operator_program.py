@@ -80,7 +80,7 @@ class OperatorProgram:
         ]
         fields = {
             "name": self.model.name,
-            "kinds": [asdict(kind) for kind in kinds],
+            "kinds": [_kind_fields(kind) for kind in kinds],
             "index_type": self.model.features[0].index_type,
             "features": features,
             "schedules": json.loads(schedule_file.to_text(self.schedules)),
@@ -89,6 +89,12 @@ class OperatorProgram:
             "optimizer": optimizer_fields(self.optimizer),
         }
         return json.dumps(fields, separators=(",", ":"))
+
+
+def _kind_fields(kind: FeatureKind) -> dict[str, Any]:
+    """Without ``pruned`` where it is not."""
+    found = asdict(kind)
+    return found if kind.pruned else {name: found[name] for name in found if name != "pruned"}
 
 
 _PLACE = "text of an embedding operator"

@@ -53,13 +53,14 @@ def _check_indices(model: EmbeddingModel, inputs: PackedInputs, feature: torch.T
     values, feature = inputs.values[:count], feature[:count]
     rows = torch.tensor([each.rows for each in model.features])
     padded = torch.tensor([each.padding_idx is not None for each in model.features])
-    wrong = padded[feature] & ((values < 0) | (values >= rows[feature]))
+    least = torch.tensor([each.first_index for each in model.features])
+    wrong = padded[feature] & ((values < least[feature]) | (values >= rows[feature]))
     if wrong.any():
         at = int(wrong.int().argmax())
         number = int(feature[at])
         first = int((feature == number).int().argmax())
         named = model.features[number]
         raise WorkloadError(
-            f"indices of {named.name}[{at - first}] = {values[at]}: must be from 0 to "
-            f"{named.rows - 1}"
+            f"indices of {named.name}[{at - first}] = {values[at]}: must be from "
+            f"{named.first_index} to {named.rows - 1}"
         )

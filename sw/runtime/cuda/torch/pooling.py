@@ -32,6 +32,8 @@ def pool(
     indices, offsets, weights
         [values], [batch + 1], float32 [values] where the feature is weighted.
     """
+    divisors = _divisors(offsets)
+    indices, offsets, weights = without_pruned(feature, indices, offsets, weights)
     if table.dtype != torch.float32:
         table = _looked_up(feature, table, indices)
         indices = torch.arange(len(indices), dtype=indices.dtype, device=indices.device)
@@ -44,7 +46,7 @@ def pool(
         include_last_offset=True,
     )
     if feature.pooling == "mean":
-        pooled = pooled / _divisors(offsets)
+        pooled = pooled / divisors
     return pooled.to(TORCH_TYPES[feature.output_type])
 
 
@@ -67,6 +69,9 @@ def add_table_gradient(
     values = _of_values(feature, gradient, indices, offsets)
     if feature.weighted and weights is not None:
         values = values * weights[:, None]
+    if feature.pruned:
+        kept = indices != -1
+        indices, values = indices[kept], values[kept]
     total.index_add_(0, indices, values)
 
 
@@ -78,8 +83,20 @@ def weights_gradient(
     offsets: torch.Tensor,
 ) -> torch.Tensor:
     """Float32 [values], for the output's gradient, [batch, dim]; not for ``max``."""
-    rows = table.index_select(0, indices).float()
-    return (rows * _of_values(feature, gradient, indices, offsets)).sum(1)
+    rows = table.index_select(0, indices.clamp(min=0) if feature.pruned else indices).float()
+    found = (rows * _of_values(feature, gradient, indices, offsets)).sum(1)
+    return torch.where(indices == -1, 0.0, found) if feature.pruned else found
+
+
+def without_pruned(
+    feature: Feature, indices: torch.Tensor, offsets: torch.Tensor, weights: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """The inputs of a feature without the indices of pruned rows."""
+    if not feature.pruned:
+        return indices, offsets, weights
+    kept = indices != -1
+    places = torch.nn.functional.pad(kept.cumsum(0), (1, 0)).to(offsets.dtype)
+    return indices[kept], places[offsets], None if weights is None else weights[kept]
 
 
 def _looked_up(feature: Feature, table: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:

@@ -57,13 +57,15 @@ struct FeatureArguments {
 enum class Pooling { kSum, kMean, kMax };
 
 // What a feature's code depends on.
-template <class TableType, class OutputType, Pooling kPooling_, bool kWeighted_, int kDim_>
+template <class TableType, class OutputType, Pooling kPooling_, bool kWeighted_, int kDim_,
+          bool kPruned_ = false>
 struct Kind {
   using Table = TableType;
   using Output = OutputType;
   static constexpr Pooling kPooling = kPooling_;
   static constexpr bool kWeighted = kWeighted_;
   static constexpr int kDim = kDim_;
+  static constexpr bool kPruned = kPruned_;  // whether index -1 is no row, and no error
 };
 
 constexpr unsigned kFullWarp = 0xffffffffu;
@@ -101,13 +103,15 @@ __device__ __forceinline__ int late(int number) {
 // No row: what pools as nothing.
 constexpr int kNoRow = -1;
 
-// The row at a position of the indices; in checked builds kNoRow where it is out of range, after
-// noting that in the error record. Tables have fewer than 2^31 rows, so 32 bits hold any.
+// The row at a position of the indices, kNoRow for -1; in checked builds also where it is out of
+// range, after noting that in the error record. Tables have fewer than 2^31 rows, so 32 bits hold
+// any.
 template <class K>
 __device__ __forceinline__ int checked_row(const FeatureArguments& feature, Index position,
                                            Index index) {
 #ifdef GNARL_CHECKED
   if (index < 0 || index >= feature.rows) {
+    if (K::kPruned && index == kNoRow) return kNoRow;
     if (atomicCAS(&feature.error->state, 0, 1) == 0) {
       feature.error->feature = feature.feature;
       feature.error->position = position;

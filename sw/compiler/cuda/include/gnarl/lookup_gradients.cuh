@@ -171,8 +171,9 @@ __device__ void find_weight_gradients(const GradientFeature<Key>* features, int 
     const float divisor = mean ? static_cast<float>(end - begin) : 1.0f;
     for (Index at = begin; at < end; ++at) {
       float product = 0.0f;
-      if (feature.weighted) {
-        const long long first = static_cast<long long>(__ldg(lookups.indices + at)) * feature.dim;
+      const long long row = __ldg(lookups.indices + at);
+      if (feature.weighted && row >= 0) {
+        const long long first = row * feature.dim;
         for (int column = team.lane; column < feature.dim; column += kBagLanes) {
           const float value = load_element(feature.type, table, first + column);
           product = fmaf(value, __fdiv_rn(__ldg(source + column), divisor), product);
