@@ -24,6 +24,8 @@ class EmbeddingLayer:
         by feature: the names of its table and of its input.
     include_last_offset
         as in ``InputLayout``.
+    sparse
+        names of the tables whose gradients are sparse.
     """
 
     tables: dict[str, torch.Tensor]
@@ -31,6 +33,7 @@ class EmbeddingLayer:
     table_of: dict[str, str]
     key_of: dict[str, str]
     include_last_offset: bool
+    sparse: tuple[str, ...]
 
 
 def read_embedding_bags(
@@ -78,7 +81,8 @@ def read_embedding_bags(
             )
         include_last_offset = last == {True}
     names = {name: name for name in bags}
-    return EmbeddingLayer(tables, features, names, names, include_last_offset)
+    sparse = tuple(name for name, bag in bags.items() if bag.sparse)
+    return EmbeddingLayer(tables, features, names, names, include_last_offset, sparse)
 
 
 def read_embedding_bag_collection(
@@ -120,7 +124,8 @@ def read_embedding_bag_collection(
     for name in factors:
         if name not in key_of:
             raise WorkloadError(f"factors: no such feature: {name}")
-    return EmbeddingLayer(tables, features, table_of, key_of, True)
+    sparse = [name for name in tables if getattr(collection.embedding_bags[name], "sparse", False)]
+    return EmbeddingLayer(tables, features, table_of, key_of, True, tuple(sparse))
 
 
 def _refuse_options(name: str, bag: torch.nn.Module) -> None:
@@ -128,7 +133,6 @@ def _refuse_options(name: str, bag: torch.nn.Module) -> None:
     for option, plain, reason in (
         ("max_norm", None, "lookups do not change tables"),
         ("scale_grad_by_freq", False, "gradients are not scaled"),
-        ("sparse", False, "gradients are dense"),
     ):
         value = getattr(bag, option, plain)
         if value != plain:

@@ -37,7 +37,8 @@ def look_up_in_float64(
     lookup.check_offsets()
     columns: dict[str, list[torch.Tensor]] = {}
     for feature, number, (indices, offsets, weights) in lookup.features():
-        pooled = _pool(feature, tables[number], indices, offsets, weights)
+        sparse = number in compiled.sparse
+        pooled = _pool(feature, tables[number], indices, offsets, weights, sparse=sparse)
         columns.setdefault(feature.output_type, []).append(pooled)
     return [torch.cat(own, dim=1) for own in columns.values()]
 
@@ -48,8 +49,10 @@ def _pool(
     indices: torch.Tensor,
     offsets: torch.Tensor,
     weights: torch.Tensor | None,
+    *,
+    sparse: bool,
 ) -> torch.Tensor:
-    """[batch, dim]; arguments are those of ``pooling.pool``."""
+    """[batch, dim]; arguments are those of ``pooling.pool``, and whether gradients are sparse."""
     divisors = offsets.diff().clamp(min=1)[:, None]
     indices, offsets, weights = without_pruned(feature, indices, offsets, weights)
     divides = feature.pooling == "mean" and (feature.weighted or feature.pruned)
@@ -60,5 +63,6 @@ def _pool(
         mode="sum" if divides else feature.pooling,
         per_sample_weights=None if weights is None else weights.double(),
         include_last_offset=True,
+        sparse=sparse,
     )
     return pooled / divisors if divides else pooled

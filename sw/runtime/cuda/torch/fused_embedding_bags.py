@@ -39,6 +39,7 @@ from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags
 from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
 from gnarl.sw.runtime.cuda.torch.padding import padding_rows, without_padding
 from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
+from gnarl.sw.runtime.cuda.torch.sparse_gradients import check_sparse
 from gnarl.sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
@@ -76,6 +77,9 @@ class FusedEmbeddingBags(torch.nn.Module):
         that is fused into the backward pass. Each table then has a buffer ``state`` beside
         ``weight`` if the optimizer has states, and the module the buffer ``learning_rate``, float32
         [], which starts as the optimizer's ``lr`` and may be written to at any time.
+    sparse
+        whether gradients of tables are sparse, or the names of those whose are, as in
+        ``nn.EmbeddingBag``.
 
     Attributes: ``model``, ``schedules``. Its state has ``embedding_bags.<table>.weight``, as
     TorchRec has it, and tables given in order are called ``0``, ``1``, …; states of a
@@ -100,6 +104,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         key_of: Mapping[str, str] | None = None,
         include_last_offset: bool = True,
         optimizer: Optimizer | None = None,
+        sparse: bool | Collection[str] = False,
     ) -> None:
         super().__init__()
         self.model = EmbeddingModel("embedding bags", tuple(features))
@@ -118,6 +123,8 @@ class FusedEmbeddingBags(torch.nn.Module):
         self._outputs_follow = True
         self.schedules = _schedules(schedules, self.model, settings)
         numbers = {name: number for number, name in enumerate(named)}
+        self._sparse = _sparse_tables(sparse, list(named), optimizer)
+        check_sparse(features, tables_of, self._sparse)
         self._operator = OperatorProgram(
             self.model,
             self.schedules,
@@ -125,6 +132,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             checked or settings.checked,
             emulated,
             optimizer,
+            tuple(numbers[table] for table in self._sparse),
         )
         if optimizer is not None:
             self._add_states(optimizer)
@@ -153,12 +161,12 @@ class FusedEmbeddingBags(torch.nn.Module):
         ``per_sample_weights``, ``factors`` says what is known of pooling factors,
         ``include_last_offset`` is the bags' unless it is given, ``options`` are the constructor's.
         Raises ``WorkloadError`` for bags with an option that changes results
-        or gradients: ``max_norm``, ``scale_grad_by_freq``, ``sparse``.
+        or gradients: ``max_norm``, ``scale_grad_by_freq``.
         """
         layer = read_embedding_bags(
             dict(bags.items()), weighted, factors or {}, include_last_offset
         )
-        return cls(schedules=schedules, **vars(layer), **options)
+        return cls(schedules=schedules, **{**vars(layer), **options})
 
     @classmethod
     def from_embedding_bag_collection(
@@ -178,7 +186,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         """
         layer = read_embedding_bag_collection(collection, factors or {})
         layer = replace(layer, include_last_offset=include_last_offset)
-        module = cls(schedules=schedules, **vars(layer), **options)
+        module = cls(schedules=schedules, **{**vars(layer), **options})
         module._outputs_follow = False
         return module
 
@@ -286,6 +294,8 @@ class FusedEmbeddingBags(torch.nn.Module):
             return look_up_in_float64(tables, inputs, program)
         weights = None if inputs.weights is None else inputs.weights.float()
         operands = (tables, inputs.values, inputs.offsets, weights)
+        if self._sparse and torch.is_grad_enabled():
+            return _look_up_uncompiled(*operands, program)
         if self._operator.optimizer is None or not torch.is_grad_enabled():
             return fused_embedding_bags(*operands, program)
         states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
@@ -376,6 +386,25 @@ class FusedEmbeddingBags(torch.nn.Module):
 
 
 _WEIGHT_OF = itemgetter("weight")
+
+
+@torch.compiler.disable
+def _look_up_uncompiled(*arguments: Any) -> list[torch.Tensor]:
+    """PyTorch compiles no graphs with sparse gradients."""
+    return fused_embedding_bags(*arguments)
+
+
+def _sparse_tables(
+    given: bool | Collection[str], tables: Sequence[str], optimizer: Optimizer | None
+) -> tuple[str, ...]:
+    """Names of the tables with sparse gradients."""
+    sparse = tuple(tables if given is True else given or ())
+    for name in sparse:
+        if name not in tables:
+            raise WorkloadError(f"sparse: no such table: {name}")
+    if sparse and optimizer is not None:
+        raise WorkloadError("sparse: not supported with an optimizer, which leaves no gradients")
+    return sparse
 
 
 def _rename_tables(

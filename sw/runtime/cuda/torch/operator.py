@@ -21,6 +21,7 @@ from gnarl.sw.runtime.cuda.torch.gradients import (
 )
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
 from gnarl.sw.runtime.cuda.torch.pooling import pool
+from gnarl.sw.runtime.cuda.torch.sparse_gradients import sparse_gradients
 
 
 def look_up(
@@ -138,20 +139,17 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None
 def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
     values, offsets, weights, *tables = ctx.saved_tensors
     wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
-    computed = iter(
-        fused_embedding_bags_backward(
-            gradients,
-            tables,
-            values,
-            offsets,
-            weights,
-            ctx.program,
-            list(wanted),
-            weights_wanted,
-        )
-    )
-    of_tables = [next(computed) if want else None for want in wanted]
-    return of_tables, None, None, next(computed, None), None
+    inputs = (tables, values, offsets, weights, ctx.program)
+    lookup = Lookup(*inputs)
+    sparse = [number for number in lookup.compiled.sparse if wanted[number]]
+    found = dict(sparse_gradients(lookup, gradients, sparse)) if sparse else {}
+    dense = [want and number not in found for number, want in enumerate(wanted)]
+    if any(dense) or weights_wanted or not found:
+        computed = fused_embedding_bags_backward(gradients, *inputs, dense, weights_wanted)
+        numbers = [number for number, want in enumerate(dense) if want]
+        found.update(zip(numbers, computed, strict=False))
+    of_weights = computed[-1] if weights_wanted else None
+    return [found.get(number) for number in range(len(wanted))], None, None, of_weights, None
 
 
 fused_embedding_bags.register_autograd(_backward, setup_context=_save)

@@ -35,6 +35,8 @@ class OperatorProgram:
         whether tensors of the CPU go through the emulation of a GPU.
     optimizer
         whose steps the backward pass takes, if any.
+    sparse
+        numbers of the tables whose gradients are sparse.
     """
 
     model: EmbeddingModel
@@ -43,6 +45,7 @@ class OperatorProgram:
     checked: bool = False
     emulated: bool = False
     optimizer: Optimizer | None = None
+    sparse: tuple[int, ...] = ()
 
     @cached_property
     def program(self) -> EmbeddingProgram:
@@ -87,6 +90,7 @@ class OperatorProgram:
             "checked": self.checked,
             "emulated": self.emulated,
             "optimizer": optimizer_fields(self.optimizer),
+            **({"sparse": self.sparse} if self.sparse else {}),
         }
         return json.dumps(fields, separators=(",", ":"))
 
@@ -140,4 +144,5 @@ def _parsed(fields: dict[str, Any]) -> OperatorProgram:
         fields["checked"],
         fields["emulated"],
         optimizer_of(fields["optimizer"]),
+        tuple(fields.get("sparse", ())),
     )

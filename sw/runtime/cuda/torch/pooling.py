@@ -66,13 +66,23 @@ def add_table_gradient(
     if feature.pooling == "max":
         _add_max_gradient(total, gradient, table, indices, offsets)
         return
+    values = gradients_of_values(feature, gradient, indices, offsets, weights)
+    total.index_add_(0, indices.clamp(min=0) if feature.pruned else indices, values)
+
+
+def gradients_of_values(
+    feature: Feature,
+    gradient: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    weights: torch.Tensor | None,
+) -> torch.Tensor:
+    """Float32 [values, dim]: the gradient of each looked-up row; zeroes of pruned ones. Not for
+    ``max``."""
     values = _of_values(feature, gradient, indices, offsets)
     if feature.weighted and weights is not None:
         values = values * weights[:, None]
-    if feature.pruned:
-        kept = indices != -1
-        indices, values = indices[kept], values[kept]
-    total.index_add_(0, indices, values)
+    return torch.where((indices == -1)[:, None], 0.0, values) if feature.pruned else values
 
 
 def weights_gradient(

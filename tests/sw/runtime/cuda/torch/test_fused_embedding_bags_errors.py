@@ -301,7 +301,6 @@ def test_tensors_that_are_not_the_programs() -> None:
             True,
             "scale_grad_by_freq = True: must be False, gradients are not scaled",
         ),
-        ("sparse", True, "sparse = True: must be False, gradients are dense"),
     ],
 )
 def test_bags_with_options_that_change_results_or_gradients(
