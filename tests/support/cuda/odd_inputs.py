@@ -59,11 +59,13 @@ class Kind:
 
 @dataclass(frozen=True)
 class Case:
-    """A batch in which one feature is odd."""
+    """A batch in which one feature is odd. ``by_lengths``: modules are given lengths of bags in
+    place of offsets."""
 
     kind: str
     odd: str
     include_last_offset: bool
+    by_lengths: bool
     tables: dict[str, torch.Tensor]
     bags: dict[str, Bags] = field(default_factory=dict)
 
@@ -166,6 +168,18 @@ KINDS = {
 }
 
 
+HAVE_LENGTHS = {
+    "plain",
+    "values past the last offset",
+    "all values past the last offset",
+    "no values",
+    "last offset beyond the values",
+    "offset beyond 32 bits",
+    "offsets decrease",
+}
+"""Kinds of which differences of offsets are as odd."""
+
+
 def drawn(seed: int) -> Case:
     """A case of a random kind."""
     rng = np.random.default_rng(seed)
@@ -174,7 +188,8 @@ def drawn(seed: int) -> Case:
     odd = kind.feature or str(rng.choice([feature.name for feature in MODEL.features]))
     last = bool(rng.integers(2)) if kind.last is None else kind.last
     tables = {feature.name: dyadic(rng, feature.rows, feature.dim) for feature in MODEL.features}
-    case = Case(name, odd, last, tables)
+    by_lengths = name in HAVE_LENGTHS and bool(rng.integers(2))
+    case = Case(name, odd, last, by_lengths, tables)
     for feature in MODEL.features:
         bags = _bags(feature, last, rng)
         case.bags[feature.name] = kind.change(bags, rng) if feature.name == odd else bags

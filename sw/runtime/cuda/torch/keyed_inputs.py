@@ -92,7 +92,7 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
     lengths = _lengths_per_key(jagged, len(keys))
     weights = _weights_beside(layout, values, jagged) if any(layout.weighted) else None
     if keys != list(layout.keys):
-        counts = list(jagged.length_per_key())
+        counts = _counts_per_key(jagged, lengths)
         order = [place[key] for key in layout.keys]
         starts = [0, *accumulate(counts)]
         spans = [(starts[number], starts[number + 1]) for number in order]
@@ -112,6 +112,19 @@ def _lengths_per_key(jagged: Any, keys: int) -> torch.Tensor:
     if lengths.dim() != 1 or lengths.shape[0] % keys:
         raise WorkloadError(f"lengths: are {_shape(lengths)}: must be [{keys} * batch]")
     return lengths.view(keys, -1)
+
+
+def _counts_per_key(jagged: Any, lengths: torch.Tensor) -> list[int]:
+    """Each key's values, for which the device is waited for if the tensor does not know them."""
+    counts = list(jagged.length_per_key())
+    if lengths.device.type == "cpu" and not torch.compiler.is_compiling():
+        sums = lengths.sum(1).tolist()
+        if counts != sums:
+            raise WorkloadError(
+                f"input: length_per_key is {_listed(map(str, counts))}: must be "
+                f"{_listed(map(str, sums))}, the sums of lengths"
+            )
+    return counts
 
 
 def _weights_beside(layout: InputLayout, values: torch.Tensor, jagged: Any) -> torch.Tensor:

