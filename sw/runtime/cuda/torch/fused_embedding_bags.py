@@ -118,6 +118,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         for name, tensor in named.items():
             self._add_table(name, tensor)
         self.register_load_state_dict_pre_hook(_rename_tables)
+        self.register_load_state_dict_post_hook(_follow_loaded)
         settings = _settings(config)
         self._settings = settings
         self._outputs_follow = True
@@ -417,6 +418,11 @@ def _rename_tables(
         plain = f"{prefix}{name}.weight"
         if plain in state:
             state[f"{prefix}embedding_bags.{name}.weight"] = state.pop(plain)
+
+
+def _follow_loaded(module: FusedEmbeddingBags, _: object) -> None:
+    """Tables that are assigned may be of another type."""
+    module._follow_tables()
 
 
 def _settings(config: CudaConfig | str) -> CudaConfig:

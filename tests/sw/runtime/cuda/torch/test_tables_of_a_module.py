@@ -190,6 +190,12 @@ def test_states_for_a_module_dict(optimizer: Any) -> None:
     require_equal(again(VALUES, OFFSETS), called(bags_of(torch.bfloat16)))
 
 
+def test_states_that_are_assigned_may_be_of_another_type() -> None:
+    module = fused_bags(bags_of())
+    module.load_state_dict(bags_of(torch.bfloat16).state_dict(), assign=True)
+    require_equal(module(VALUES, OFFSETS), called(bags_of(torch.bfloat16)))
+
+
 @pytest.mark.parametrize("emulated", [False, True])
 @pytest.mark.parametrize("names", [["a", "b", "c"], ["b"]])
 def test_functional_calls_look_up_in_the_tables_given(names: list[str], emulated: bool) -> None:
