@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.compiler.cuda import schedule_file
-from gnarl.sw.compiler.cuda.config import CudaConfig, require_cuda
+from gnarl.sw.compiler.cuda.config import CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import choose_schedules
 from gnarl.sw.compiler.cuda.optimizers import Optimizer
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
@@ -26,7 +25,6 @@ from gnarl.sw.runtime.cuda.torch.embedding_bag_modules import (
 from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.float64 import has_float64, look_up_in_float64
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
-    InputLayout,
     PackedInputs,
     PooledEmbeddings,
     Tensors,
@@ -35,13 +33,17 @@ from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
     pack_mapping,
 )
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup, check_table
+from gnarl.sw.runtime.cuda.torch.module_arguments import (
+    cuda_settings,
+    input_layout,
+    named_tables,
+    schedules_for,
+)
 from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags
 from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
 from gnarl.sw.runtime.cuda.torch.padding import padding_rows, without_padding
-from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
-from gnarl.sw.runtime.cuda.torch.sparse_gradients import check_sparse
+from gnarl.sw.runtime.cuda.torch.sparse_gradients import sparse_tables
 from gnarl.sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
-from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 
@@ -109,7 +111,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         super().__init__()
         self.model = EmbeddingModel("embedding bags", tuple(features))
         names = [feature.name for feature in features]
-        named, tables_of = _named_tables(tables, names, table_of)
+        named, tables_of = named_tables(tables, names, table_of)
         for feature, table in zip(features, tables_of, strict=True):
             if table not in named:
                 raise WorkloadError(f"feature {feature.name}: no such table: {table}")
@@ -119,13 +121,12 @@ class FusedEmbeddingBags(torch.nn.Module):
             self._add_table(name, tensor)
         self.register_load_state_dict_pre_hook(_rename_tables)
         self.register_load_state_dict_post_hook(_follow_loaded)
-        settings = _settings(config)
+        settings = cuda_settings(config)
         self._settings = settings
         self._outputs_follow = True
-        self.schedules = _schedules(schedules, self.model, settings)
+        self.schedules = schedules_for(schedules, self.model, settings)
         numbers = {name: number for number, name in enumerate(named)}
-        self._sparse = _sparse_tables(sparse, list(named), optimizer)
-        check_sparse(features, tables_of, self._sparse)
+        self._sparse = sparse_tables(sparse, features, tables_of, optimizer)
         self._operator = OperatorProgram(
             self.model,
             self.schedules,
@@ -141,7 +142,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             padding = padding_rows(self.model).to(named[tables_of[0]].device)
             self.register_buffer("_padding", padding, persistent=False)
         self._name_operator()
-        self._inputs = _input_layout(self.model, key_of or {}, include_last_offset)
+        self._inputs = input_layout(self.model, key_of or {}, include_last_offset)
         self._dims = [feature.dim for feature in features]
 
     @classmethod
@@ -395,19 +396,6 @@ def _look_up_uncompiled(*arguments: Any) -> list[torch.Tensor]:
     return fused_embedding_bags(*arguments)
 
 
-def _sparse_tables(
-    given: bool | Collection[str], tables: Sequence[str], optimizer: Optimizer | None
-) -> tuple[str, ...]:
-    """Names of the tables with sparse gradients."""
-    sparse = tuple(tables if given is True else given or ())
-    for name in sparse:
-        if name not in tables:
-            raise WorkloadError(f"sparse: no such table: {name}")
-    if sparse and optimizer is not None:
-        raise WorkloadError("sparse: not supported with an optimizer, which leaves no gradients")
-    return sparse
-
-
 def _rename_tables(
     module: FusedEmbeddingBags, state: dict[str, Any], prefix: str, *_: object
 ) -> None:
@@ -423,55 +411,3 @@ def _rename_tables(
 def _follow_loaded(module: FusedEmbeddingBags, _: object) -> None:
     """Tables that are assigned may be of another type."""
     module._follow_tables()
-
-
-def _settings(config: CudaConfig | str) -> CudaConfig:
-    found = load_configuration(config).config if isinstance(config, str) else config
-    return require_cuda(str(config), found)
-
-
-def _schedules(
-    given: ScheduleSet | str | Path | None, model: EmbeddingModel, config: CudaConfig
-) -> ScheduleSet:
-    if given is None:
-        return choose_schedules(model, config)
-    if isinstance(given, ScheduleSet):
-        return schedule_file.from_text(schedule_file.to_text(given), model, config, "schedules")
-    return schedule_file.load(given, model, config)
-
-
-def _input_layout(
-    model: EmbeddingModel, key_of: Mapping[str, str], include_last_offset: bool
-) -> InputLayout:
-    features = model.features
-    for feature in features:
-        if feature.index_type != features[0].index_type:
-            raise WorkloadError(
-                f"feature {feature.name}: index_type = {feature.index_type!r}: must be "
-                f"{features[0].index_type!r}, as of {features[0].name}"
-            )
-    return InputLayout(
-        tuple(feature.name for feature in features),
-        tuple(key_of.get(feature.name, feature.name) for feature in features),
-        tuple(feature.weighted for feature in features),
-        TORCH_TYPES[features[0].index_type],
-        include_last_offset,
-    )
-
-
-def _named_tables(
-    tables: Sequence[torch.Tensor] | Mapping[str, torch.Tensor] | torch.nn.ParameterDict,
-    features: Sequence[str],
-    table_of: Mapping[str, str] | None,
-) -> tuple[Mapping[str, torch.Tensor], list[str]]:
-    """The tables by name, a number where they are a sequence, and the table of each feature."""
-    if isinstance(tables, torch.nn.ParameterDict):
-        tables = dict(tables.items())
-    if not isinstance(tables, Mapping):
-        if table_of is None and len(tables) != len(features):
-            raise WorkloadError(
-                f"tables: there are {len(tables)}: must be {len(features)}, one for each feature"
-            )
-        table_of = table_of or {name: str(number) for number, name in enumerate(features)}
-        tables = {str(number): table for number, table in enumerate(tables)}
-    return tables, [(table_of or {}).get(name, name) for name in features]

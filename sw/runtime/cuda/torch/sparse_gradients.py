@@ -3,29 +3,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.cuda.optimizers import Optimizer
 from gnarl.sw.runtime.cuda.torch import pooling
 from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
 from gnarl.sw.workloads.embedding.model import Feature
 
 
-def check_sparse(
-    features: Sequence[Feature], tables_of: Sequence[str], sparse: Sequence[str]
-) -> None:
-    """Raises ``WorkloadError`` for features of tables with sparse gradients that have none.
+def sparse_tables(
+    given: bool | Collection[str],
+    features: Sequence[Feature],
+    tables_of: Sequence[str],
+    optimizer: Optimizer | None,
+) -> tuple[str, ...]:
+    """Names of the tables whose gradients are sparse: all, none, or those that are given.
 
     tables_of
         for each feature its table's name.
+
+    Raises ``WorkloadError`` for those that cannot have such.
     """
+    tables = dict.fromkeys(tables_of)
+    sparse = tuple(tables if given is True else given or ())
+    for name in sparse:
+        if name not in tables:
+            raise WorkloadError(f"sparse: no such table: {name}")
+    if sparse and optimizer is not None:
+        raise WorkloadError("sparse: not supported with an optimizer, which leaves no gradients")
     for feature, table in zip(features, tables_of, strict=True):
         if table in sparse and feature.pooling == "max":
             raise WorkloadError(
                 f"table {table}: sparse gradients are not supported with pooling max, as of "
                 f"{feature.name}"
             )
+    return sparse
 
 
 def sparse_gradients(
