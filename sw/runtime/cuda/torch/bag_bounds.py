@@ -60,14 +60,15 @@ def end_to_end(bounds: torch.Tensor, index_type: torch.dtype) -> torch.Tensor:
     return torch.cat([begins.reshape(-1), ends[-1:]]).to(index_type)
 
 
-def common_index_type(index_type: torch.dtype, count: int) -> torch.dtype:
-    """The type of so many values' offsets, and theirs: 64 bits where kernels need them.
+def common_index_type(given: torch.dtype, widest: torch.dtype, count: int) -> torch.dtype:
+    """The type of so many values' offsets, and theirs: ``widest`` where kernels need more than 32
+    bits.
 
     In graphs that are compiled it is as it was given; see ``require_countable``.
     """
     if torch.compiler.is_compiling() or count <= MAXIMUM_VALUES:
-        return index_type
-    return torch.int64
+        return given
+    return widest
 
 
 def require_countable(values: torch.Tensor) -> None:

@@ -100,7 +100,7 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
         lengths = torch.stack([lengths[number] for number in order])
         if weights is not None:
             weights = torch.cat([weights[begin:end] for begin, end in spans])
-    values = values.to(common_index_type(values.dtype, values.shape[0]))
+    values = values.to(common_index_type(values.dtype, layout.index_type, values.shape[0]))
     return PackedInputs(values, _offsets(lengths.reshape(-1)).to(values.dtype), weights)
 
 
@@ -193,7 +193,7 @@ def pack_mapping(
         rows, counts, [f"{bounds_name} of {key}" for key in layout.keys], checked
     )
     packed = torch.cat(parts)
-    packed = packed.to(common_index_type(packed.dtype, packed.shape[0]))
+    packed = packed.to(common_index_type(packed.dtype, layout.index_type, packed.shape[0]))
     weights_of = torch.cat(weight_parts) if weight_parts else None
     if _may_have_tails(layout, bounds_name, values) and _has_tails(table, counts):
         order = kept_first(is_within(table, counts))

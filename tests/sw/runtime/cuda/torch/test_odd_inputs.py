@@ -25,6 +25,7 @@ from gnarl.sw.runtime.cuda.torch.bag_bounds import (  # noqa: E402
 )
 from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import _offsets  # noqa: E402
+from gnarl.sw.runtime.cuda.torch.lookup import Lookup  # noqa: E402
 from gnarl.sw.workloads.embedding.inputs import model_inputs  # noqa: E402
 from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.odd_inputs import HAVE_LENGTHS, KINDS, MODEL, Bags, Case, drawn, pytorchs  # noqa: E402
@@ -309,6 +310,17 @@ def test_offsets_beyond_32_bits_are_of_64() -> None:
         offsets = {name: torch.empty(3, dtype=torch.int32, device="meta") for name in "fg"}
         packed = made._pack(values, offsets, None, None)
         assert (packed.values.dtype, packed.offsets.dtype) == (type, type)
+
+
+def test_features_of_32_bits_refuse_more_values_than_kernels_can_count() -> None:
+    features = [Feature(name, 10, 4, index_type="int32") for name in "fg"]
+    made = fused([torch.ones(10, 4)] * 2, features, include_last_offset=False).to("meta")
+    values = {name: torch.empty(2**30, dtype=torch.int32, device="meta") for name in "fg"}
+    offsets = {name: torch.empty(3, dtype=torch.int32, device="meta") for name in "fg"}
+    text = f"input: has {2**31} values of int32: must be at most {MAXIMUM_VALUES}, or int64"
+    packed = made._pack(values, offsets, None, None)
+    with refused(text):
+        Lookup(list(made.parameters()), *vars(packed).values(), made._program).check()
 
 
 @pytest.mark.parametrize("type", [torch.int32, torch.int64])
