@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from gnarl.hw.dpu.config import DpuConfig
@@ -81,12 +81,13 @@ def split(config: DpuConfig, stream: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def disassemble(
-    config: DpuConfig, stream: np.ndarray
+    config: DpuConfig, stream: np.ndarray, only: Collection[str] | None = None
 ) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """Opcodes, columns and byte addresses of the instructions in ``stream``.
 
-    Inverse of ``assemble``: columns for every field of the configuration's formats, 0 in the rows
-    of instructions that lack it. Raises ``ValueError`` as ``split`` does.
+    Inverse of ``assemble``: columns for every field of the configuration's formats, or ``only`` for
+    some of them, 0 in the rows of instructions that lack it. Raises ``ValueError`` as ``split``
+    does.
     """
     opcodes, addresses = split(config, stream)
     columns: dict[str, np.ndarray] = {}
@@ -95,7 +96,8 @@ def disassemble(
         words = np.empty((len(rows), length), np.uint8)
         for octet in range(length):
             words[:, octet] = stream[addresses[rows] + octet]
-        for name, part in unpack(instruction(config, opcode), words, BANK_MASKS).items():
+        layout = instruction(config, opcode)
+        for name, part in unpack(layout, words, BANK_MASKS, only=only).items():
             if name in ("opcode", "padding"):
                 continue
             if name not in columns:

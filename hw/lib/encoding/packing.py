@@ -14,7 +14,7 @@ import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-_CHUNK_BITS = 1 << 24
+_CHUNK_BITS = 1 << 20
 """Bits, a byte each, that are held unpacked at one time."""
 
 
@@ -58,9 +58,13 @@ def pack(
 
 
 def unpack(
-    layout: data.StructLayout, words: np.ndarray, as_bits: Collection[str] = ()
+    layout: data.StructLayout,
+    words: np.ndarray,
+    as_bits: Collection[str] = (),
+    *,
+    only: Collection[str] | None = None,
 ) -> dict[str, np.ndarray]:
-    """The columns of ``words`` (uint8 [n, bytes]); inverse of ``pack``.
+    """The columns of ``words`` (uint8 [n, bytes]), or some of them; inverse of ``pack``.
 
     Numbers come as the smallest unsigned type that holds them, the fields named in ``as_bits`` as
     bool [n, width]. Raises ``ValueError`` for words of another length.
@@ -70,8 +74,9 @@ def unpack(
         raise ValueError(
             f"words are {words.dtype} {list(words.shape)}: must be uint8 [n, {expected}]"
         )
+    wanted = [(name, field) for name, field in layout if only is None or name in only]
     columns = {}
-    for name, field in layout:
+    for name, field in wanted:
         if name in as_bits:
             columns[name] = np.empty((len(words), field.width), np.bool_)
         else:
@@ -80,7 +85,7 @@ def unpack(
             columns[name] = np.empty(shape, f"<u{_bytes(width)}")
     for chunk in _chunks(len(words), layout.size):
         bits = np.unpackbits(words[chunk], axis=1, count=layout.size, bitorder="little")
-        for name, field in layout:
+        for name, field in wanted:
             part = bits[:, field.offset : field.offset + field.width]
             column = columns[name][chunk]
             if name in as_bits:

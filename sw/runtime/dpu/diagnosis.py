@@ -55,7 +55,8 @@ def first_difference(
 def _stores(launch: Launch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number and row of each storing instruction, int [n], and the banks, bool [n, banks]."""
     config = DpuConfig.from_dict(launch.config)
-    opcodes, columns, _ = disassemble(config, launch.sections["instructions"])
+    wanted = ["read_enable", "store_enable", "row"]
+    opcodes, columns, _ = disassemble(config, launch.sections["instructions"], wanted)
     alone, beside = opcodes == Opcode.STORE, opcodes == Opcode.EXEC_STORE
     # A STORE stores all that it reads.
     masks = np.zeros((len(opcodes), config.banks), bool)

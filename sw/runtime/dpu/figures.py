@@ -53,7 +53,7 @@ def activity(run: LaunchRun[Any]) -> Activity:
     The machine issues an instruction a cycle and never waits, so the program determines all of it.
     """
     config = DpuConfig.from_dict(run.launch.config)
-    issued, columns, _ = disassemble(config, run.launch.sections["instructions"])
+    issued, columns, _ = disassemble(config, run.launch.sections["instructions"], ["operation"])
     issue = config.start_cycles + np.arange(len(issued))
     cycles = config.run_cycles(len(issued))
     kinds = {}

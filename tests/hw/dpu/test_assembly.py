@@ -74,6 +74,10 @@ def test_round_trip_of_random_programs(config: DpuConfig, count: int, seed: int)
         present = np.array([name in formats[Opcode(opcode)] for opcode in found], bool)
         assert (column[present] == columns[name][present]).all()
         assert not column[~present].any()
+    some = ["row", "operation"]
+    _, chosen, _ = disassemble(config, assemble(config, expected, columns), some)
+    assert chosen.keys() == unpacked.keys() & set(some)
+    assert all((column == unpacked[name]).all() for name, column in chosen.items())
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"d{config.depth}b{config.banks}")
