@@ -45,6 +45,9 @@ _COMPILER_FLAGS = (
     *("-fPIC", "-DVERILATOR=1"),
     *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")),
 )
+_WRITER_FLAGS = ("-DNDEBUG",)
+"""Of what writes traces, which asserts that disks have room: their readers see whether they are
+whole."""
 _TRACE_MACROS = "trace_macros.h"
 
 _LIBRARY = "simulator.so"
@@ -65,9 +68,12 @@ def build(verilog: str, top: str, shim: str, *, configuration: str = "", trace: 
     shim). Raises ``BuildError`` where Verilator, the compiler or the linker fails. Takes seconds
     for a unit, minutes for a big design; milliseconds where it was built before.
     """
-    headers = [path.read_text() for path in files_in(SHIM_FOLDER, "*.h")]
+    # Those below the folder are for what writes traces.
+    own = files_in(SHIM_FOLDER, "*.h") if trace else sorted(SHIM_FOLDER.glob("*.h"))
+    headers = [path.read_text() for path in own]
     flags = [*VERILATOR_FLAGS, *([f"--trace-{trace}"] if trace else [])]
     compiled = [*_COMPILER_FLAGS, _trace_macros(trace), OPTIMISE_FAST, OPTIMISE_SLOW]
+    compiled += _WRITER_FLAGS if trace else []
     digest = digest_of(
         *(verilog, top, shim, configuration, *headers, *flags, *compiled, verilator.__version__)
     )
@@ -199,14 +205,14 @@ def runtime_objects(*more: str, trace: Trace = "") -> list[Path]:
 
 
 def _runtime_object(name: str) -> Path:
-    flags = ["-O1", *_COMPILER_FLAGS]
+    flags = ["-O1", *_COMPILER_FLAGS, *(_WRITER_FLAGS if name.endswith("_c") else [])]
     stand_ins = SHIM_FOLDER / "fst"
 
     def make(folder: Path) -> None:
-        compiler = [*cxx(), *flags, *_FOLDERS, f"-I{stand_ins}"]
+        compiler = [*cxx(), *flags, f"-I{stand_ins}", *_FOLDERS]
         done = _run([*compiler, "-c", str(_INCLUDE / f"{name}.cpp")], folder)
         _check("compiler", name, done, folder)
 
-    headers = [path.read_text() for path in sorted(stand_ins.glob("*.h"))]
+    headers = [path.read_text() for path in sorted(stand_ins.rglob("*.h"))]
     digest = digest_of("runtime", *headers, name, *flags, verilator.__version__)
     return cached("objects", digest, make, keep=(f"{name}.o",))[0]

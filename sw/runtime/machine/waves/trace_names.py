@@ -5,14 +5,20 @@ Source: Tony Bybell, "FST: Fast Signal Trace", GTKWave's ``fstapi``, which Veril
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
+from typing import BinaryIO
 
 from gnarl.hw.lib.errors import WorkloadError
 
 _HIERARCHY, _HIERARCHY_TWICE = 6, 7
 """Types of blocks: LZ4, which is applied twice to long ones."""
+
+_HEAD = 9
+"""Bytes before a block: its type, and its length with that of this number."""
 
 _ATTRIBUTE, _ATTRIBUTE_END, _SCOPE, _SCOPE_END = 252, 253, 254, 255
 
@@ -42,17 +48,38 @@ class Variable:
 def read_variables(path: Path) -> list[Variable]:
     """All signals of an FST file that a simulator has completed, in its order.
 
-    Raises ``WorkloadError`` for a file without names in the form that simulators write.
+    Raises ``OSError`` for a file that is not whole, ``WorkloadError`` for one without names in the
+    form that simulators write.
     """
     with path.open("rb") as file:
-        while head := file.read(9):
-            length = int.from_bytes(head[1:]) - 8
-            if head[0] == _HIERARCHY:
-                return list(_variables(_literals(file.read(length)[8:])))
-            if head[0] == _HIERARCHY_TWICE:
-                return list(_variables(_literals(_literals(file.read(length)[16:]))))
-            file.seek(length, 1)
-    raise WorkloadError(f"{path}: no FST file that has been completed")
+        found = b""
+        for kind, length in _blocks(file, path):
+            if kind == _HIERARCHY:
+                found = _literals(file.read(length)[8:])
+            elif kind == _HIERARCHY_TWICE:
+                found = _literals(_literals(file.read(length)[16:]))
+    if not found:
+        raise WorkloadError(f"{path}: waves without names of signals")
+    return list(_variables(found))
+
+
+def _blocks(file: BinaryIO, path: Path) -> Iterator[tuple[int, int]]:
+    """Type and length of each block, at whose begin the file is then."""
+    end = file.seek(0, SEEK_END)
+    start = 0
+    while start < end:
+        file.seek(start)
+        head = file.read(_HEAD)
+        length = int.from_bytes(head[1:]) - (_HEAD - 1)
+        if len(head) < _HEAD or not 0 <= length <= end - start - _HEAD:
+            raise cut_off(path)
+        yield head[0], length
+        start += _HEAD + length
+
+
+def cut_off(path: Path) -> OSError:
+    """The error of a file that ends too early: simulators do not notice a full disk."""
+    return OSError(errno.ENOSPC, "waves are cut off: is the disk full?", str(path))
 
 
 def _literals(block: bytes) -> bytes:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.atomic import atomic_path
-from gnarl.sw.runtime.machine.waves.trace_names import read_variables
+from gnarl.sw.runtime.machine.waves.trace_names import cut_off, read_variables
 from gnarl.sw.runtime.machine.waves.view import Group, Unit, view
+
+_SAIF_END = b")\n"
 
 GTKWAVE_SUFFIX, SURFER_SUFFIX = ".gtkw", ".sucl"
 
@@ -47,8 +50,11 @@ class WaveFiles:
         return self.trace.suffix != ".saif"
 
     def write_views(self, units: Sequence[Unit]) -> None:
-        """Writes both views of a complete trace, if it has waves. Raises ``OSError``."""
-        if self.is_viewed:
+        """Writes both views of a complete trace, if it has waves. Raises ``OSError``, also for a
+        trace that is not whole."""
+        if not self.is_viewed:
+            _require_end(self.trace)
+        else:
             groups = view(read_variables(self.trace), units)
             with atomic_path(self.gtkwave) as path:
                 _write_gtkwave(groups, path)
@@ -67,6 +73,14 @@ def whole_wave_files(trace: Path) -> Iterator[WaveFiles]:
         if files.is_viewed:
             gtkwave, surfer = (stack.enter_context(atomic_path(path)) for path in (gtkwave, surfer))
         yield WaveFiles(whole, gtkwave, surfer)
+
+
+def _require_end(path: Path) -> None:
+    """Raises ``OSError`` for a SAIF file that is not whole."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, SEEK_END) - len(_SAIF_END)))
+        if file.read() != _SAIF_END:
+            raise cut_off(path)
 
 
 def _write_gtkwave(groups: Sequence[Group], path: Path) -> None:

@@ -60,8 +60,30 @@ def test_names_are_read_from_either_form(tmp_path: Path, is_long: bool, is_twice
 def test_files_without_names_are_refused(tmp_path: Path, blocks: tuple[int, ...]) -> None:
     path = tmp_path / "x.fst"
     path.write_bytes(b"".join(block(kind, bytes(300)) for kind in blocks))
-    with refused(f"{path}: no FST file that has been completed"):
+    with refused(f"{path}: waves without names of signals"):
         read_variables(path)
+
+
+@pytest.mark.parametrize("at", [1, 5, 9, 200, 309, 318, -1])
+def test_waves_that_are_cut_off_are_refused(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "x.fst"
+    path.write_bytes((block(0, bytes(300)) + block(6, bytes(8) + literals(HIERARCHY)))[:at])
+    if at == 309:  # between blocks
+        with refused(f"{path}: waves without names of signals"):
+            read_variables(path)
+    else:
+        with pytest.raises(OSError, match="waves are cut off"):
+            read_variables(path)
+
+
+@pytest.mark.parametrize("ending", [".fst", ".saif"])
+def test_an_error_names_the_file_that_was_wanted(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"x{ending}"
+    with pytest.raises(OSError, match="cut off") as caught, whole_wave_files(path) as files:
+        files.trace.write_bytes(b"\0" * 20)
+        files.write_views([])
+    assert caught.value.filename == str(path)
+    assert not list(tmp_path.iterdir())
 
 
 def variables(scope: str, *names: str) -> list[Variable]:
@@ -142,6 +164,6 @@ def test_waves_are_not_their_own_view(ending: str) -> None:
 
 def test_counts_of_changes_have_no_views(tmp_path: Path) -> None:
     with whole_wave_files(tmp_path / "x.saif") as files:
-        files.trace.write_text("(SAIFILE)")
+        files.trace.write_text("(SAIFILE)\n")
         files.write_views([])
     assert [path.name for path in tmp_path.iterdir()] == ["x.saif"]
