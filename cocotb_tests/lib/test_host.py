@@ -42,7 +42,7 @@ def library() -> Any:
         command = ["c++", "-std=c++17", "-shared", "-fPIC", "-x", "c++", "-", "-o", "host.so"]
         subprocess.run(command, input=source, cwd=folder, text=True, check=True)
 
-    loaded = ctypes.CDLL(str(cached(digest_of(source), make, keep=("host.so",))[0]))
+    loaded = ctypes.CDLL(str(cached("test", digest_of(source), make, keep=("host.so",))[0]))
     for name in ("cycles", "sent"):
         getattr(loaded, f"host_{name}").restype = ctypes.c_uint64
     return loaded

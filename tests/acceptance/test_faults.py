@@ -102,7 +102,7 @@ def test_a_full_disk_under_the_cache(folder: Path) -> None:
     if done.returncode == 77:
         pytest.skip("needs the right to mount a small disk")
     assert done.returncode == 2
-    assert re.fullmatch(rf"gnarl: {cache}/\w+\.work: No space left on device", done.stderr)
+    assert re.fullmatch(rf"gnarl: {cache}/verilog-\w+\.work: No space left on device", done.stderr)
 
 
 def test_a_full_disk_leaves_no_part_of_an_entry(folder: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_full_disk_leaves_no_part_of_an_entry(folder: Path) -> None:
     arguments = ("rtl", CONFIG, "-o", "out")
     done = gnarl(folder, *arguments, cache=cache, before=full_disk)
     assert done.returncode == 2
-    assert re.fullmatch(rf"gnarl: {cache}/\w+\.work: {FULL}", done.stderr)
+    assert re.fullmatch(rf"gnarl: {cache}/verilog-\w+\.work: {FULL}", done.stderr)
     assert not list(cache.glob("*.work"))
 
 
@@ -179,7 +179,7 @@ def test_a_cache_without_permission(folder: Path) -> None:
     other = ("rtl", CONFIG, "--set", "registers=8", "-o", "out")
     done = gnarl(folder, *other, cache=cache, before=obey_permissions)
     assert done.returncode == 2
-    assert re.fullmatch(rf"gnarl: {cache}/\w+\.lock: Permission denied", done.stderr)
+    assert re.fullmatch(rf"gnarl: {cache}/verilog-\w+\.lock: Permission denied", done.stderr)
 
 
 def test_a_killed_command_leaves_what_can_be_used(folder: Path) -> None:
