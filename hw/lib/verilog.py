@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from amaranth.back import rtlil, verilog
 from amaranth.hdl import ClockDomain, Instance
@@ -59,6 +60,13 @@ endmodule
 _CLOCK_INPUT = re.compile(r"^ *wire width 1 input \d+ +\\(clk|rst)$", re.M)
 
 _DIRECTIONS = {In: PortDirection.Input, Out: PortDirection.Output}
+
+
+class Rtlil(NamedTuple):
+    """A design as Yosys reads it: RTLIL of its modules, and Verilog of its memories."""
+
+    modules: str
+    memories: str
 
 
 class _Modules:
@@ -119,12 +127,10 @@ class _Modules:
         )
         self._defining = outer
 
-    def convert(self, component: wiring.Component) -> str:
-        """Verilog of ``component``, the top, and of all modules."""
+    def rtlil(self, component: wiring.Component) -> Rtlil:
+        """RTLIL of ``component``, the top, and of all modules."""
         self._define(component, self._top, ClockDomain)
-        # One run of Yosys for all of them: its start takes longer than most modules.
-        text = "".join(reversed(self._rtlil))
-        return verilog._convert_rtlil_text(text, strip_internal_attrs=True) + self._rams()
+        return Rtlil("".join(reversed(self._rtlil)), self._rams())
 
     def _rams(self) -> str:
         return "".join(
@@ -143,8 +149,19 @@ def to_verilog(component: wiring.Component, name: str) -> str:
 
     The text depends on the component alone: there are no source paths or dates in it.
     """
+    design = to_rtlil(component, name)
+    # One run of Yosys for all modules: its start takes longer than most of them.
+    modules = verilog._convert_rtlil_text(design.modules, strip_internal_attrs=True)
+    return modules + design.memories
+
+
+def to_rtlil(component: wiring.Component, name: str) -> Rtlil:
+    """RTLIL of ``component`` as module ``name``, with all that it consists of.
+
+    Yosys reads it in less time than Verilog.
+    """
     with _without_collections():
-        return _Modules(name).convert(component)
+        return _Modules(name).rtlil(component)
 
 
 @contextmanager
