@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnarl.hw.fpga.baud import BAUD
 from gnarl.hw.fpga.boards import Board
@@ -20,6 +21,9 @@ from gnarl.sw.runtime.fpga.vendor_project import write_project
 from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from gnarl.sw.runtime.target.verilog import module_name
+
+if TYPE_CHECKING:
+    from gnarl.hw.fpga.board_top import BoardTop
 
 REPORT = "report.json"
 ALLOW = "--allow-register-memories"
@@ -110,14 +114,20 @@ def board_verilog(hardware: NamedConfiguration, board: Board, clock: Clock, baud
     baud rates that do not go with the clock.
     """
     # Not at the top: Amaranth's back end takes a while to import.
+    from gnarl.hw.lib.verilog import to_verilog
+
+    return to_verilog(board_top(hardware, board, clock, baud), module_name(hardware))
+
+
+def board_top(hardware: NamedConfiguration, board: Board, clock: Clock, baud: int) -> BoardTop:
+    """A configuration's machine on a board, with its link. Raises as ``board_verilog`` does."""
     from gnarl.hw.fpga.board_top import BoardTop
     from gnarl.hw.lib.machine.machine import Machine
-    from gnarl.hw.lib.verilog import to_verilog
 
     machine = hardware.generator.build(hardware.config)
     if not isinstance(machine, Machine):
         raise FpgaError(f"{hardware.name}: target {hardware.target.name} has no machine for boards")
-    return to_verilog(BoardTop(board, clock, machine, baud), module_name(hardware))
+    return BoardTop(board, clock, machine, baud)
 
 
 def _check_folder(folder: Path) -> None:

