@@ -28,6 +28,10 @@ BENCH = "growth.stages"
 MOST = 1.1
 """The exponent of time in size that a stage may have."""
 
+OF_CYCLES = ("simulate", "report")
+"""Stages whose time is compared with the cycles of the run, where they are counted: a program that
+spills has more of them for each operation."""
+
 SHORT_S = 0.1
 """Seconds at the largest size below which a stage is too short to have an exponent."""
 
@@ -38,6 +42,7 @@ _INNER = {"lower": "compile", "prepare compiler": "compile", "build kernel": "bu
 METRICS = {
     **{f"{stage}_s": Metric("s", "lower") for stage in STAGES},
     "peak_bytes": Metric("bytes", "lower"),
+    "cycles": Metric("cycles", "none"),
     "bit_exact": Metric("", "higher"),
 }
 
@@ -123,12 +128,17 @@ def tables(records: Sequence[Record]) -> dict[str, Cells]:
 
 
 def _table(growing: Growing, sizes: Mapping[int, Mapping[str, float]]) -> Cells:
-    times = {f"{stage}, CPU s": f"{stage}_s" for stage in STAGES}
     body = [
-        [text, *(f"{row[metric]:.2f}" for row in sizes.values()), _text(exponent(sizes, metric))]
-        for text, metric in times.items()
-        if any(row[metric] >= 0.005 for row in sizes.values())
+        [
+            f"{stage}, CPU s",
+            *(f"{row[f'{stage}_s']:.2f}" for row in sizes.values()),
+            _text(exponent(sizes, stage)),
+        ]
+        for stage in STAGES
+        if any(row[f"{stage}_s"] >= 0.005 for row in sizes.values())
     ]
+    if all("cycles" in row for row in sizes.values()):
+        body.append(["cycles", *(f"{row['cycles']:,}" for row in sizes.values()), ""])
     memory = (f"{row['peak_bytes'] / 1e6:,.0f}" for row in sizes.values())
     each = (f"{row['peak_bytes'] / size:,.0f}" for size, row in sizes.items())
     body += [["memory, MB", *memory, ""], ["bytes of it each", *each, ""]]
@@ -139,14 +149,18 @@ def _text(found: float | None) -> str:
     return "" if found is None else f"{found:.2f} {mark(found <= MOST)}"
 
 
-def exponent(sizes: Mapping[int, Mapping[str, float]], metric: str) -> float | None:
-    """Of a stage's time in size, between the two largest; none where it is short."""
+def exponent(sizes: Mapping[int, Mapping[str, float]], stage: str) -> float | None:
+    """Of a stage's time in size, or in cycles, between the two largest; none where it is short."""
     if len(sizes) < 2:
         return None
     (small, before), (large, after) = list(sizes.items())[-2:]
+    grown = large / small
+    if stage in OF_CYCLES and "cycles" in before:
+        grown = after["cycles"] / before["cycles"]
+    metric = f"{stage}_s"
     if after[metric] < SHORT_S or before[metric] <= 0:
         return None
-    return log(after[metric] / before[metric]) / log(large / small)
+    return log(after[metric] / before[metric]) / log(grown)
 
 
 def _by_size(records: Sequence[Record], workload: str) -> dict[int, Mapping[str, float]]:
@@ -159,7 +173,7 @@ def verdict(records: Sequence[Record]) -> str:
         (grown, f"{stage} of {name}")
         for name in GROWING
         for stage in STAGES
-        if (grown := exponent(_by_size(records, name), f"{stage}_s")) is not None
+        if (grown := exponent(_by_size(records, name), stage)) is not None
     ]
     right = [bool(row["bit_exact"]) for row in rows(records).values()]
     lines = [f"results with the golden model's bits: {sum(right)} of {len(right)}"]

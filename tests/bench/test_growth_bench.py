@@ -14,11 +14,11 @@ from bench.lib.records import Record, Setting, load, records
 from gnarl.sw.runtime.report.stages import TimedStages, quiet
 
 
-def figures(name: str, size: int, **seconds: float) -> list[Record]:
+def figures(name: str, size: int, cycles: int | None = None, **seconds: float) -> list[Record]:
     values = {f"{stage}_s": 0.0 for stage in stages.STAGES} | {"peak_bytes": 1000.0 * size}
     values |= {f"{stage}_s": taken for stage, taken in seconds.items()}
     labels = {"workload": name, "size": size}
-    made = {**values, "bit_exact": True}
+    made = {**values, "bit_exact": True} | ({} if cycles is None else {"cycles": cycles})
     return records(stages.BENCH, labels, made, stages.METRICS, Setting("", (), "", 0))
 
 
@@ -60,6 +60,17 @@ def test_the_exponent_is_that_of_the_largest_sizes() -> None:
         "time grows with size to the power of 1.30 at most (load of sam.spmv), limit 1.1 ✘: "
         "0 of 1 stages are within it",
         "results with the golden model's bits: 3 of 3",
+    ]
+
+
+def test_time_of_simulation_is_compared_with_cycles() -> None:
+    made = figures("dpu.triangular", 10, simulate=1.0, report=1.0, cycles=100)
+    made += figures("dpu.triangular", 100, simulate=20.0, report=10.0, cycles=2000)
+    (table,) = stages.tables(made).values()
+    assert table.body[:3] == [
+        ["simulate, CPU s", "1.00", "20.00", "1.00 ✔"],
+        ["report, CPU s", "1.00", "10.00", "0.77 ✔"],
+        ["cycles", "100", "2,000", ""],
     ]
 
 

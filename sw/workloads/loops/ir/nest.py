@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeAlias
 
 from gnarl.sw.workloads.loops.ir.place import Location
@@ -294,17 +295,17 @@ class Nest:
     body: tuple[Statement, ...]
     place: Location = field(compare=False)
 
-    @property
+    @cached_property
     def arrays(self) -> dict[str, Array]:
         """Arrays by name, in the order of parameters."""
         return {each.name: each for each in self.parameters if isinstance(each, Array)}
 
-    @property
+    @cached_property
     def scalars(self) -> dict[str, Scalar]:
         """Scalars by name, in the order of parameters."""
         return {each.name: each for each in self.parameters if isinstance(each, Scalar)}
 
-    @property
+    @cached_property
     def results(self) -> tuple[str, ...]:
         """Names of the arrays that are written, in the order of parameters."""
         stored = {
