@@ -86,7 +86,7 @@ def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A row for each workload."""
     body = [
         [
-            f"{GROWING[name].what} ({GROWING[name].config}, {GROWING[name].backend})",
+            GROWING[name].title,
             message,
             f"{row['largest']:,} {GROWING[name].unit}",
             f"{size:,}" if size else "",

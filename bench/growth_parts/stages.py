@@ -104,10 +104,10 @@ def measure(job: Job) -> dict[str, float | bool]:
         outer = _INNER.get(stage, stage)
         if outer in by_stage:
             by_stage[outer] += taken
-    figures = {f"{stage}_s": taken for stage, taken in by_stage.items()}
     return {
-        **figures,
+        **{f"{stage}_s": taken for stage, taken in by_stage.items()},
         "peak_bytes": peak_bytes() - before,
+        **({} if report.cycles is None else {"cycles": report.cycles}),
         "bit_exact": report.verification.bit_exact,
     }
 
@@ -121,7 +121,7 @@ def _processor_s() -> float:
 def tables(records: Sequence[Record]) -> dict[str, Cells]:
     """A table for each workload: a row for each stage, with its exponent, and one for memory."""
     return {
-        f"{growing.what} ({growing.config}, {growing.backend})": _table(growing, sizes)
+        growing.title: _table(growing, sizes)
         for name, growing in GROWING.items()
         if (sizes := _by_size(records, name))
     }
@@ -142,7 +142,9 @@ def _table(growing: Growing, sizes: Mapping[int, Mapping[str, float]]) -> Cells:
     memory = (f"{row['peak_bytes'] / 1e6:,.0f}" for row in sizes.values())
     each = (f"{row['peak_bytes'] / size:,.0f}" for size, row in sizes.items())
     body += [["memory, MB", *memory, ""], ["bytes of it each", *each, ""]]
-    return Cells([growing.unit, *(f"{size:,}" for size in sizes), "exponent"], body)
+    # Pages have no titles above tables.
+    head = f"{growing.title}: {growing.unit}"
+    return Cells([head, *(f"{size:,}" for size in sizes), "exponent"], body)
 
 
 def _text(found: float | None) -> str:
@@ -198,6 +200,7 @@ def draw(records: Sequence[Record], path: Path) -> None:
             times = [row[f"{stage}_s"] for row in sizes.values()]
             if max(times) >= SHORT_S:
                 axis.loglog(list(sizes), [max(time, 1e-3) for time in times], "o-", label=stage)
+        axis.minorticks_off()
         axis.set(title=name, xlabel=GROWING[name].unit, ylabel="CPU s")
         if axis.lines:
             axis.legend(frameon=False, fontsize=7)

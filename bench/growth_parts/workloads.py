@@ -47,6 +47,10 @@ class Growing:
     write: Callable[[Path, int, int], tuple[str, Mapping[str, str]]]
     own_sizes: Callable[[int], Mapping[str, int]] = lambda size: {}
 
+    @property
+    def title(self) -> str:
+        return f"{self.what} ({self.config}, {self.backend})"
+
     def run(
         self, size: int, seed: int, folder: Path, overrides: Sequence[str], stages: Stages = quiet
     ) -> Report:

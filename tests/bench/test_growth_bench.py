@@ -49,7 +49,7 @@ def test_the_exponent_is_that_of_the_largest_sizes() -> None:
     made += figures("sam.spmv", 1000, load=20.0, bind=0.09)
     ((title, table),) = stages.tables(made).items()
     assert title == "sparse matrix by vector (sam_fp32, model)"
-    assert table.header == ["entries", "10", "100", "1,000", "exponent"]
+    assert table.header == [f"{title}: entries", "10", "100", "1,000", "exponent"]
     assert table.body == [
         ["load, CPU s", "5.00", "1.00", "20.00", "1.30 ✘"],
         ["bind, CPU s", "0.01", "0.01", "0.09", ""],  # too short
