@@ -8,7 +8,14 @@ from itertools import accumulate, pairwise
 
 from gnarl.sw.compiler.cuda.backward import SEGMENT, BackwardProgram
 from gnarl.sw.compiler.cuda.fusion import CXX_POOLING, CXX_TYPES
-from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.optimizers import (
+    SGD,
+    Adagrad,
+    Adam,
+    Optimizer,
+    PartialRowWiseAdam,
+    RowWiseAdagrad,
+)
 
 FIND_KEYS = "gnarl_find_keys"
 FIND_GRADIENTS = "gnarl_find_gradients"
@@ -75,6 +82,8 @@ _OPTIMIZERS = {
     SGD: "Sgd",
     Adagrad: "Adagrad<Eps>",
     RowWiseAdagrad: "RowWiseAdagrad<Eps>",
+    Adam: "ElementWiseAdam<Adam>",
+    PartialRowWiseAdam: "PartialRowWiseAdam<Adam>",
 }
 
 
@@ -93,6 +102,8 @@ def _constants(program: BackwardProgram) -> Iterator[str]:
         f"{len(features):,} features, {len(program.tables_of_class)} classes of tables. Generated."
     )
     yield '#include "gnarl/row_gradients.cuh"'
+    if isinstance(program.optimizer, Adam | PartialRowWiseAdam):
+        yield '#include "gnarl/adam.cuh"'
     yield ""
     yield f"static_assert(gnarl::kSegment == {SEGMENT} && gnarl::kBagLanes == {BAG_LANES} &&"
     yield f"              sizeof(gnarl::LookupGradient) == {LOOKUP_GRADIENT_BYTES},"
@@ -131,9 +142,7 @@ def _lookup_kernels() -> Iterator[str]:
 
 
 def _trained_constants(program: BackwardProgram) -> Iterator[str]:
-    if isinstance(program.optimizer, Adagrad | RowWiseAdagrad):
-        eps = float(program.optimizer.eps)
-        yield f"struct Eps {{ static constexpr float kValue = {eps!r}f; }};"
+    yield from _optimizer_constants(program.optimizer)
     yield f"using Optimizer = gnarl::{_OPTIMIZERS[type(program.optimizer)]};"
     classes = program.tables_of_class
     ends = pairwise(accumulate(map(len, classes.values()), initial=0))
@@ -143,6 +152,22 @@ def _trained_constants(program: BackwardProgram) -> Iterator[str]:
     dims = [program.feature_of_table[table].dim for table in program.order]
     yield f"__device__ const Key kFirstKeys[] = {{{_listed(program.first_keys)}}};"
     yield f"__device__ const int kDims[] = {{{_listed(dims)}}};"
+
+
+def _optimizer_constants(optimizer: Optimizer | None) -> Iterator[str]:
+    if isinstance(optimizer, Adagrad | RowWiseAdagrad):
+        yield f"struct Eps {{ static constexpr float kValue = {float(optimizer.eps)!r}f; }};"
+    elif isinstance(optimizer, Adam | PartialRowWiseAdam):
+        yield "struct Adam {"
+        for name, value in (
+            ("Beta1", optimizer.beta1),
+            ("Beta2", optimizer.beta2),
+            ("Rest1", 1 - optimizer.beta1),
+            ("Rest2", 1 - optimizer.beta2),
+            ("Eps", optimizer.eps),
+        ):
+            yield f"  static constexpr float k{name} = {float(value)!r}f;"
+        yield "};"
 
 
 def _sum_kernels(program: BackwardProgram) -> Iterator[str]:

@@ -8,6 +8,7 @@ without momentum and weight decay.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ class SGD:
     lr: float
 
     def __post_init__(self) -> None:
-        _require_positive(self, "lr", self.lr)
+        _require_positive(self, "lr")
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Adagrad:
     eps: float = 1e-10
 
     def __post_init__(self) -> None:
-        _require_positive(self, "lr", self.lr)
-        _require_positive(self, "eps", self.eps)
+        _require_positive(self, "lr")
+        _require_positive(self, "eps")
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,51 @@ class RowWiseAdagrad:
     eps: float = 1e-8
 
     def __post_init__(self) -> None:
-        _require_positive(self, "lr", self.lr)
-        _require_positive(self, "eps", self.eps)
+        _require_positive(self, "lr")
+        _require_positive(self, "eps")
 
 
-Optimizer = SGD | Adagrad | RowWiseAdagrad
+@dataclass(frozen=True)
+class _Adam:
+    """``first += (1 - beta1) * (gradient - first)``, ``second`` likewise with ``beta2`` and the
+    squares; ``row -= lr * corrected(first) / (sqrt(corrected(second)) + eps)``, where a moment is
+    corrected by ``1 - beta ** iteration``."""
+
+    lr: float
+    eps: float = 1e-8
+    beta1: float = 0.9
+    beta2: float = 0.999
+
+    def __post_init__(self) -> None:
+        _require_positive(self, "lr")
+        _require_positive(self, "eps")
+        for name in ("beta1", "beta2"):
+            _require(self, name, lambda beta: 0 <= beta < 1, "a number from 0 to below 1")
+
+
+@dataclass(frozen=True)
+class Adam(_Adam):
+    """Adam with moments of each element, as FBGEMM's ``ADAM``. States: [rows, dim] each.
+
+    Iterations are those of the module: backward passes, whichever rows they look up.
+    """
+
+
+@dataclass(frozen=True)
+class PartialRowWiseAdam(_Adam):
+    """Adam whose second moment is that of the mean of ``gradient ** 2``, as FBGEMM's
+    ``PARTIAL_ROWWISE_ADAM``. States: [rows, dim], [rows]."""
+
+
+Optimizer = SGD | Adagrad | RowWiseAdagrad | Adam | PartialRowWiseAdam
 _BY_NAME: dict[str, type[Optimizer]] = {
-    kind.__name__: kind for kind in (SGD, Adagrad, RowWiseAdagrad)
+    kind.__name__: kind for kind in (SGD, Adagrad, RowWiseAdagrad, Adam, PartialRowWiseAdam)
 }
+
+
+def counts_iterations(optimizer: Optimizer) -> bool:
+    """Whether its steps depend on how many there were."""
+    return isinstance(optimizer, _Adam)
 
 
 def optimizer_fields(optimizer: Optimizer | None) -> dict[str, Any] | None:
@@ -72,9 +110,17 @@ def optimizer_of(fields: dict[str, Any] | None) -> Optimizer | None:
     return _BY_NAME[fields["name"]](**parameters)
 
 
-def _require_positive(optimizer: object, name: str, value: object) -> None:
+def _require_positive(optimizer: object, name: str) -> None:
+    _require(optimizer, name, lambda number: 0 < number < math.inf, "a positive number")
+
+
+def _require(
+    optimizer: object, name: str, holds: Callable[[float], bool], requirement: str
+) -> None:
+    """Raises ``WorkloadError`` unless the field is a number of which that holds."""
+    value = getattr(optimizer, name)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:  # type: ignore[operator]
+    if not number or not holds(value):
         raise WorkloadError(
-            f"optimizer {type(optimizer).__name__}: {name} = {value!r}: must be a positive number"
+            f"optimizer {type(optimizer).__name__}: {name} = {value!r}: must be {requirement}"
         )

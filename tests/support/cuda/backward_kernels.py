@@ -10,7 +10,15 @@ import numpy as np
 import torch
 
 from gnarl.sw.compiler.cuda.backward import BackwardProgram
-from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.optimizers import (
+    SGD,
+    Adagrad,
+    Adam,
+    Optimizer,
+    PartialRowWiseAdam,
+    RowWiseAdagrad,
+)
+from gnarl.sw.runtime.cuda.optimizer_steps import TableStep, step_numbers
 from gnarl.sw.runtime.cuda.torch.backward import (
     Arguments,
     BackwardInputs,
@@ -21,6 +29,7 @@ from gnarl.sw.runtime.cuda.torch.backward import (
     weights_gradient,
 )
 from gnarl.sw.runtime.cuda.torch.backward_launch import emulated
+from gnarl.sw.runtime.cuda.torch.extra import to_array
 from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.cuda.torch_embedding import dyadic
@@ -84,8 +93,8 @@ def example(
 
 @dataclass
 class Trained:
-    """What a backward pass left, by table: gradients, or tables and states after a step; and the
-    gradients of weights, by feature."""
+    """What a backward pass left, by table: gradients, or tables and all states of each after a
+    step; and the gradients of weights, by feature."""
 
     tables: list[torch.Tensor]
     states: list[torch.Tensor]
@@ -93,11 +102,30 @@ class Trained:
 
 
 def new_states(optimizer: Optimizer | None, tables: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    if isinstance(optimizer, RowWiseAdagrad):
-        return [torch.zeros(len(table)) for table in tables]
-    if isinstance(optimizer, Adagrad):
-        return [torch.zeros(table.shape) for table in tables]
-    return []
+    """Zeroes: all states of each table."""
+    of_rows: list[bool] = {
+        RowWiseAdagrad: [True],
+        Adagrad: [False],
+        Adam: [False, False],
+        PartialRowWiseAdam: [False, True],
+    }.get(type(optimizer), [])
+    return [
+        torch.zeros(table.shape[:1] if each else table.shape)
+        for table in tables
+        for each in of_rows
+    ]
+
+
+def program_of(
+    one: Example, optimizer: Optimizer | None, trained: Sequence[bool] | None = None
+) -> BackwardProgram:
+    return BackwardProgram(
+        one.model,
+        one.table_of_feature,
+        tuple(trained or [True] * len(one.tables)),
+        one.model.features[0].index_type,
+        optimizer,
+    )
 
 
 def by_kernels(
@@ -107,12 +135,10 @@ def by_kernels(
     *,
     grid: int | None = None,
     states: Sequence[torch.Tensor] | None = None,
+    iteration: int = 1,
 ) -> Trained:
     """``grid``: blocks of every launch, for each class of tables."""
-    trained = tuple(trained or [True] * len(one.tables))
-    program = BackwardProgram(
-        one.model, one.table_of_feature, trained, one.model.features[0].index_type, optimizer
-    )
+    program = program_of(one, optimizer, trained)
     tables = [table.clone() for table in one.tables]
     states = list(states or new_states(optimizer, tables))
     written = tables if optimizer else [torch.zeros_like(table) for table in tables]
@@ -130,17 +156,61 @@ def by_kernels(
     if grid is not None:
         launch = _with_grid(launch, program, grid)
     weights = weights_gradient(launch, inputs).split([len(values) for values in one.values])
+    of_order = [
+        state for number in program.order for state in states_of(states, number, len(tables))
+    ]
+    numbers = optimizer and torch.from_numpy(
+        step_numbers(optimizer, np.float32(optimizer.lr), iteration)
+    )
     train_tables(
         program,
         launch,
         inputs,
         TrainedTables(
             addresses([written[number] for number in program.order]),
-            addresses([states[number] for number in program.order]) if states else None,
-            torch.tensor(optimizer.lr) if optimizer else None,
+            addresses(of_order) if states else None,
+            numbers,
         ),
     )
     return Trained(written, states, list(weights))
+
+
+def states_of(states: Sequence[torch.Tensor], table: int, tables: int) -> Sequence[torch.Tensor]:
+    """Of all tables' states, those of one."""
+    each = len(states) // tables
+    return states[table * each : (table + 1) * each]
+
+
+def by_golden_model(
+    one: Example,
+    optimizer: Optimizer,
+    states: Sequence[torch.Tensor] | None = None,
+    iteration: int = 1,
+) -> Trained:
+    """A step by the golden model, of the gradients that PyTorch finds."""
+    program = program_of(one, optimizer)
+    tables = [table.clone() for table in one.tables]
+    changed = [state.clone() for state in states or new_states(optimizer, tables)]
+    gradients, of_weights = gradients_of(one)
+    for kind, numbers in program.tables_of_class.items():
+        for number in numbers:
+            of_features = zip(one.table_of_feature, one.values, strict=True)
+            rows = torch.cat([each.long() for table, each in of_features if table == number])
+            rows = rows.unique()
+            own = states_of(changed, number, len(tables))
+            parts = [to_array(state[rows]) for state in own]
+            step = TableStep(
+                to_array(tables[number][rows].float()),
+                to_array(gradients[number][rows]),
+                parts,
+                step_numbers(optimizer, np.float32(optimizer.lr), iteration),
+                kind,
+            )
+            taken = torch.from_numpy(step.taken(optimizer))
+            tables[number][rows] = taken.to(tables[number].dtype)
+            for state, part in zip(own, parts, strict=True):
+                state[rows] = torch.from_numpy(part)
+    return Trained(tables, changed, of_weights)
 
 
 def addresses(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -154,9 +224,8 @@ def _with_grid(launch: Launch, program: BackwardProgram, grid: int) -> Launch:
     return launch_so
 
 
-def by_pytorch(one: Example, optimizer: Optimizer | None = None) -> Trained:
-    """A step by ``embedding_bag`` in float32 and ``torch.optim``; row-wise Adagrad as its formula
-    says."""
+def gradients_of(one: Example) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Of tables and of weights, by ``embedding_bag`` in float32."""
     tables = [table.float().clone().requires_grad_() for table in one.tables]
     weights = [each.clone().requires_grad_() for each in one.weights]
     loss = torch.zeros(())
@@ -170,30 +239,59 @@ def by_pytorch(one: Example, optimizer: Optimizer | None = None) -> Trained:
         )
         loss = loss + (output * one.gradients[number].float()).sum()
     loss.backward()
-    gradients = [
-        torch.zeros_like(table) if table.grad is None else table.grad.detach() for table in tables
-    ]
-    of_weights = [torch.zeros_like(each) if each.grad is None else each.grad for each in weights]
+    of_tables, of_weights = (
+        [torch.zeros_like(each) if each.grad is None else each.grad.detach() for each in leaves]
+        for leaves in (tables, weights)
+    )
+    return of_tables, of_weights
+
+
+def by_pytorch(one: Example, optimizer: Optimizer | None = None) -> Trained:
+    """A first step by ``embedding_bag`` in float32 and ``torch.optim``; row-wise optimizers as
+    their formulas say."""
+    gradients, of_weights = gradients_of(one)
     if optimizer is None:
         return Trained(_as(gradients, one.tables), [], of_weights)
-    states = []
+    tables, states = [table.float().clone() for table in one.tables], []
+    for table, gradient in zip(tables, gradients, strict=True):
+        if isinstance(optimizer, RowWiseAdagrad | PartialRowWiseAdam):
+            states += _row_wise_step(optimizer, table, gradient)
+        else:
+            states += _pytorch_step(optimizer, table, gradient)
+    return Trained(_as(tables, one.tables), states, of_weights)
+
+
+def _row_wise_step(
+    optimizer: RowWiseAdagrad | PartialRowWiseAdam, table: torch.Tensor, gradient: torch.Tensor
+) -> list[torch.Tensor]:
+    mean = gradient.square().mean(1)
+    table -= optimizer.lr / (mean.sqrt() + optimizer.eps)[:, None] * gradient
     if isinstance(optimizer, RowWiseAdagrad):
-        for table, gradient in zip(tables, gradients, strict=True):
-            state = gradient.square().mean(1)
-            table.data -= optimizer.lr / (state.sqrt() + optimizer.eps)[:, None] * gradient
-            states.append(state)
-    else:
-        step: Any = (
-            torch.optim.SGD(tables, lr=optimizer.lr)
-            if isinstance(optimizer, SGD)
-            else torch.optim.Adagrad(tables, lr=optimizer.lr, eps=optimizer.eps)
-        )
-        step.step()
-        if isinstance(optimizer, Adagrad):
-            states = [
-                step.state[table].get("sum", torch.zeros_like(table.detach())) for table in tables
-            ]
-    return Trained(_as([table.detach() for table in tables], one.tables), states, of_weights)
+        return [mean]
+    return [(1 - optimizer.beta1) * gradient, (1 - optimizer.beta2) * mean]
+
+
+def _pytorch_step(
+    optimizer: SGD | Adagrad | Adam, table: torch.Tensor, gradient: torch.Tensor
+) -> list[torch.Tensor]:
+    leaf = torch.nn.Parameter(table)
+    leaf.grad = gradient
+    step = pytorch_optimizer(optimizer, [leaf])
+    step.step()
+    names = {Adagrad: ["sum"], Adam: ["exp_avg", "exp_avg_sq"]}.get(type(optimizer), [])
+    return [step.state[leaf][name] for name in names]
+
+
+def pytorch_optimizer(
+    optimizer: SGD | Adagrad | Adam, tables: Sequence[torch.nn.Parameter]
+) -> torch.optim.Optimizer:
+    options: dict[str, Any] = {"lr": optimizer.lr}
+    if isinstance(optimizer, SGD):
+        return torch.optim.SGD(tables, **options)
+    options["eps"] = optimizer.eps
+    if isinstance(optimizer, Adagrad):
+        return torch.optim.Adagrad(tables, **options)
+    return torch.optim.Adam(tables, betas=(optimizer.beta1, optimizer.beta2), **options)
 
 
 def embedding_bag(

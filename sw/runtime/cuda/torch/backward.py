@@ -65,14 +65,14 @@ class TrainedTables:
         addresses, int64 [tables]: of the tables if there is an optimizer, else of their gradients,
         which must be zeroes.
     states
-        addresses, int64 [tables], of optimizers that have states.
-    learning_rate
-        float32 [], of optimizers.
+        addresses, int64 [tables, states of each], of optimizers that have states.
+    numbers
+        float32, of optimizers: the learning rate, and what else kernels are given beside it.
     """
 
     elements: torch.Tensor
     states: torch.Tensor | None = None
-    learning_rate: torch.Tensor | None = None
+    numbers: torch.Tensor | None = None
 
 
 def side_by_side(program: BackwardProgram, gradients: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -133,7 +133,7 @@ def train_tables(
         arguments = {
             "elements": trained.elements,
             "states": trained.states,
-            "learning_rate": trained.learning_rate,
+            "learning_rate": trained.numbers,
             "keys": keys,
             "count": np.int32(count),
             "slot_keys": slot_keys,

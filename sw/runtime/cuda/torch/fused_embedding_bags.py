@@ -11,7 +11,7 @@ from typing import Any, cast
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.cuda.config import CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import choose_schedules
-from gnarl.sw.compiler.cuda.optimizers import Optimizer
+from gnarl.sw.compiler.cuda.optimizers import Optimizer, counts_iterations
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.runtime.cuda.torch.conversion import (
     Conversion,
@@ -41,9 +41,10 @@ from gnarl.sw.runtime.cuda.torch.module_arguments import (
 )
 from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags
 from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
+from gnarl.sw.runtime.cuda.torch.optimizer_state import new_iteration, new_states
 from gnarl.sw.runtime.cuda.torch.padding import padding_rows, without_padding
 from gnarl.sw.runtime.cuda.torch.sparse_gradients import sparse_tables
-from gnarl.sw.runtime.cuda.torch.training import new_state, trained_embedding_bags
+from gnarl.sw.runtime.cuda.torch.training import trained_embedding_bags
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 
@@ -77,8 +78,10 @@ class FusedEmbeddingBags(torch.nn.Module):
         whether offsets are [batch + 1], or [batch] without the last.
     optimizer
         that is fused into the backward pass. Each table then has a buffer ``state`` beside
-        ``weight`` if the optimizer has states, and the module the buffer ``learning_rate``, float32
-        [], which starts as the optimizer's ``lr`` and may be written to at any time.
+        ``weight`` if the optimizer has states, ``momentum1`` and ``momentum2`` if it has two, and
+        the module the buffer ``learning_rate``, float32 [], which starts as the optimizer's ``lr``
+        and may be written to at any time; ``iter``, int64 [], is how many steps were taken, of
+        optimizers that depend on it.
     sparse
         whether gradients of tables are sparse, or the names of those whose are, as in
         ``nn.EmbeddingBag``.
@@ -256,10 +259,12 @@ class FusedEmbeddingBags(torch.nn.Module):
     def _add_states(self, optimizer: Optimizer) -> None:
         for holder in self.embedding_bags.values():
             table = holder.get_parameter("weight")
-            if (state := new_state(optimizer, table)) is not None:
-                holder.register_buffer("state", state)
+            for name, state in new_states(optimizer, table).items():
+                holder.register_buffer(name, state)
         rate = torch.tensor(optimizer.lr, dtype=torch.float32, device=table.device)
         self.register_buffer("learning_rate", rate)
+        if (iteration := new_iteration(optimizer, table.device)) is not None:
+            self.register_buffer("iter", iteration)
 
     def bags_state_dict(self) -> dict[str, torch.Tensor]:
         """The tables as a ``ModuleDict`` of ``nn.EmbeddingBag`` loads them: ``<table>.weight``."""
@@ -300,7 +305,9 @@ class FusedEmbeddingBags(torch.nn.Module):
             return _look_up_uncompiled(*operands, program)
         if self._operator.optimizer is None or not torch.is_grad_enabled():
             return fused_embedding_bags(*operands, program)
-        states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
+        states = self._states()
+        if counts_iterations(self._operator.optimizer):
+            states.append(self.get_buffer("iter"))
         rate = self.get_buffer("learning_rate")
         return trained_embedding_bags(*operands, states, rate, program)
 
@@ -317,6 +324,10 @@ class FusedEmbeddingBags(torch.nn.Module):
         """The tables; not parameters where ``torch.func.functional_call`` puts others in their
         place."""
         return [cast(torch.Tensor, holder.weight) for holder in self.embedding_bags.values()]
+
+    def _states(self) -> list[torch.Tensor]:
+        """All states of each table."""
+        return [state for holder in self.embedding_bags.values() for state in holder.buffers()]
 
     def _table_addresses(self, inputs: PackedInputs) -> torch.Tensor:
         """Addresses of the tables, on the inputs' device, found out once; and the tables, which are
@@ -349,7 +360,7 @@ class FusedEmbeddingBags(torch.nn.Module):
 
     def _apply(self, fn: Conversion, *arguments: Any, **options: Any) -> FusedEmbeddingBags:
         self.refresh()
-        states = [state for holder in self.embedding_bags.values() for state in holder.buffers()]
+        states = self._states()
         if self._operator.optimizer is not None:
             states.append(self.get_buffer("learning_rate"))
         super()._apply(keeping_types(fn, states), *arguments, **options)

@@ -46,7 +46,7 @@ def kernel_gradients(
     lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
 ) -> list[torch.Tensor]:
     """Computes ``gnarl::fused_embedding_bags_backward`` by kernels."""
-    program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
+    program = backward_program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
     totals = {
         number: torch.zeros_like(table)
         for number, (table, want) in enumerate(zip(lookup.tables, wanted, strict=True))
@@ -67,16 +67,17 @@ def take_step_by_kernels(
     gradients: Tensors,
     wanted: Sequence[bool],
     states: Tensors,
-    learning_rate: torch.Tensor,
+    numbers: torch.Tensor,
 ) -> None:
-    """Computes ``gnarl::step_embedding_bags`` by kernels."""
-    program = _program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
+    """Computes ``gnarl::step_embedding_bags`` by kernels. ``states``: of the tables, as many of
+    each. ``numbers``: see ``step_numbers``."""
+    program = backward_program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
     launch = _launch(lookup, program, [*lookup.tables, *states])
     device = lookup.values.device
     trained = TrainedTables(
         kept_addresses(_of_order(program, dict(enumerate(lookup.tables))), device),
-        kept_addresses(_of_order(program, dict(enumerate(states))), device) if states else None,
-        learning_rate,
+        kept_addresses(_states_of_order(program, states), device) if states else None,
+        numbers,
     )
     train_tables(program, launch, _inputs(lookup, program, gradients), trained)
 
@@ -110,10 +111,10 @@ def pytorch_gradients(
 
 
 @lru_cache(maxsize=64)
-def _program(
+def backward_program(
     text: str, trained: tuple[bool, ...], index_type: str, stores: bool
 ) -> BackwardProgram:
-    """The program of the backward pass. ``stores``: gradients, rather than taking the optimizer's
+    """The program of a backward pass. ``stores``: gradients, rather than taking the optimizer's
     step."""
     compiled = operator_program(text)
     optimizer = None if stores else compiled.optimizer
@@ -144,6 +145,16 @@ def _inputs(lookup: Lookup, program: BackwardProgram, gradients: Tensors) -> Bac
 def _of_order(program: BackwardProgram, tensors: Mapping[int, torch.Tensor]) -> tuple[int, ...]:
     """Addresses by ``program.order``; ``tensors``: by the tables' numbers."""
     return tuple(tensors[number].data_ptr() for number in program.order)
+
+
+def _states_of_order(program: BackwardProgram, states: Tensors) -> tuple[int, ...]:
+    """Addresses of all states of each table by ``program.order``."""
+    each = len(states) // len(program.trained)
+    return tuple(
+        state.data_ptr()
+        for number in program.order
+        for state in states[number * each : (number + 1) * each]
+    )
 
 
 def _new_addresses(addresses: tuple[int, ...], device: torch.device) -> torch.Tensor:

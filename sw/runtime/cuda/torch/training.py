@@ -7,30 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.optimizers import (
+    Adagrad,
+    Adam,
+    Optimizer,
+    PartialRowWiseAdam,
+    RowWiseAdagrad,
+)
 from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.golden_steps import take_golden_steps
 from gnarl.sw.runtime.cuda.torch.gradients import (
     by_kernels,
     check_weights,
     pytorch_gradients,
     take_step_by_kernels,
 )
-from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
 from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags_backward, look_up
-
-
-def new_state(optimizer: Optimizer, table: torch.Tensor) -> torch.Tensor | None:
-    """What the optimizer keeps of a table: float32 zeroes, none of them if the table requires no
-    gradients. ``None`` if it keeps nothing of any."""
-    if isinstance(optimizer, SGD):
-        return None
-    shape = _state_shape(optimizer, table) if table.requires_grad else (0,)
-    return torch.zeros(shape, dtype=torch.float32, device=table.device)
-
-
-def _state_shape(optimizer: Optimizer, table: torch.Tensor) -> torch.Size:
-    return table.shape if isinstance(optimizer, Adagrad) else table.shape[:1]
+from gnarl.sw.runtime.cuda.torch.optimizer_state import OptimizerState, check_tensor
 
 
 @torch.library.custom_op("gnarl::trained_embedding_bags", mutates_args=())
@@ -47,7 +41,8 @@ def trained_embedding_bags(
     none: the backward pass takes the optimizer's step of them.
 
     states
-        of each table, as ``new_state`` makes them; empty for optimizers without.
+        of each table, as ``new_states`` makes them, then the count of iterations of optimizers
+        that have one; empty for optimizers without.
     learning_rate
         float32 [].
     """
@@ -85,27 +80,20 @@ def step_embedding_bags(
     optimizer = lookup.compiled.optimizer
     if optimizer is None:
         raise WorkloadError("program: has no optimizer: must have one")
-    _check("learning rate", learning_rate, torch.Size(), values.device)
-    for number, (table, state, want) in enumerate(zip(tables, states, wanted, strict=bool(states))):
-        if want:
-            shape = _state_shape(optimizer, table)
-            _check(f"state of table {number}", state, shape, values.device)
+    check_tensor("learning rate", learning_rate, torch.Size(), values.device)
+    state = OptimizerState(optimizer, tables, states, wanted)
+    numbers = state.next_numbers(optimizer, learning_rate)
     if by_kernels(lookup):
-        take_step_by_kernels(lookup, gradients, wanted, states, learning_rate)
+        take_step_by_kernels(lookup, gradients, wanted, state.states, numbers)
         return
-    computed = iter(pytorch_gradients(lookup, gradients, wanted, False))
-    for number, want in enumerate(wanted):
-        if want:
-            own = states[number] if states else None
-            _take_step(optimizer, tables[number], next(computed), own, learning_rate)
-
-
-def _check(name: str, tensor: torch.Tensor, shape: torch.Size, device: torch.device) -> None:
-    if tensor.dtype != torch.float32 or tensor.shape != shape or tensor.device != device:
-        raise WorkloadError(
-            f"{name}: is {type_name(tensor.dtype)} {list(tensor.shape)} on {tensor.device}: "
-            f"must be float32 {list(shape)} on {device}"
-        )
+    computed = pytorch_gradients(lookup, gradients, wanted, False)
+    of_tables = dict(zip(state.of_tables, computed, strict=True))
+    if isinstance(optimizer, Adam | PartialRowWiseAdam):
+        take_golden_steps(lookup, optimizer, of_tables, state.of_tables, numbers)
+        return
+    for number, gradient in of_tables.items():
+        own = state.of_tables[number]
+        _take_step(optimizer, tables[number], gradient, own[0] if own else None, learning_rate)
 
 
 def _take_step(

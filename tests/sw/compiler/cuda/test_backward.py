@@ -13,7 +13,14 @@ from gnarl.sw.compiler.cuda.backward_kernels import (
     SUM_LOOKUPS,
     backward_source,
 )
-from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.optimizers import (
+    SGD,
+    Adagrad,
+    Adam,
+    Optimizer,
+    PartialRowWiseAdam,
+    RowWiseAdagrad,
+)
 from gnarl.sw.compiler.cuda.templates.template import INCLUDE
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 from tests.support.parameters import slow_but
@@ -123,7 +130,7 @@ WIDE = (
 @pytest.mark.parametrize("arch", slow_but(["sm_90"], ["sm_75", "sm_80", "sm_90"]))
 @pytest.mark.parametrize(
     "optimizer",
-    [None, SGD(0.5), Adagrad(0.5, 1), RowWiseAdagrad(0.5)],
+    [None, SGD(0.5), Adagrad(0.5, 1), RowWiseAdagrad(0.5), Adam(0.5), PartialRowWiseAdam(0.5)],
     ids=lambda each: type(each).__name__,
 )
 def test_kernels_compile_and_spill_nothing(arch: str, optimizer: Optimizer | None) -> None:

@@ -1,6 +1,7 @@
 // What is done with the gradient of a row: it is stored, or an optimizer's step is taken.
 //
-// An optimizer is a struct with a function that all lanes of a team call:
+// An optimizer is a struct with the number of states that it keeps of a table, kStates, and a
+// function that all lanes of a team call:
 //
 //   template <class C>
 //   static __device__ void step(const LaneTeam<C::kLanes>& team, const RowOfTable<C>& row,
@@ -57,13 +58,15 @@ __device__ __forceinline__ Accumulator<kVector> load_floats(const T* source) {
 template <class C>
 struct RowOfTable {
   typename C::Table* elements;
-  float* state;  // of the table
+  float* const* states;  // where each state of the table begins
   long long number;
   int dim;
 };
 
 // No optimizer: the gradient in place of the row.
 struct StoreGradient {
+  static constexpr int kStates = 0;
+
   template <class C>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
                                               const RowOfTable<C>& row,
@@ -90,6 +93,8 @@ __device__ __forceinline__ void descend(int lane, const RowOfTable<C>& row,
 
 // row -= learning_rate * gradient.
 struct Sgd {
+  static constexpr int kStates = 0;
+
   template <class C>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
                                               const RowOfTable<C>& row,
@@ -102,13 +107,15 @@ struct Sgd {
 // state += gradient^2; row -= learning_rate * gradient / (sqrt(state) + eps). State: [rows, dim].
 template <class Eps>
 struct Adagrad {
+  static constexpr int kStates = 1;
+
   template <class C>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
                                               const RowOfTable<C>& row,
                                               const RowVectors<C>& gradient,
                                               const float* learning_rate) {
     const float rate = __ldg(learning_rate);
-    float* states = row.state + row.number * row.dim;
+    float* states = row.states[0] + row.number * row.dim;
     for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
       auto next = load_floats<C::kVector>(row.elements + column);
       auto state = load_floats<C::kVector>(states + column);
@@ -126,27 +133,38 @@ struct Adagrad {
   }
 };
 
+// The sum of gradient^2, in all lanes.
+template <class C>
+__device__ __forceinline__ float sum_of_squares(const LaneTeam<C::kLanes>& team,
+                                                const RowOfTable<C>& row,
+                                                const RowVectors<C>& gradient) {
+  float squares = 0.0f;
+  for_vectors<C>(team.lane, row.dim, [&](int chunk, int) {
+#pragma unroll
+    for (int k = 0; k < C::kVector; ++k) {
+      squares = fmaf(gradient.values[chunk][k], gradient.values[chunk][k], squares);
+    }
+  });
+  return team.sum(squares);
+}
+
 // state += mean of gradient^2; row -= learning_rate / (sqrt(state) + eps) * gradient. State:
 // [rows].
 template <class Eps>
 struct RowWiseAdagrad {
+  static constexpr int kStates = 1;
+
   template <class C>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
                                               const RowOfTable<C>& row,
                                               const RowVectors<C>& gradient,
                                               const float* learning_rate) {
-    float squares = 0.0f;
-    for_vectors<C>(team.lane, row.dim, [&](int chunk, int) {
-#pragma unroll
-      for (int k = 0; k < C::kVector; ++k) {
-        squares = fmaf(gradient.values[chunk][k], gradient.values[chunk][k], squares);
-      }
-    });
-    squares = team.sum(squares);
+    const float squares = sum_of_squares(team, row, gradient);
     float state = 0.0f;
     if (team.lane == 0) {
-      state = __fadd_rn(row.state[row.number], __fdiv_rn(squares, static_cast<float>(row.dim)));
-      row.state[row.number] = state;
+      float* own = row.states[0] + row.number;
+      state = __fadd_rn(*own, __fdiv_rn(squares, static_cast<float>(row.dim)));
+      *own = state;
     }
     state = __shfl_sync(team.mask, state, 0, C::kLanes);
     const float divisor = __fadd_rn(__fsqrt_rn(state), Eps::kValue);

@@ -19,7 +19,7 @@ struct TrainedTables {
   const Key* first_keys;     // [tables + 1]: of each one's rows; the last: where keys end
   const int* dims;           // [tables]
   void* const* elements;     // [tables]: where rows, or their gradients, begin
-  float* const* states;      // [tables], where the optimizer has any
+  float* const* states;      // [tables, Optimizer::kStates], where the optimizer has any
   const float* learning_rate;
 };
 
@@ -179,7 +179,7 @@ __device__ void sum_runs(const TrainedTables<Key>& tables, const Entries& entrie
           auto* elements = static_cast<typename C::Table*>(tables.elements[table_of[u]]);
           Optimizer::template step<C>(
               team,
-              {elements + row * dims[u], tables.states ? tables.states[table_of[u]] : nullptr, row,
+              {elements + row * dims[u], tables.states + table_of[u] * Optimizer::kStates, row,
                dims[u]},
               sums, tables.learning_rate);
           sums = {};

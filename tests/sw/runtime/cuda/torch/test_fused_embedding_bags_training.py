@@ -11,7 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gnarl.hw.lib.errors import ProgramError  # noqa: E402
-from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad  # noqa: E402
+from gnarl.sw.compiler.cuda.optimizers import (  # noqa: E402
+    SGD,
+    Adagrad,
+    Adam,
+    Optimizer,
+    PartialRowWiseAdam,
+    RowWiseAdagrad,
+)
 from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
 from gnarl.sw.runtime.cuda.torch.operator_program import operator_program  # noqa: E402
 from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
@@ -26,7 +33,13 @@ FEATURES = (
     Feature("d", 5, 8, "sum", "float16"),
 )
 TABLE_OF = {"a": "x", "b": "x", "c": "y", "d": "y"}
-OPTIMIZERS = (SGD(0.25), Adagrad(0.5, 1e-3), RowWiseAdagrad(0.5, 1e-3))
+OPTIMIZERS = (
+    SGD(0.25),
+    Adagrad(0.5, 1e-3),
+    RowWiseAdagrad(0.5, 1e-3),
+    Adam(0.5, 1e-3),
+    PartialRowWiseAdam(0.5, 1e-3),
+)
 NAMES = {"ids": lambda each: type(each).__name__}
 
 
@@ -60,12 +73,12 @@ def train(module: Any, one: Example) -> None:
 
 def require_trained(module: FusedEmbeddingBags, one: Example, optimizer: Optimizer) -> None:
     right = by_pytorch(one, optimizer)
-    for table, state, name in zip(right.tables, right.states or [None, None], "xy", strict=True):
+    for table, name in zip(right.tables, "xy", strict=True):
         holder = module.embedding_bags[name]
         torch.testing.assert_close(holder.weight.detach(), table)
         assert holder.weight.grad is None
-        if state is not None:
-            torch.testing.assert_close(holder.state, state)
+    for state, other in zip(module._states(), right.states, strict=True):
+        torch.testing.assert_close(state, other)
 
 
 @pytest.mark.parametrize("emulated", [False, True], ids=["pytorch", "kernels"])
@@ -83,12 +96,14 @@ def test_states_are_in_the_state_dict_and_steps_go_on_from_them(optimizer: Optim
     module, other = (module_of(one, optimizer, emulated=True) for _ in range(2))
     train(module, one)
     state = module.state_dict()
-    kept = (
-        [] if isinstance(optimizer, SGD) else ["embedding_bags.x.state", "embedding_bags.y.state"]
-    )
-    assert sorted(state) == sorted(
-        ["embedding_bags.x.weight", "embedding_bags.y.weight", "learning_rate", *kept]
-    )
+    names = ["weight"]
+    if isinstance(optimizer, Adagrad | RowWiseAdagrad):
+        names = ["state", "weight"]
+    elif isinstance(optimizer, Adam | PartialRowWiseAdam):
+        names = ["momentum1", "momentum2", "weight"]
+    counts = ["iter"] if "momentum1" in names else []
+    of_tables = [f"embedding_bags.{table}.{name}" for table in "xy" for name in names]
+    assert sorted(state) == [*of_tables, *counts, "learning_rate"]
     other.load_state_dict(state)
     train(other, one)
     train(module, one)
@@ -193,11 +208,13 @@ def test_compiled_modules_take_the_same_steps_in_one_graph(optimizer: Optimizer)
     require_trained(module, one, optimizer)
 
 
-def test_the_operators_keep_pytorchs_contract() -> None:
+@pytest.mark.parametrize("optimizer", [Adagrad(0.5), Adam(0.5)], **NAMES)
+def test_the_operators_keep_pytorchs_contract(optimizer: Optimizer) -> None:
     one = one_batch()
-    module = module_of(one, Adagrad(0.5))
+    module = module_of(one, optimizer)
     tables = list(module.parameters())
-    states = [module.embedding_bags[name].state for name in "xy"]
+    counts = [module.iter] if isinstance(optimizer, Adam) else []
+    states = [*module._states(), *counts]
     given = (torch.cat(one.values), one.offsets, torch.cat(one.weights))
     rate, program = module.learning_rate, module._program
     operators = torch.ops.gnarl
@@ -222,8 +239,8 @@ def test_operators_as_text_have_their_optimizer(optimizer: Optimizer) -> None:
     text = module_of(one_batch(), optimizer)._program
     assert operator_program(text).optimizer == optimizer
     kind = type(optimizer).__name__
-    with pytest.raises(ProgramError, match="cannot be understood: KeyError: 'Adam'"):
-        operator_program(text.replace(f'"{kind}"', '"Adam"'))
+    with pytest.raises(ProgramError, match="cannot be understood: KeyError: 'Lamb'"):
+        operator_program(text.replace(f'"{kind}"', '"Lamb"'))
 
 
 @pytest.mark.parametrize("lr", [0, -0.5, float("inf"), float("nan"), "fast", True])

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from gnarl.sw.compiler.cuda.config import CudaConfig
-from gnarl.sw.compiler.cuda.optimizers import SGD, Adagrad, Optimizer, RowWiseAdagrad
+from gnarl.sw.compiler.cuda.optimizers import (
+    SGD,
+    Adagrad,
+    Adam,
+    Optimizer,
+    PartialRowWiseAdam,
+    RowWiseAdagrad,
+)
 from gnarl.sw.runtime.cuda.gpu.gpus import gpus
 from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
@@ -33,7 +40,14 @@ MODEL = EmbeddingModel(
         Feature("d", 1, 128, factors=MANY),
     ),
 )
-OPTIMIZERS = (None, SGD(0.1), Adagrad(0.1), RowWiseAdagrad(0.1))
+OPTIMIZERS = (
+    None,
+    SGD(0.1),
+    Adagrad(0.1),
+    RowWiseAdagrad(0.1),
+    Adam(0.1),
+    PartialRowWiseAdam(0.1),
+)
 
 
 def module(optimizer: Optimizer | None) -> FusedEmbeddingBags:
