@@ -104,6 +104,8 @@ def _constants(program: BackwardProgram) -> Iterator[str]:
     yield '#include "gnarl/row_gradients.cuh"'
     if isinstance(program.optimizer, Adam | PartialRowWiseAdam):
         yield '#include "gnarl/adam.cuh"'
+    if program.optimizer and program.optimizer.weight_decay:
+        yield '#include "gnarl/weight_decay.cuh"'
     yield ""
     yield f"static_assert(gnarl::kSegment == {SEGMENT} && gnarl::kBagLanes == {BAG_LANES} &&"
     yield f"              sizeof(gnarl::LookupGradient) == {LOOKUP_GRADIENT_BYTES},"
@@ -143,7 +145,7 @@ def _lookup_kernels() -> Iterator[str]:
 
 def _trained_constants(program: BackwardProgram) -> Iterator[str]:
     yield from _optimizer_constants(program.optimizer)
-    yield f"using Optimizer = gnarl::{_OPTIMIZERS[type(program.optimizer)]};"
+    yield f"using Optimizer = gnarl::{_optimizer_type(program.optimizer)};"
     classes = program.tables_of_class
     ends = pairwise(accumulate(map(len, classes.values()), initial=0))
     for number, (own, (begin, end)) in enumerate(zip(classes, ends, strict=True)):
@@ -168,6 +170,16 @@ def _optimizer_constants(optimizer: Optimizer | None) -> Iterator[str]:
         ):
             yield f"  static constexpr float k{name} = {float(value)!r}f;"
         yield "};"
+    if optimizer and optimizer.weight_decay:
+        decay = float(optimizer.weight_decay)
+        yield f"struct Decay {{ static constexpr float kValue = {decay!r}f; }};"
+
+
+def _optimizer_type(optimizer: Optimizer | None) -> str:
+    plain = _OPTIMIZERS[type(optimizer)]
+    if not optimizer or not optimizer.weight_decay:
+        return plain
+    return f"{'WithDecoupledDecay' if optimizer.decoupled else 'WithL2'}<gnarl::{plain}, Decay>"
 
 
 def _sum_kernels(program: BackwardProgram) -> Iterator[str]:

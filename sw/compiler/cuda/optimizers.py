@@ -1,7 +1,7 @@
 """Optimizers of embedding tables whose steps are part of the backward kernels.
 
 A step is taken for the rows that a batch looks up, once for each, with the sum of their gradients.
-Rows without gradients keep their values and states, as they do in PyTorch's dense optimizers
+Rows that are not looked up keep their values and states, as they do in PyTorch's dense optimizers
 without momentum and weight decay.
 """
 
@@ -9,24 +9,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Decaying:
+    """``weight_decay``: how much of a row is added to its gradient, in the steps that it takes."""
+
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require(
+            self, "weight_decay", lambda decay: 0 <= decay < math.inf, "0 or a positive number"
+        )
+
+    @property
+    def decoupled(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DecayingEitherWay(_Decaying):
+    """``weight_decay_mode``: ``l2``, or ``decoupled`` from the gradient, as in ``AdamW``:
+    ``row *= 1 - lr * weight_decay``."""
+
+    weight_decay_mode: str = "l2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weight_decay_mode not in ("l2", "decoupled"):
+            raise WorkloadError(
+                f"optimizer {type(self).__name__}: weight_decay_mode = "
+                f"{self.weight_decay_mode!r}: must be 'l2' or 'decoupled'"
+            )
+
+    @property
+    def decoupled(self) -> bool:
+        return self.weight_decay_mode == "decoupled"
+
+
 @dataclass(frozen=True)
-class SGD:
+class SGD(_Decaying):
     """``row -= lr * gradient``, as ``torch.optim.SGD``."""
 
     lr: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _require_positive(self, "lr")
 
 
 @dataclass(frozen=True)
-class Adagrad:
+class Adagrad(_Decaying):
     """``state += gradient ** 2; row -= lr * gradient / (sqrt(state) + eps)``, as
     ``torch.optim.Adagrad``. State: [rows, dim]."""
 
@@ -34,12 +71,13 @@ class Adagrad:
     eps: float = 1e-10
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _require_positive(self, "lr")
         _require_positive(self, "eps")
 
 
 @dataclass(frozen=True)
-class RowWiseAdagrad:
+class RowWiseAdagrad(_DecayingEitherWay):
     """``state += mean(gradient ** 2); row -= lr / (sqrt(state) + eps) * gradient``, as FBGEMM's
     ``EXACT_ROWWISE_ADAGRAD``. State: [rows]."""
 
@@ -47,12 +85,13 @@ class RowWiseAdagrad:
     eps: float = 1e-8
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _require_positive(self, "lr")
         _require_positive(self, "eps")
 
 
 @dataclass(frozen=True)
-class _Adam:
+class _Adam(_DecayingEitherWay):
     """``first += (1 - beta1) * (gradient - first)``, ``second`` likewise with ``beta2`` and the
     squares; ``row -= lr * corrected(first) / (sqrt(corrected(second)) + eps)``, where a moment is
     corrected by ``1 - beta ** iteration``."""
@@ -63,6 +102,7 @@ class _Adam:
     beta2: float = 0.999
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _require_positive(self, "lr")
         _require_positive(self, "eps")
         for name in ("beta1", "beta2"):
@@ -95,19 +135,23 @@ def counts_iterations(optimizer: Optimizer) -> bool:
 
 
 def optimizer_fields(optimizer: Optimizer | None) -> dict[str, Any] | None:
-    """Its name and its fields, as JSON has them."""
+    """Its name and its fields, as JSON has them, without options that are as they are by
+    default."""
     if optimizer is None:
         return None
-    return {"name": type(optimizer).__name__, **asdict(optimizer)}
+    options = {each.name: each.default for each in fields(optimizer) if each.kw_only}
+    found = asdict(optimizer).items()
+    chosen = {name: value for name, value in found if (name, value) not in options.items()}
+    return {"name": type(optimizer).__name__, **chosen}
 
 
-def optimizer_of(fields: dict[str, Any] | None) -> Optimizer | None:
+def optimizer_of(found: dict[str, Any] | None) -> Optimizer | None:
     """The optimizer with the fields that ``optimizer_fields`` gave. Raises ``LookupError`` or
     ``TypeError`` for others."""
-    if fields is None:
+    if found is None:
         return None
-    parameters = {name: value for name, value in fields.items() if name != "name"}
-    return _BY_NAME[fields["name"]](**parameters)
+    parameters = {name: value for name, value in found.items() if name != "name"}
+    return _BY_NAME[found["name"]](**parameters)
 
 
 def _require_positive(optimizer: object, name: str) -> None:

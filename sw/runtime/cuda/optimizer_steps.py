@@ -6,7 +6,7 @@ Rows are those that a batch looked up, each once, with the sum of their gradient
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,16 @@ class TableStep:
     def taken(self, optimizer: Optimizer) -> np.ndarray:
         """The rows after the step of the optimizer, in float32."""
         with np.errstate(all="ignore"):
-            return _STEPS[type(optimizer)](self, optimizer)
+            return _STEPS[type(optimizer)](self._decayed(optimizer), optimizer)
+
+    def _decayed(self, optimizer: Optimizer) -> TableStep:
+        """The step with the optimizer's weight decay in its rows or gradient."""
+        decay = np.float32(optimizer.weight_decay)
+        if not decay:
+            return self
+        if optimizer.decoupled:
+            return replace(self, rows=(1 - self.numbers[0] * decay) * self.rows)
+        return replace(self, gradient=self.gradient + decay * self.rows)
 
     @property
     def mean_of_squares(self) -> np.ndarray:

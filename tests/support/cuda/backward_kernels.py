@@ -285,13 +285,14 @@ def _pytorch_step(
 def pytorch_optimizer(
     optimizer: SGD | Adagrad | Adam, tables: Sequence[torch.nn.Parameter]
 ) -> torch.optim.Optimizer:
-    options: dict[str, Any] = {"lr": optimizer.lr}
+    options: dict[str, Any] = {"lr": optimizer.lr, "weight_decay": optimizer.weight_decay}
     if isinstance(optimizer, SGD):
         return torch.optim.SGD(tables, **options)
     options["eps"] = optimizer.eps
     if isinstance(optimizer, Adagrad):
         return torch.optim.Adagrad(tables, **options)
-    return torch.optim.Adam(tables, betas=(optimizer.beta1, optimizer.beta2), **options)
+    kind = torch.optim.AdamW if optimizer.decoupled else torch.optim.Adam
+    return kind(tables, betas=(optimizer.beta1, optimizer.beta2), **options)
 
 
 def embedding_bag(

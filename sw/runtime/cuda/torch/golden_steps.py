@@ -1,16 +1,21 @@
-"""Optimizers' steps on the CPU by the golden model, for optimizers that look at more of a row than
-PyTorch's dense operators would leave alone."""
+"""Optimizers' steps on the CPU by the golden model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gnarl.sw.compiler.cuda.optimizers import Optimizer
+from gnarl.sw.compiler.cuda.optimizers import Adam, Optimizer, PartialRowWiseAdam
 from gnarl.sw.runtime.cuda.optimizer_steps import TableStep
 from gnarl.sw.runtime.cuda.torch.extra import to_array, torch
 from gnarl.sw.runtime.cuda.torch.gradients import backward_program
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
+
+
+def has_golden_steps(optimizer: Optimizer) -> bool:
+    """Whether the golden model takes its steps: they change rows whose gradients are zero, or what
+    is kept of them."""
+    return isinstance(optimizer, Adam | PartialRowWiseAdam) or optimizer.weight_decay > 0
 
 
 def take_golden_steps(

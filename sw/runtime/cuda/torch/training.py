@@ -9,13 +9,11 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.cuda.optimizers import (
     Adagrad,
-    Adam,
     Optimizer,
-    PartialRowWiseAdam,
     RowWiseAdagrad,
 )
 from gnarl.sw.runtime.cuda.torch.extra import torch
-from gnarl.sw.runtime.cuda.torch.golden_steps import take_golden_steps
+from gnarl.sw.runtime.cuda.torch.golden_steps import has_golden_steps, take_golden_steps
 from gnarl.sw.runtime.cuda.torch.gradients import (
     by_kernels,
     check_weights,
@@ -88,7 +86,7 @@ def step_embedding_bags(
         return
     computed = pytorch_gradients(lookup, gradients, wanted, False)
     of_tables = dict(zip(state.of_tables, computed, strict=True))
-    if isinstance(optimizer, Adam | PartialRowWiseAdam):
+    if has_golden_steps(optimizer):
         take_golden_steps(lookup, optimizer, of_tables, state.of_tables, numbers)
         return
     for number, gradient in of_tables.items():

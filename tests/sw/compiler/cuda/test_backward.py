@@ -130,7 +130,14 @@ WIDE = (
 @pytest.mark.parametrize("arch", slow_but(["sm_90"], ["sm_75", "sm_80", "sm_90"]))
 @pytest.mark.parametrize(
     "optimizer",
-    [None, SGD(0.5), Adagrad(0.5, 1), RowWiseAdagrad(0.5), Adam(0.5), PartialRowWiseAdam(0.5)],
+    [
+        None,
+        SGD(0.5),
+        Adagrad(0.5, 1),
+        RowWiseAdagrad(0.5),
+        Adam(0.5),
+        PartialRowWiseAdam(0.5, weight_decay=0.1),
+    ],
     ids=lambda each: type(each).__name__,
 )
 def test_kernels_compile_and_spill_nothing(arch: str, optimizer: Optimizer | None) -> None:

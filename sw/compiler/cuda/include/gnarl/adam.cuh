@@ -15,14 +15,14 @@ __device__ __forceinline__ float moved(float moment, float value, float beta, fl
 
 // Moves the first moment of a row and takes the step. `divisor(chunk, column)`: of each element of
 // a vector.
-template <class Adam, class C, class Divisor>
-__device__ __forceinline__ void descend_by_moment(int lane, const RowOfTable<C>& row,
+template <class Adam, class C, class Row, class Divisor>
+__device__ __forceinline__ void descend_by_moment(int lane, const Row& row,
                                                   const RowVectors<C>& gradient,
                                                   const float* numbers, const Divisor& divisor) {
   const float rate = __ldg(numbers), correction = __ldg(numbers + 1);
   float* moments = row.states[0] + row.number * row.dim;
   for_vectors<C>(lane, row.dim, [&](int chunk, int column) {
-    auto next = load_floats<C::kVector>(row.elements + column);
+    auto next = row.load(column);
     auto moment = load_floats<C::kVector>(moments + column);
     const auto divisors = divisor(chunk, column);
 #pragma unroll
@@ -33,7 +33,7 @@ __device__ __forceinline__ void descend_by_moment(int lane, const RowOfTable<C>&
       next.values[k] = __fadd_rn(next.values[k], __fmul_rn(-rate, step));
     }
     store_floats(moments + column, moment.values);
-    store_floats(row.elements + column, next.values);
+    row.store(column, next.values);
   });
 }
 
@@ -48,9 +48,9 @@ template <class Adam>
 struct ElementWiseAdam {
   static constexpr int kStates = 2;
 
-  template <class C>
+  template <class C, class Row>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
-                                              const RowOfTable<C>& row,
+                                              const Row& row,
                                               const RowVectors<C>& gradient,
                                               const float* numbers) {
     float* seconds = row.states[1] + row.number * row.dim;
@@ -75,9 +75,9 @@ template <class Adam>
 struct PartialRowWiseAdam {
   static constexpr int kStates = 2;
 
-  template <class C>
+  template <class C, class Row>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
-                                              const RowOfTable<C>& row,
+                                              const Row& row,
                                               const RowVectors<C>& gradient,
                                               const float* numbers) {
     const float squares = sum_of_squares(team, row, gradient);

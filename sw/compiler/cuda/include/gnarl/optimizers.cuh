@@ -3,9 +3,11 @@
 // An optimizer is a struct with the number of states that it keeps of a table, kStates, and a
 // function that all lanes of a team call:
 //
-//   template <class C>
-//   static __device__ void step(const LaneTeam<C::kLanes>& team, const RowOfTable<C>& row,
+//   template <class C, class Row>
+//   static __device__ void step(const LaneTeam<C::kLanes>& team, const Row& row,
 //                               const RowVectors<C>& gradient, const float* learning_rate);
+//
+// A Row is a RowOfTable<C>, or derives from it and loads or stores elements otherwise.
 //
 // Arithmetic is in float32, every operation rounded once and the order of all of them fixed.
 #pragma once
@@ -61,33 +63,41 @@ struct RowOfTable {
   float* const* states;  // where each state of the table begins
   long long number;
   int dim;
+
+  __device__ __forceinline__ Accumulator<C::kVector> load(int column) const {
+    return load_floats<C::kVector>(elements + column);
+  }
+
+  __device__ __forceinline__ void store(int column, const float (&values)[C::kVector]) const {
+    store_floats(elements + column, values);
+  }
 };
 
 // No optimizer: the gradient in place of the row.
 struct StoreGradient {
   static constexpr int kStates = 0;
 
-  template <class C>
+  template <class C, class Row>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
-                                              const RowOfTable<C>& row,
+                                              const Row& row,
                                               const RowVectors<C>& gradient, const float*) {
     for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
-      store_floats(row.elements + column, gradient.values[chunk]);
+      row.store(column, gradient.values[chunk]);
     });
   }
 };
 
 // row -= rate * gradient.
-template <class C>
-__device__ __forceinline__ void descend(int lane, const RowOfTable<C>& row,
-                                        const RowVectors<C>& gradient, float rate) {
+template <class C, class Row>
+__device__ __forceinline__ void descend(int lane, const Row& row, const RowVectors<C>& gradient,
+                                        float rate) {
   for_vectors<C>(lane, row.dim, [&](int chunk, int column) {
-    auto next = load_floats<C::kVector>(row.elements + column);
+    auto next = row.load(column);
 #pragma unroll
     for (int k = 0; k < C::kVector; ++k) {
       next.values[k] = fmaf(-rate, gradient.values[chunk][k], next.values[k]);
     }
-    store_floats(row.elements + column, next.values);
+    row.store(column, next.values);
   });
 }
 
@@ -95,9 +105,9 @@ __device__ __forceinline__ void descend(int lane, const RowOfTable<C>& row,
 struct Sgd {
   static constexpr int kStates = 0;
 
-  template <class C>
+  template <class C, class Row>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
-                                              const RowOfTable<C>& row,
+                                              const Row& row,
                                               const RowVectors<C>& gradient,
                                               const float* learning_rate) {
     descend(team.lane, row, gradient, __ldg(learning_rate));
@@ -109,15 +119,15 @@ template <class Eps>
 struct Adagrad {
   static constexpr int kStates = 1;
 
-  template <class C>
+  template <class C, class Row>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
-                                              const RowOfTable<C>& row,
+                                              const Row& row,
                                               const RowVectors<C>& gradient,
                                               const float* learning_rate) {
     const float rate = __ldg(learning_rate);
     float* states = row.states[0] + row.number * row.dim;
     for_vectors<C>(team.lane, row.dim, [&](int chunk, int column) {
-      auto next = load_floats<C::kVector>(row.elements + column);
+      auto next = row.load(column);
       auto state = load_floats<C::kVector>(states + column);
 #pragma unroll
       for (int k = 0; k < C::kVector; ++k) {
@@ -128,7 +138,7 @@ struct Adagrad {
             __fadd_rn(next.values[k], __fmul_rn(-rate, __fdiv_rn(value, divisor)));
       }
       store_floats(states + column, state.values);
-      store_floats(row.elements + column, next.values);
+      row.store(column, next.values);
     });
   }
 };
@@ -154,9 +164,9 @@ template <class Eps>
 struct RowWiseAdagrad {
   static constexpr int kStates = 1;
 
-  template <class C>
+  template <class C, class Row>
   static __device__ __forceinline__ void step(const LaneTeam<C::kLanes>& team,
-                                              const RowOfTable<C>& row,
+                                              const Row& row,
                                               const RowVectors<C>& gradient,
                                               const float* learning_rate) {
     const float squares = sum_of_squares(team, row, gradient);

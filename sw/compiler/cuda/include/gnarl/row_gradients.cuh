@@ -179,8 +179,8 @@ __device__ void sum_runs(const TrainedTables<Key>& tables, const Entries& entrie
           auto* elements = static_cast<typename C::Table*>(tables.elements[table_of[u]]);
           Optimizer::template step<C>(
               team,
-              {elements + row * dims[u], tables.states + table_of[u] * Optimizer::kStates, row,
-               dims[u]},
+              RowOfTable<C>{elements + row * dims[u],
+                            tables.states + table_of[u] * Optimizer::kStates, row, dims[u]},
               sums, tables.learning_rate);
           sums = {};
         }

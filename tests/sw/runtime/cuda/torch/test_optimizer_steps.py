@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,24 +18,13 @@ from gnarl.sw.compiler.cuda.optimizers import (  # noqa: E402
     RowWiseAdagrad,
 )
 from gnarl.sw.runtime.cuda.optimizer_steps import fused_multiply_add  # noqa: E402
-from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
-from tests.support.cuda.backward_kernels import (  # noqa: E402
-    Example,
-    by_golden_model,
-    by_kernels,
-    example,
+from tests.support.cuda.optimizers import (  # noqa: E402
+    require_bits_of_the_golden_model,
+    table_module,
+    train_rows,
 )
-from tests.support.cuda.torch_embedding import fused  # noqa: E402
 from tests.support.errors import refused  # noqa: E402
 
-FEATURES = (
-    Feature("a", 9, 64),
-    Feature("b", 7, 4, "sum", weighted=True),
-    Feature("c", 8, 12, "max", "float16", "float16"),
-    Feature("d", 6, 300, "sum", "bfloat16"),
-    Feature("e", 9, 5, "max"),
-    Feature("f", 5, 10, "sum", "float16"),
-)
 OPTIMIZERS = (
     SGD(0.3),
     Adagrad(0.3, 1e-3),
@@ -47,32 +35,9 @@ OPTIMIZERS = (
 NAMES = {"ids": lambda each: type(each).__name__}
 
 
-def rows_once(seed: int) -> Example:
-    """A batch that looks no row up twice, so that gradients are no sums, of any numbers."""
-    rng = np.random.default_rng(seed)
-    one = example(FEATURES, [[2, 0, 3] for _ in FEATURES], seed)
-    one.values = [torch.from_numpy(rng.permutation(each.rows)[:5]) for each in FEATURES]
-    one.weights = [torch.from_numpy(rng.standard_normal(5).astype(np.float32)) for _ in FEATURES]
-    one.gradients = [
-        torch.from_numpy(rng.standard_normal(each.shape) * 10.0 ** rng.integers(-6, 2)).to(each)
-        for each in one.gradients
-    ]
-    one.tables = [torch.from_numpy(rng.standard_normal(each.shape)).to(each) for each in one.tables]
-    return one
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, **NAMES)
 def test_kernels_have_the_bits_of_the_golden_model(optimizer: Optimizer) -> None:
-    tables, states = rows_once(0).tables, None
-    for iteration in range(1, 5):
-        one = replace(rows_once(iteration), tables=tables)
-        right = by_golden_model(one, optimizer, states, iteration)
-        found = by_kernels(one, optimizer, states=states, iteration=iteration)
-        pairs = zip([*found.tables, *found.states], [*right.tables, *right.states], strict=True)
-        for number, (ours, theirs) in enumerate(pairs):
-            assert torch.equal(ours, theirs), number
-        assert not all(map(torch.equal, found.tables, tables))
-        tables, states = found.tables, found.states
+    require_bits_of_the_golden_model(optimizer)
 
 
 def test_fused_multiply_add_rounds_once() -> None:
@@ -86,19 +51,6 @@ def test_fused_multiply_add_rounds_once() -> None:
     found = fused_multiply_add(one, other, added)
     assert found[0] > found[1] == found[2]
     assert (found == exact.astype(np.float32))[3:].mean() > 0.999
-
-
-def table_module(optimizer: Optimizer, **options: Any) -> tuple[Any, torch.nn.Parameter]:
-    """A module of one table, [6, 4], of random numbers."""
-    table = torch.nn.Parameter(torch.randn(6, 4, generator=torch.manual_seed(0)))
-    return fused([table], [Feature("f", 6, 4)], optimizer=optimizer, **options), table
-
-
-def train_rows(module: Any, rows: list[int], seed: int = 0) -> torch.Tensor:
-    """Looks the rows up, each for a bag of its own, and gives the outputs' gradient."""
-    gradient = torch.randn(len(rows), 4, generator=torch.manual_seed(seed))
-    module.forward_concatenated({"f": torch.tensor(rows)[:, None]}).backward(gradient)
-    return gradient
 
 
 @pytest.mark.parametrize("emulated", [False, True], ids=["pytorch", "kernels"])
