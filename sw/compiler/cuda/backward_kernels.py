@@ -106,6 +106,8 @@ def _constants(program: BackwardProgram) -> Iterator[str]:
         yield '#include "gnarl/adam.cuh"'
     if program.optimizer and program.optimizer.weight_decay:
         yield '#include "gnarl/weight_decay.cuh"'
+    if program.optimizer and program.optimizer.stochastic_rounding:
+        yield '#include "gnarl/stochastic_rounding.cuh"'
     yield ""
     yield f"static_assert(gnarl::kSegment == {SEGMENT} && gnarl::kBagLanes == {BAG_LANES} &&"
     yield f"              sizeof(gnarl::LookupGradient) == {LOOKUP_GRADIENT_BYTES},"
@@ -145,6 +147,7 @@ def _lookup_kernels() -> Iterator[str]:
 
 def _trained_constants(program: BackwardProgram) -> Iterator[str]:
     yield from _optimizer_constants(program.optimizer)
+    yield from _rounding_constants(program)
     yield f"using Optimizer = gnarl::{_optimizer_type(program.optimizer)};"
     classes = program.tables_of_class
     ends = pairwise(accumulate(map(len, classes.values()), initial=0))
@@ -175,11 +178,23 @@ def _optimizer_constants(optimizer: Optimizer | None) -> Iterator[str]:
         yield f"struct Decay {{ static constexpr float kValue = {decay!r}f; }};"
 
 
+def _rounding_constants(program: BackwardProgram) -> Iterator[str]:
+    """Numbers of the tables by the order of keys, on which it depends what else is trained."""
+    if program.optimizer and program.optimizer.stochastic_rounding:
+        yield f"__device__ const unsigned kTables[] = {{{_listed(program.order)}}};"
+        yield "struct Tables {"
+        yield "  static __device__ unsigned number(int table) { return kTables[table]; }"
+        yield "};"
+
+
 def _optimizer_type(optimizer: Optimizer | None) -> str:
-    plain = _OPTIMIZERS[type(optimizer)]
-    if not optimizer or not optimizer.weight_decay:
-        return plain
-    return f"{'WithDecoupledDecay' if optimizer.decoupled else 'WithL2'}<gnarl::{plain}, Decay>"
+    found = _OPTIMIZERS[type(optimizer)]
+    if optimizer and optimizer.weight_decay:
+        decay = "WithDecoupledDecay" if optimizer.decoupled else "WithL2"
+        found = f"{decay}<gnarl::{found}, Decay>"
+    if optimizer and optimizer.stochastic_rounding:
+        found = f"WithStochasticRounding<gnarl::{found}, Tables>"
+    return found
 
 
 def _sum_kernels(program: BackwardProgram) -> Iterator[str]:

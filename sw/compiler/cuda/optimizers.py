@@ -16,23 +16,53 @@ from gnarl.hw.lib.errors import WorkloadError
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Decaying:
-    """``weight_decay``: how much of a row is added to its gradient, in the steps that it takes."""
+class _Options:
+    """Options of all optimizers.
+
+    weight_decay
+        how much of a row is added to its gradient, in the steps that it takes.
+    stochastic_rounding
+        whether rows of float16 tables are rounded up or down at random, each the likelier the
+        nearer it is, rather than to nearest.
+    seed
+        of what is random: it, the iteration and an element's place say all.
+    """
 
     weight_decay: float = 0.0
+    stochastic_rounding: bool = False
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        _require(
-            self, "weight_decay", lambda decay: 0 <= decay < math.inf, "0 or a positive number"
-        )
+        if not isinstance(self.stochastic_rounding, bool):
+            raise self._bad("stochastic_rounding", "True or False")
+        if type(self.seed) is not int or not 0 <= self.seed < 2**64:
+            raise self._bad("seed", "a whole number from 0 to below 2^64")
+        self._require("weight_decay", lambda decay: 0 <= decay < math.inf, "0 or a positive number")
 
     @property
     def decoupled(self) -> bool:
         return False
 
+    def _require_positive(self, name: str) -> None:
+        self._require(name, lambda number: 0 < number < math.inf, "a positive number")
+
+    def _require(self, name: str, holds: Callable[[float], bool], requirement: str) -> None:
+        """Raises ``WorkloadError`` unless the field is a number of which that holds."""
+        value = getattr(self, name)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not holds(value):
+            raise self._bad(name, requirement)
+
+    def _bad(self, name: str, requirement: str) -> WorkloadError:
+        """What is raised for a field that is not as required."""
+        return WorkloadError(
+            f"optimizer {type(self).__name__}: {name} = {getattr(self, name)!r}: "
+            f"must be {requirement}"
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class _DecayingEitherWay(_Decaying):
+class _OptionsOfDecay(_Options):
     """``weight_decay_mode``: ``l2``, or ``decoupled`` from the gradient, as in ``AdamW``:
     ``row *= 1 - lr * weight_decay``."""
 
@@ -41,10 +71,7 @@ class _DecayingEitherWay(_Decaying):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.weight_decay_mode not in ("l2", "decoupled"):
-            raise WorkloadError(
-                f"optimizer {type(self).__name__}: weight_decay_mode = "
-                f"{self.weight_decay_mode!r}: must be 'l2' or 'decoupled'"
-            )
+            raise self._bad("weight_decay_mode", "'l2' or 'decoupled'")
 
     @property
     def decoupled(self) -> bool:
@@ -52,18 +79,18 @@ class _DecayingEitherWay(_Decaying):
 
 
 @dataclass(frozen=True)
-class SGD(_Decaying):
+class SGD(_Options):
     """``row -= lr * gradient``, as ``torch.optim.SGD``."""
 
     lr: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive(self, "lr")
+        self._require_positive("lr")
 
 
 @dataclass(frozen=True)
-class Adagrad(_Decaying):
+class Adagrad(_Options):
     """``state += gradient ** 2; row -= lr * gradient / (sqrt(state) + eps)``, as
     ``torch.optim.Adagrad``. State: [rows, dim]."""
 
@@ -72,12 +99,12 @@ class Adagrad(_Decaying):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive(self, "lr")
-        _require_positive(self, "eps")
+        self._require_positive("lr")
+        self._require_positive("eps")
 
 
 @dataclass(frozen=True)
-class RowWiseAdagrad(_DecayingEitherWay):
+class RowWiseAdagrad(_OptionsOfDecay):
     """``state += mean(gradient ** 2); row -= lr / (sqrt(state) + eps) * gradient``, as FBGEMM's
     ``EXACT_ROWWISE_ADAGRAD``. State: [rows]."""
 
@@ -86,12 +113,12 @@ class RowWiseAdagrad(_DecayingEitherWay):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive(self, "lr")
-        _require_positive(self, "eps")
+        self._require_positive("lr")
+        self._require_positive("eps")
 
 
 @dataclass(frozen=True)
-class _Adam(_DecayingEitherWay):
+class _Adam(_OptionsOfDecay):
     """``first += (1 - beta1) * (gradient - first)``, ``second`` likewise with ``beta2`` and the
     squares; ``row -= lr * corrected(first) / (sqrt(corrected(second)) + eps)``, where a moment is
     corrected by ``1 - beta ** iteration``."""
@@ -103,10 +130,10 @@ class _Adam(_DecayingEitherWay):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive(self, "lr")
-        _require_positive(self, "eps")
+        self._require_positive("lr")
+        self._require_positive("eps")
         for name in ("beta1", "beta2"):
-            _require(self, name, lambda beta: 0 <= beta < 1, "a number from 0 to below 1")
+            self._require(name, lambda beta: 0 <= beta < 1, "a number from 0 to below 1")
 
 
 @dataclass(frozen=True)
@@ -131,7 +158,7 @@ _BY_NAME: dict[str, type[Optimizer]] = {
 
 def counts_iterations(optimizer: Optimizer) -> bool:
     """Whether its steps depend on how many there were."""
-    return isinstance(optimizer, _Adam)
+    return isinstance(optimizer, _Adam) or optimizer.stochastic_rounding
 
 
 def optimizer_fields(optimizer: Optimizer | None) -> dict[str, Any] | None:
@@ -152,19 +179,3 @@ def optimizer_of(found: dict[str, Any] | None) -> Optimizer | None:
         return None
     parameters = {name: value for name, value in found.items() if name != "name"}
     return _BY_NAME[found["name"]](**parameters)
-
-
-def _require_positive(optimizer: object, name: str) -> None:
-    _require(optimizer, name, lambda number: 0 < number < math.inf, "a positive number")
-
-
-def _require(
-    optimizer: object, name: str, holds: Callable[[float], bool], requirement: str
-) -> None:
-    """Raises ``WorkloadError`` unless the field is a number of which that holds."""
-    value = getattr(optimizer, name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not holds(value):
-        raise WorkloadError(
-            f"optimizer {type(optimizer).__name__}: {name} = {value!r}: must be {requirement}"
-        )

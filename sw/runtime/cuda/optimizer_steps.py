@@ -20,6 +20,7 @@ from gnarl.sw.compiler.cuda.optimizers import (
     PartialRowWiseAdam,
     RowWiseAdagrad,
 )
+from gnarl.sw.runtime.cuda.stochastic_rounding import random_words, round_stochastically
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,16 @@ class TableStep:
         """The rows after the step of the optimizer, in float32."""
         with np.errstate(all="ignore"):
             return _STEPS[type(optimizer)](self._decayed(optimizer), optimizer)
+
+    def rounded(
+        self, optimizer: Optimizer, taken: np.ndarray, table: int, rows: np.ndarray
+    ) -> np.ndarray:
+        """What a float16 table has of rows after the step, by the table's and the rows' numbers."""
+        if not optimizer.stochastic_rounding:
+            with np.errstate(all="ignore"):
+                return taken.astype(np.float16)
+        words = np.ascontiguousarray(self.numbers[3:]).view(np.uint32)
+        return round_stochastically(taken, random_words(rows, taken.shape[1], table, words))
 
     def _decayed(self, optimizer: Optimizer) -> TableStep:
         """The step with the optimizer's weight decay in its rows or gradient."""
@@ -78,11 +89,19 @@ class TableStep:
 
 
 def step_numbers(optimizer: Optimizer, learning_rate: np.float32, iteration: int) -> np.ndarray:
-    """What the kernels of the optimizer are given, float32. ``iteration``: from 1 on."""
+    """What the kernels of the optimizer are given, float32. ``iteration``: from 1 on.
+
+    The learning rate; of Adam, 1 less either beta to the power of the iteration; with stochastic
+    rounding, behind two numbers in any case, the bits of the iteration and of the seed's halves.
+    """
+    numbers = np.ones(3, np.float32)
+    numbers[0] = learning_rate
     if isinstance(optimizer, Adam | PartialRowWiseAdam):
-        betas = np.array([optimizer.beta1, optimizer.beta2])
-        return np.array([learning_rate, *(1 - betas**iteration)], np.float32)
-    return np.array([learning_rate], np.float32)
+        numbers[1:] = 1 - np.array([optimizer.beta1, optimizer.beta2]) ** iteration
+    if optimizer.stochastic_rounding:
+        words = np.array([iteration, optimizer.seed, optimizer.seed >> 32], object) & 0xFFFFFFFF
+        return np.concatenate([numbers, words.astype(np.uint32).view(np.float32)])
+    return numbers if isinstance(optimizer, Adam | PartialRowWiseAdam) else numbers[:1]
 
 
 def fused_multiply_add(one: np.ndarray, other: np.ndarray, added: np.ndarray) -> np.ndarray:

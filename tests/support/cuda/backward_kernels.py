@@ -206,8 +206,10 @@ def by_golden_model(
                 step_numbers(optimizer, np.float32(optimizer.lr), iteration),
                 kind,
             )
-            taken = torch.from_numpy(step.taken(optimizer))
-            tables[number][rows] = taken.to(tables[number].dtype)
+            taken = step.taken(optimizer)
+            if tables[number].dtype == torch.float16:
+                taken = step.rounded(optimizer, taken, number, to_array(rows))
+            tables[number][rows] = torch.from_numpy(taken).to(tables[number].dtype)
             for state, part in zip(own, parts, strict=True):
                 state[rows] = torch.from_numpy(part)
     return Trained(tables, changed, of_weights)

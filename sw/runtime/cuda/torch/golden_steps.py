@@ -13,9 +13,10 @@ from gnarl.sw.runtime.cuda.torch.lookup import Lookup
 
 
 def has_golden_steps(optimizer: Optimizer) -> bool:
-    """Whether the golden model takes its steps: they change rows whose gradients are zero, or what
-    is kept of them."""
-    return isinstance(optimizer, Adam | PartialRowWiseAdam) or optimizer.weight_decay > 0
+    """Whether the golden model takes its steps: they may change rows whose gradients are zero, or
+    are random."""
+    adam = isinstance(optimizer, Adam | PartialRowWiseAdam)
+    return adam or optimizer.weight_decay > 0 or optimizer.stochastic_rounding
 
 
 def take_golden_steps(
@@ -47,7 +48,10 @@ def take_golden_steps(
                 to_array(numbers.reshape(-1)),
                 kind,
             )
-            table[rows] = torch.from_numpy(step.taken(optimizer)).to(table.dtype)
+            taken = step.taken(optimizer)
+            if table.dtype == torch.float16:
+                taken = step.rounded(optimizer, taken, number, to_array(rows))
+            table[rows] = torch.from_numpy(taken).to(table.dtype)
             for state, changed in zip(states[number], own, strict=True):
                 state[rows] = changed
 

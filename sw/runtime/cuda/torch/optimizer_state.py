@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.cuda.optimizers import (
     SGD,
@@ -91,12 +93,19 @@ class OptimizerState:
         if self.iteration is None:
             return learning_rate
         self.iteration += 1
-        numbers = [learning_rate]
+        one = torch.ones_like(learning_rate)
+        corrections = [one, one]
         if isinstance(optimizer, Adam | PartialRowWiseAdam):
             count = self.iteration.double()
             betas = optimizer.beta1, optimizer.beta2
-            numbers += [(1 - torch.pow(beta, count)).float() for beta in betas]
-        return torch.stack(numbers)
+            corrections = [(1 - torch.pow(beta, count)).float() for beta in betas]
+        numbers = torch.stack([learning_rate, *corrections])
+        if not optimizer.stochastic_rounding:
+            return numbers
+        halves = np.array([optimizer.seed], np.uint64).view(np.int32).tolist()
+        seeds = [numbers.new_full((1,), half, dtype=torch.int32) for half in halves]
+        words = [numbers.view(torch.int32), self.iteration.int()[None], *seeds]
+        return torch.cat(words).view(torch.float32)
 
 
 def check_tensor(

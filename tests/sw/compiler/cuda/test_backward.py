@@ -137,6 +137,7 @@ WIDE = (
         RowWiseAdagrad(0.5),
         Adam(0.5),
         PartialRowWiseAdam(0.5, weight_decay=0.1),
+        Adam(0.5, weight_decay=0.1, weight_decay_mode="decoupled", stochastic_rounding=True),
     ],
     ids=lambda each: type(each).__name__,
 )

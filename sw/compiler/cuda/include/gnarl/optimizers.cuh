@@ -59,10 +59,13 @@ __device__ __forceinline__ Accumulator<kVector> load_floats(const T* source) {
 // Where a row and its table's state are.
 template <class C>
 struct RowOfTable {
-  typename C::Table* elements;
+  using Table = typename C::Table;
+
+  Table* elements;
   float* const* states;  // where each state of the table begins
   long long number;
   int dim;
+  int table;  // in the order of keys
 
   __device__ __forceinline__ Accumulator<C::kVector> load(int column) const {
     return load_floats<C::kVector>(elements + column);

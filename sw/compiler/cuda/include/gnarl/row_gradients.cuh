@@ -180,7 +180,8 @@ __device__ void sum_runs(const TrainedTables<Key>& tables, const Entries& entrie
           Optimizer::template step<C>(
               team,
               RowOfTable<C>{elements + row * dims[u],
-                            tables.states + table_of[u] * Optimizer::kStates, row, dims[u]},
+                            tables.states + table_of[u] * Optimizer::kStates, row, dims[u],
+                            table_of[u]},
               sums, tables.learning_rate);
           sums = {};
         }

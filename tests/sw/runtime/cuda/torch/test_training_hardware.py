@@ -47,6 +47,7 @@ OPTIMIZERS = (
     RowWiseAdagrad(0.1),
     Adam(0.1),
     PartialRowWiseAdam(0.1),
+    Adam(0.1, weight_decay=0.1, weight_decay_mode="decoupled", stochastic_rounding=True, seed=5),
 )
 
 
