@@ -122,7 +122,7 @@ def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) 
         float(group.estimates.blocks[pick]) * len(group.features)
         for group, pick in zip(groups, picks, strict=True)
     )
-    resident = max(1.0, blocks / RATES[config.arch].multiprocessors)
+    resident = resident_blocks(blocks, config.arch, blocks_per_sm)
     if resident < blocks_per_sm:  # the grid does not fill the device
         costs = group_costs(groups, config, blocks_per_sm, resident)
         limit = longest_block(costs)
@@ -146,6 +146,11 @@ def kernel_latency(
     ]
     load = sum(float(each.latency[pick]) for each, pick in zip(costs, picks, strict=True))
     return load + max(float(each.longest[pick]) for each, pick in zip(costs, picks, strict=True))
+
+
+def resident_blocks(blocks: float, arch: str, blocks_per_sm: int) -> float:
+    """Blocks that a multiprocessor runs at a time, of a grid of so many."""
+    return min(blocks_per_sm, max(1.0, blocks / RATES[arch].multiprocessors))
 
 
 def group_costs(

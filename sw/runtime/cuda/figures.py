@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gnarl.sw.compiler.cuda.batch_estimate import estimate_batch
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.cuda.machines import EmbeddingJob
 from gnarl.sw.runtime.machine.result import Result
-from gnarl.sw.runtime.report.report import Chart, Figures
+from gnarl.sw.runtime.report.report import Chart, Estimate, Figures
 
 
 def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:
@@ -32,4 +33,11 @@ def figures(program: Program, result: Result[EmbeddingJob]) -> Figures:
         Chart("Look-ups by template", [(n, of_lookups[n]) for n in names], of_lookups.total()),
         Chart("Launch", list(run.finished.counters.items()), 0),
     ]
-    return Figures(operations, statistics=statistics, charts=charts)
+    estimated = estimate_batch(run.job.program, batch)
+    parts = zip(features, estimated.of_feature, strict=True)
+    estimate = Estimate(
+        estimated.latency / 1000,
+        estimated.product,
+        {feature.name: nanoseconds / 1000 for feature, nanoseconds in parts},
+    )
+    return Figures(operations, statistics=statistics, charts=charts, estimate=estimate)

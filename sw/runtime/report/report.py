@@ -65,6 +65,10 @@ JSON_FIELDS = {
     "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
+    "estimate": "what the cost model estimates for the kernel with the run's batch, which is "
+    "not measured (cuda, but for sampled products); null for others, or an object: `us`, "
+    "microseconds; `device`, the GPU that it is estimated for; and `features_us`, an object: "
+    "microseconds that each feature adds, which with the longest block's make `us`",
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name",
 }
 """What each field of the JSON object is."""
@@ -91,6 +95,34 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """The time of a run that a model of the device's costs estimates.
+
+    us
+        microseconds in all.
+    device
+        what it is estimated for.
+    features_us
+        microseconds that each feature adds, by its name; beyond them ``us`` has the longest
+        block's.
+    """
+
+    us: float
+    device: str
+    features_us: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return f"≈ {self.us:.1f} µs"
+
+    def described(self) -> str:
+        """What it is, for people."""
+        return (
+            f"{self} on {self.device}: the cost model's estimate of the kernel with the run's "
+            "batch, not measured"
+        )
+
+
+@dataclass(frozen=True)
 class Figures:
     """What a report says of a run.
 
@@ -104,6 +136,8 @@ class Figures:
         for people.
     places
         where parts of the workload ran, and why, a line each.
+    estimate
+        of the time on a device that was not asked.
     """
 
     operations: int
@@ -112,6 +146,7 @@ class Figures:
     statistics: Mapping[str, int] = field(default_factory=dict)
     charts: Sequence[Chart] = ()
     places: Sequence[str] = ()
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -216,6 +251,7 @@ class Report:
             "statistics": dict(self.figures.statistics),
             "places": list(self.figures.places),
             "outputs": outputs_to_json(self.outputs),
+            "estimate": self.figures.estimate and asdict(self.figures.estimate),
             "launches": {
                 name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
                 for name, launch in self.launches.items()
@@ -236,6 +272,8 @@ class Report:
         parts: list[RenderableType] = [Text(), title]
         lines = [self._summary(), self._verdict()]
         lines += [Text(f"! {text}", "yellow") for text in self.warnings()]
+        if self.figures.estimate is not None:
+            lines.append(Text(self.figures.estimate.described()))
         if self.made_up:
             lines.append(Text(f"Made up: {made_up_text(self.made_up)}"))
         parts += [Padding(line, INDENT, expand=False) for line in lines]

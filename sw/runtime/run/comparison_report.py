@@ -65,8 +65,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """The table for people: cycles as such, and as multiples of the fewest; errors are against
-    float64."""
+    """The table for people: cycles as such, and as multiples of the fewest, or an estimate of the
+    time in their place; errors are against float64."""
     reports = comparison.reports
     table = Table(box=None, pad_edge=False)
     for title, side in _COLUMNS.items():
@@ -82,6 +82,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
             console.print(Text(text, "bold red"), soft_wrap=True)
         if report.note:
             console.print(f"{report.config}: {report.note}")
+        if report.figures.estimate is not None:
+            text = report.figures.estimate.described()
+            console.print(f"{report.config}: {text}", soft_wrap=True, highlight=False)
         for warning in report.warnings():
             console.print(Text(f"! {report.config}: {warning}", "yellow"), soft_wrap=True)
     for text in dict.fromkeys(made_up_text(report.made_up) for report in reports):
@@ -99,7 +102,7 @@ def _cells(report: Report, fewest: int) -> list[str | Text]:
     return [
         Text(report.config + overrides, "bold"),
         report.backend,
-        "" if cycles is None else f"{cycles:,}",
+        str(report.figures.estimate or "") if cycles is None else f"{cycles:,}",
         "" if cycles is None else f"{cycles / fewest:.2f}",
         "" if rate is None else f"{rate:.2f}",
         "" if busy is None else f"{100 * busy:.1f} %",

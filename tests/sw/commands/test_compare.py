@@ -83,6 +83,15 @@ def test_targets_with_one_golden_model(operands: list[str]) -> None:
     assert sam["outputs"]["x"]["values"].keys() == cuda["outputs"]["x"]["values"].keys()
     assert cuda["matches"]
     assert cuda["cycles"] is None
+    assert sam["estimate"] is None
+    estimate = cuda["estimate"]
+    assert list(estimate) == ["us", "device", "features_us"]
+    assert estimate["us"] > sum(estimate["features_us"].values()) > 0
+    assert list(estimate["features_us"]) == ["x"]
+    page = gnarl(*arguments).stdout
+    figure = f"≈ {estimate['us']:.1f} µs"
+    assert page.splitlines()[4].split()[:4] == ["cuda_sm90", "emulation", *figure.split()[:2]]
+    assert f"cuda_sm90: {figure} on H100 SXM: the cost model's estimate of the kernel" in page
 
 
 def test_long_names_are_folded_and_figures_are_whole(operands: list[str]) -> None:

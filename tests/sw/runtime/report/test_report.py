@@ -11,7 +11,7 @@ from rich.console import Console
 
 from gnarl.sw.runtime.machine.machine import Finished
 from gnarl.sw.runtime.report.output_summary import OutputSummary
-from gnarl.sw.runtime.report.report import JSON_FIELDS, Chart, Figures, Report, bar
+from gnarl.sw.runtime.report.report import JSON_FIELDS, Chart, Estimate, Figures, Report, bar
 from gnarl.sw.runtime.report.tally import Counted
 from gnarl.sw.runtime.report.vanished import Vanished
 from gnarl.sw.runtime.report.verify import Verification
@@ -67,6 +67,14 @@ def test_the_page() -> None:
             "",
         ]
     )
+
+
+def test_an_estimate_is_on_the_page_and_said_to_be_one() -> None:
+    figures = replace(REPORT.figures, estimate=Estimate(12.345, "T4", {"a": 12.0}))
+    assert (
+        "\n  ≈ 12.3 µs on T4: the cost model's estimate of the kernel with the run's batch, not "
+        "measured\n"
+    ) in page(replace(REPORT, figures=figures))
 
 
 def test_a_difference_is_on_the_page() -> None:
@@ -199,6 +207,7 @@ def test_the_json_object() -> None:
         "statistics": {"spills": 0},
         "places": [],
         "outputs": {"root": 0.5, "rest": "Infinity"},
+        "estimate": None,
         "launches": {"tretail": {"cycles": 512, "counters": {"exec": 300, "copy": 31}}},
     }
 
