@@ -19,10 +19,11 @@ from gnarl.sw.compiler.cuda.tensor.compile import compile_expression
 from gnarl.sw.compiler.passes import Pass, Trace, made, run_passes
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.model_with_values import ModelWithValues
 from gnarl.sw.workloads.embedding.statistics import from_batches
 from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
-CudaWorkload = EmbeddingModel | TensorWorkload
+CudaWorkload = EmbeddingModel | ModelWithValues | TensorWorkload
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ def compile(  # noqa: A001
         options = EmbeddingOptions(model, config, schedules, batches, trace.progress)
         return made(run_passes(PASSES, EmbeddingState(), options, trace).program)
 
+    if isinstance(workload, ModelWithValues):
+        workload = workload.model
     if isinstance(workload, EmbeddingModel):
         return encode(embed(workload), config)
     if schedules is not None:

@@ -64,8 +64,9 @@ _OPTIONS = (
 
 COMMAND_LINE = CommandLine(
     workloads=(
-        "an expression, whose kernel is made for the sizes of its tensors; or a model: a folder"
-        " of table_config.txt and data_config.txt, or a .py file"
+        "an expression, whose kernel is made for the sizes of its tensors; a model: a folder"
+        " of table_config.txt and data_config.txt, or a .py file; or a PyTorch module made of"
+        " nn.EmbeddingBag: a .pt2 file that torch.export.save wrote"
     ),
     options=_OPTIONS,
     shared={

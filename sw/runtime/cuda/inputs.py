@@ -21,6 +21,7 @@ from gnarl.sw.workloads.embedding.inputs import (
     unbind_model,
 )
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.model_with_values import ModelWithValues
 from gnarl.sw.workloads.made_up import MadeUp
 
 
@@ -33,21 +34,25 @@ def embedding_of(program: Program) -> EmbeddingProgram:
 
 def inputs(
     program: Program,
-    workload: EmbeddingModel | None,
+    workload: EmbeddingModel | ModelWithValues | None,
     arguments: RunArguments,
 ) -> Inputs:
-    """See ``model_inputs``, with option ``batch``."""
+    """See ``model_inputs``, with option ``batch``; or the workload's own."""
     refuse_tensors(arguments.tensors)
     model, batch = embedding_of(program).model, arguments.options.get("batch")
+    if isinstance(workload, ModelWithValues):
+        return workload.inputs(arguments.values, batch)
     return model_inputs(model, arguments.values, batch, arguments.seed)
 
 
 def made_up(
     program: Program,
-    workload: EmbeddingModel | None,
+    workload: EmbeddingModel | ModelWithValues | None,
     arguments: RunArguments,
 ) -> MadeUp:
     """See ``Reader.made_up``."""
+    if isinstance(workload, ModelWithValues):
+        return {}
     return model_made_up(embedding_of(program).model, arguments.values, arguments.seed)
 
 

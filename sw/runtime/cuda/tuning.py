@@ -18,6 +18,7 @@ from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.target.generator import Hardware
 from gnarl.sw.workloads.embedding.data import past_batches
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
+from gnarl.sw.workloads.embedding.model_with_values import ModelWithValues
 
 
 def tune(
@@ -43,6 +44,8 @@ def tune(
     config = require_cuda(hardware.name, hardware.config)
     with stages("load"):
         model = workload(source)
+        if isinstance(model, ModelWithValues):
+            model = model.model
         if not isinstance(model, EmbeddingModel):
             raise WorkloadError(f"{model.name}: expressions are not tuned: must be a model")
     with stages("synthesise") as advance:

@@ -49,13 +49,24 @@ def model_inputs(
     tables = synthesise_tables(model, seed)
     if values is None:
         return tables, synthesise_batch(model, DEFAULT_BATCH if batch is None else batch, seed)
+    return file_inputs(model, values, batch, tables)
+
+
+def file_inputs(
+    model: EmbeddingModel, values: Path, batch: int | None, tables: Sequence[np.ndarray]
+) -> Inputs:
+    """What the file ``values`` has, and ``tables`` where it has none. Raises ``WorkloadError`` for
+    a size of the ``batch``."""
     loaded = load_values(values, model)
-    if batch is not None:
-        raise WorkloadError(
-            f"--batch {batch}: {values} has {loaded.batch.size} samples: must be left out"
-        )
+    refuse_batch(batch, str(values), loaded.batch)
     names = [f"{feature.name}.table" for feature in model.features]
     return {**dict(zip(names, tables, strict=True)), **loaded.arrays}
+
+
+def refuse_batch(size: int | None, owner: str, own: Batch) -> None:
+    """Raises ``WorkloadError`` for the command line's size of a batch where the owner has one."""
+    if size is not None:
+        raise WorkloadError(f"--batch {size}: {owner} has {own.size} samples: must be left out")
 
 
 def model_made_up(model: EmbeddingModel, values: Path | None, seed: int) -> MadeUp:

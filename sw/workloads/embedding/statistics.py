@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, PoolingFactors
+from gnarl.sw.workloads.embedding.model import (
+    MAXIMUM_POOLING,
+    Batch,
+    EmbeddingModel,
+    PoolingFactors,
+)
 from gnarl.sw.workloads.embedding.truncated_normal import TruncatedNormal
 
 LONG_BAGS = 512
@@ -56,6 +61,17 @@ def from_batches(model: EmbeddingModel, batches: Sequence[Batch]) -> list[Featur
         values, counts = np.unique(lengths, return_counts=True)
         statistics.append(_summary(values.astype(np.float64), counts / len(lengths)))
     return statistics
+
+
+def observed_factors(lengths: np.ndarray) -> PoolingFactors:
+    """What is known of pooling factors from samples that have so many indices."""
+    present = lengths[lengths > 0]
+    if not len(present):
+        return PoolingFactors(coverage=0.0)
+    mean, std = float(present.mean()), min(float(present.std()), MAXIMUM_POOLING)
+    # Numbers that are drawn are rounded down.
+    mean = min(mean + 0.5 if std else mean, MAXIMUM_POOLING)
+    return PoolingFactors(mean, std, coverage=len(present) / len(lengths))
 
 
 def _distribution(factors: PoolingFactors) -> tuple[np.ndarray, np.ndarray]:
