@@ -45,6 +45,7 @@ from gnarl.sw.runtime.cuda.torch.optimizer_state import new_iteration, new_state
 from gnarl.sw.runtime.cuda.torch.padding import padding_rows, without_padding
 from gnarl.sw.runtime.cuda.torch.sparse_gradients import sparse_tables
 from gnarl.sw.runtime.cuda.torch.training import trained_embedding_bags
+from gnarl.sw.runtime.cuda.torch.variable_batch import rows_of_samples
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 
 
@@ -215,9 +216,10 @@ class FusedEmbeddingBags(torch.nn.Module):
         Returns for each feature [batch, dim]; for a ``KeyedJaggedTensor`` as ``PooledEmbeddings``.
         These are views of one buffer for each output type. Raises ``WorkloadError``.
         """
-        buffers = self._lookup(self._pack(values, offsets, lengths, weights))
+        inputs = self._pack(values, offsets, lengths, weights)
         if is_keyed_jagged(values):
-            return PooledEmbeddings(self._inputs.features, self._dims, self._only(buffers))
+            return PooledEmbeddings(self._inputs.features, self._dims, self._side_by_side(inputs))
+        buffers = self._lookup(inputs)
         layout: dict[str, list[Feature]] = {}
         for feature in self.model.features:
             layout.setdefault(feature.output_type, []).append(feature)
@@ -238,7 +240,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         weights: Tensors | None = None,
     ) -> torch.Tensor:
         """Outputs as from ``forward``, all features side by side: [batch, sum of dims]."""
-        return self._only(self._lookup(self._pack(values, offsets, lengths, weights)))
+        return self._side_by_side(self._pack(values, offsets, lengths, weights))
 
     def extra_repr(self) -> str:
         return f"features={len(self.model.features)}, schedules={len(self.schedules.schedules)}"
@@ -280,7 +282,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         elif offsets is not None or lengths is not None or weights is not None:
             raise WorkloadError("input: a keyed jagged tensor has offsets, lengths and weights")
         else:
-            packed = pack_keyed_jagged(self._inputs, values)
+            packed = pack_keyed_jagged(self._inputs, values, checked=self._operator.checked)
         if self.model.has_padding:
             return without_padding(self.model, packed, self.get_buffer("_padding"))
         return packed
@@ -390,12 +392,14 @@ class FusedEmbeddingBags(torch.nn.Module):
         self._found = None
         self._program, self._handle = self._operator.text, self._operator.handle
 
-    def _only(self, buffers: list[torch.Tensor]) -> torch.Tensor:
+    def _side_by_side(self, inputs: PackedInputs) -> torch.Tensor:
+        """[samples, sum of dims]."""
+        buffers = self._lookup(inputs)
         if len(buffers) != 1:
             raise WorkloadError(
                 f"outputs: are of {len(buffers)} types: must be of one type to be concatenated"
             )
-        return buffers[0]
+        return rows_of_samples(buffers[0], self._dims, inputs.rows)
 
 
 _WEIGHT_OF = itemgetter("weight")

@@ -15,6 +15,7 @@ from gnarl.sw.runtime.cuda.torch.bag_bounds import (
 )
 from gnarl.sw.runtime.cuda.torch.compaction import is_within, kept_first
 from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.variable_batch import padded_lengths, sample_rows, stride_varies
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -52,11 +53,15 @@ class PackedInputs:
     weights
         float32, or float64 where they were given so, beside ``values``; those of features without
         weights mean nothing. ``None`` if no feature has any.
+    rows
+        [features, samples], of keys with batches of their own: the sample of the feature's that is
+        each sample's; ``None`` where samples are the batch.
     """
 
     values: torch.Tensor
     offsets: torch.Tensor
     weights: torch.Tensor | None
+    rows: torch.Tensor | None = None
 
 
 def is_keyed_jagged(values: object) -> bool:
@@ -74,8 +79,11 @@ def is_keyed_jagged(values: object) -> bool:
     return True
 
 
-def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
+def pack_keyed_jagged(layout: InputLayout, jagged: Any, *, checked: bool = False) -> PackedInputs:
     """Keys that no feature looks up are left out.
+
+    checked
+        whether rows of ``inverse_indices`` are looked at on a GPU, too, for which the host waits.
 
     If the keys are those of the features, in order, nothing is copied but offsets, and the device
     is not waited for; else it is if ``length_per_key`` does. Raises ``WorkloadError``.
@@ -85,11 +93,11 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
     for key in layout.keys:
         if key not in place:
             raise WorkloadError(f"input: has no key {key}; there are {_listed(keys)}")
-    stride_varies = getattr(jagged, "variable_stride_per_key", None)
-    if stride_varies is not None and stride_varies():
-        raise WorkloadError("input: samples of keys differ in number: must be one batch size")
     values = _as_indices(layout, "values", jagged.values())
-    lengths = _lengths_per_key(jagged, len(keys))
+    lengths, strides = _lengths_per_key(jagged, len(keys))
+    if strides is not None:
+        strides = [strides[place[key]] for key in layout.keys]
+    rows = sample_rows(jagged, layout.keys, strides, lengths.shape[1], checked=checked)
     weights = _weights_beside(layout, values, jagged) if any(layout.weighted) else None
     if keys != list(layout.keys):
         counts = _counts_per_key(jagged, lengths)
@@ -100,18 +108,22 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any) -> PackedInputs:
         lengths = torch.stack([lengths[number] for number in order])
         if weights is not None:
             weights = torch.cat([weights[begin:end] for begin, end in spans])
+        if strides is not None:
+            lengths = lengths[:, : max(strides)]
     values = values.to(common_index_type(values.dtype, layout.index_type, values.shape[0]))
-    return PackedInputs(values, _offsets(lengths.reshape(-1)).to(values.dtype), weights)
+    return PackedInputs(values, _offsets(lengths.reshape(-1)).to(values.dtype), weights, rows)
 
 
-def _lengths_per_key(jagged: Any, keys: int) -> torch.Tensor:
-    """[keys, batch]."""
+def _lengths_per_key(jagged: Any, keys: int) -> tuple[torch.Tensor, list[int] | None]:
+    """[keys, batch], and the samples of each key where they differ."""
     lengths = jagged.lengths()
     if lengths.dtype not in (torch.int32, torch.int64):
         raise WorkloadError(f"lengths: are {type_name(lengths.dtype)}: must be int32 or int64")
+    if lengths.dim() == 1 and stride_varies(jagged):
+        return padded_lengths(jagged, lengths, keys)
     if lengths.dim() != 1 or lengths.shape[0] % keys:
         raise WorkloadError(f"lengths: are {_shape(lengths)}: must be [{keys} * batch]")
-    return lengths.view(keys, -1)
+    return lengths.view(keys, -1), None
 
 
 def _counts_per_key(jagged: Any, lengths: torch.Tensor) -> list[int]:

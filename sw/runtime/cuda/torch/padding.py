@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.torch.bag_bounds import check_packed_offsets
 from gnarl.sw.runtime.cuda.torch.compaction import kept_first
@@ -44,7 +46,7 @@ def without_padding(
     order = kept_first(kept)
     places = torch.nn.functional.pad(kept.cumsum(0), (1, 0)).to(offsets.dtype)
     weights = None if inputs.weights is None else inputs.weights[order]
-    return PackedInputs(values[order], places[offsets], weights)
+    return replace(inputs, values=values[order], offsets=places[offsets], weights=weights)
 
 
 def _check_indices(model: EmbeddingModel, inputs: PackedInputs, feature: torch.Tensor) -> None:

@@ -136,16 +136,6 @@ def test_keyed_jagged_tensors_come_alone() -> None:
         module(JaggedInputs.of(BAGS), lengths={"x": torch.tensor([1])})
 
 
-def test_batches_whose_size_differs_by_key_are_refused() -> None:
-    class Varying(JaggedInputs):
-        def variable_stride_per_key(self) -> bool:
-            return True
-
-    module = fused_collection(BagCollection(CONFIGS))
-    with refused("input: samples of keys differ in number: must be one batch size"):
-        module(Varying.of(BAGS))
-
-
 def test_collections_whose_bags_have_options_are_refused() -> None:
     collection = BagCollection(CONFIGS)
     collection.embedding_bags["u"].max_norm = 1.0

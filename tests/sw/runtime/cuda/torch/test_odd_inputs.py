@@ -320,7 +320,9 @@ def test_features_of_32_bits_refuse_more_values_than_kernels_can_count() -> None
     text = f"input: has {2**31} values of int32: must be at most {MAXIMUM_VALUES}, or int64"
     packed = made._pack(values, offsets, None, None)
     with refused(text):
-        Lookup(list(made.parameters()), *vars(packed).values(), made._program).check()
+        Lookup(
+            list(made.parameters()), packed.values, packed.offsets, packed.weights, made._program
+        ).check()
 
 
 @pytest.mark.parametrize("type", [torch.int32, torch.int64])
