@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from operator import is_, itemgetter
 from pathlib import Path
@@ -29,6 +29,7 @@ from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
     PooledEmbeddings,
     Tensors,
     is_keyed_jagged,
+    keyed_tensor_type,
     pack_keyed_jagged,
     pack_mapping,
 )
@@ -128,6 +129,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         settings = cuda_settings(config)
         self._settings = settings
         self._outputs_follow = True
+        self._keyed: Callable[..., Any] | None = None
         self.schedules = schedules_for(schedules, self.model, settings)
         numbers = {name: number for number, name in enumerate(named)}
         self._sparse = sparse_tables(sparse, features, tables_of, optimizer)
@@ -186,7 +188,8 @@ class FusedEmbeddingBags(torch.nn.Module):
     ) -> FusedEmbeddingBags:
         """A module in place of TorchRec's ``EmbeddingBagCollection``, which need not be installed.
 
-        The parameters are the collection's own; outputs are float32, whatever the tables.
+        The parameters are the collection's own; outputs are float32, whatever the tables. Keyed
+        jagged tensors give TorchRec's ``KeyedTensor`` if it is imported.
         ``factors`` by output, that is ``feature`` or ``feature@table``; ``options`` are the
         constructor's.
         """
@@ -194,6 +197,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         layer = replace(layer, include_last_offset=include_last_offset)
         module = cls(schedules=schedules, **{**vars(layer), **options})
         module._outputs_follow = False
+        module._keyed = keyed_tensor_type()
         return module
 
     def forward(
@@ -202,7 +206,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         offsets: Tensors | None = None,
         lengths: Tensors | None = None,
         weights: Tensors | None = None,
-    ) -> dict[str, torch.Tensor] | PooledEmbeddings:
+    ) -> Any:
         """Pools a batch.
 
         values
@@ -213,12 +217,14 @@ class FusedEmbeddingBags(torch.nn.Module):
         weights
             by key, in the shape of values, where the feature is weighted.
 
-        Returns for each feature [batch, dim]; for a ``KeyedJaggedTensor`` as ``PooledEmbeddings``.
-        These are views of one buffer for each output type. Raises ``WorkloadError``.
+        Returns for each feature [batch, dim]; for a ``KeyedJaggedTensor`` as ``PooledEmbeddings``,
+        or ``KeyedTensor`` of a module in place of TorchRec's. These are views of one buffer for
+        each output type. Raises ``WorkloadError``.
         """
         inputs = self._pack(values, offsets, lengths, weights)
         if is_keyed_jagged(values):
-            return PooledEmbeddings(self._inputs.features, self._dims, self._side_by_side(inputs))
+            keys, pooled = list(self._inputs.features), self._side_by_side(inputs)
+            return (self._keyed or PooledEmbeddings)(keys, self._dims, pooled)
         buffers = self._lookup(inputs)
         layout: dict[str, list[Feature]] = {}
         for feature in self.model.features:

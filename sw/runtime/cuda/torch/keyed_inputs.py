@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -325,6 +326,13 @@ def _shape(tensor: torch.Tensor) -> str:
 def type_name(type: torch.dtype) -> str:
     """``float32`` for ``torch.float32``."""
     return str(type).removeprefix("torch.")
+
+
+def keyed_tensor_type() -> Callable[..., Any] | None:
+    """TorchRec's ``KeyedTensor``, if somebody has imported that; arguments are those of
+    ``PooledEmbeddings``."""
+    module = sys.modules.get("torchrec.sparse.jagged_tensor")
+    return None if module is None else module.KeyedTensor
 
 
 class PooledEmbeddings:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from gnarl.sw.runtime.cuda.torch.keyed_inputs import PooledEmbeddings  # noqa: E402
 from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.torch_embedding import (  # noqa: E402
     BagCollection,
@@ -43,6 +47,31 @@ def test_a_collection_is_called_alike(order: str) -> None:
     assert list(parts) == pooled.keys()
     assert torch.equal(torch.cat(list(parts.values()), dim=1), pooled.values())
     assert torch.equal(pooled["x@u"], pooled.values()[:, 12:16])
+
+
+class KeyedTensor:
+    """Takes the arguments of TorchRec's in their order."""
+
+    def __init__(
+        self, keys: list[str], length_per_key: list[int], values: torch.Tensor, key_dim: int = 1
+    ) -> None:
+        self.fields = keys, length_per_key, values, key_dim
+
+
+def test_outputs_are_torchrecs_own_where_it_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    collection, jagged = BagCollection(CONFIGS), JaggedInputs.of(BAGS)
+    assert isinstance(fused_collection(collection)(jagged), PooledEmbeddings)
+    imported = SimpleNamespace(KeyedTensor=KeyedTensor)
+    monkeypatch.setitem(sys.modules, "torchrec.sparse.jagged_tensor", imported)
+    module = fused_collection(collection)
+    found = module(jagged)
+    assert isinstance(found, KeyedTensor)
+    keys, lengths, values, key_dim = found.fields
+    assert (keys, lengths, key_dim) == (["x@t", "y", "x@u", "z"], [8, 4, 4, 6], 1)
+    torch.testing.assert_close(values, collection(jagged), rtol=1e-6, atol=1e-6)
+    # Modules that no collection was given for go on as they were.
+    plain = fused([torch.ones(9, 4)], [Feature("z", 9, 4)])
+    assert isinstance(plain(jagged), PooledEmbeddings)
 
 
 def test_keys_in_the_features_order_are_not_copied() -> None:
