@@ -93,6 +93,12 @@ def read_embedding_bag_collection(
     A feature that several tables have is named ``feature@table``, as TorchRec does. Raises
     ``WorkloadError`` naming the table and what is not supported.
     """
+    if not hasattr(collection, "embedding_bag_configs"):
+        unpooled = ", whose embeddings are not pooled" * hasattr(collection, "embedding_configs")
+        raise WorkloadError(
+            f"collection: is {type(collection).__name__}{unpooled}: must be an "
+            "EmbeddingBagCollection"
+        )
     configs = collection.embedding_bag_configs()
     keys = [key for config in configs for key in config.feature_names]
     features = []
