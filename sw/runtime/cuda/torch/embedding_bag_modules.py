@@ -9,6 +9,12 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
+from gnarl.sw.runtime.cuda.torch.quantised_collection import (
+    in_output_order,
+    is_quantised,
+    quantised_table,
+    refuse_unlike,
+)
 from gnarl.sw.workloads.embedding.model import TABLE_TYPES, Feature, PoolingFactors
 
 
@@ -88,7 +94,8 @@ def read_embedding_bags(
 def read_embedding_bag_collection(
     collection: Any, factors: Mapping[str, PoolingFactors]
 ) -> EmbeddingLayer:
-    """One feature for each lookup, in the collection's order, with float32 outputs.
+    """One feature for each lookup, in the collection's order, with float32 outputs, or those of a
+    quantised collection.
 
     A feature that several tables have is named ``feature@table``, as TorchRec does. Raises
     ``WorkloadError`` naming the table and what is not supported.
@@ -99,7 +106,11 @@ def read_embedding_bag_collection(
             f"collection: is {type(collection).__name__}{unpooled}: must be an "
             "EmbeddingBagCollection"
         )
-    configs = collection.embedding_bag_configs()
+    configs, output_type = collection.embedding_bag_configs(), "float32"
+    quantised = is_quantised(collection)
+    if quantised:
+        refuse_unlike(collection)
+        configs, output_type = in_output_order(configs), type_name(collection.output_dtype())
     keys = [key for config in configs for key in config.feature_names]
     features = []
     tables: dict[str, torch.Tensor] = {}
@@ -111,17 +122,22 @@ def read_embedding_bag_collection(
         if pooling not in ("sum", "mean"):
             raise WorkloadError(f"table {config.name}: pooling {pooling}: must be sum or mean")
         _refuse_options(f"table {config.name}", bag)
-        tables[config.name] = bag.weight
+        if quantised:
+            table_type, table = quantised_table(config.name, config, bag)
+        else:
+            table_type, table = _table_type(config.name, bag.weight), bag.weight
+        tables[config.name] = table
         for key in config.feature_names:
             name = f"{key}@{config.name}" if keys.count(key) > 1 else key
             table_of[name], key_of[name] = config.name, key
             features.append(
                 Feature(
                     name,
-                    config.num_embeddings,
+                    table.shape[0] if quantised else config.num_embeddings,
                     config.embedding_dim,
                     pooling=pooling,
-                    table_type=_table_type(config.name, bag.weight),
+                    table_type=table_type,
+                    output_type=output_type,
                     weighted=collection.is_weighted(),
                     factors=factors.get(name, PoolingFactors()),
                     padding_idx=getattr(bag, "padding_idx", None),

@@ -188,7 +188,8 @@ class FusedEmbeddingBags(torch.nn.Module):
     ) -> FusedEmbeddingBags:
         """A module in place of TorchRec's ``EmbeddingBagCollection``, which need not be installed.
 
-        The parameters are the collection's own; outputs are float32, whatever the tables. Keyed
+        The parameters are the collection's own; outputs are float32, whatever the tables. Of
+        quantised collections tables are copied, and outputs are of their ``output_dtype``. Keyed
         jagged tensors give TorchRec's ``KeyedTensor`` if it is imported.
         ``factors`` by output, that is ``feature`` or ``feature@table``; ``options`` are the
         constructor's.
