@@ -218,9 +218,10 @@ class _Reader:
         path = self._graph.names.get(arguments["weight"].name, "")
         path = path.removesuffix("weight").removesuffix(".") or self._graph.name
         type = _type(table)
-        if type not in TABLE_TYPES:
+        if type not in TABLE_TYPES or table.dim() != 2:
             raise WorkloadError(
-                f"{place}: table of {path}: is {type}: must be one of {', '.join(TABLE_TYPES)}"
+                f"{place}: table of {path}: is {type} {list(table.shape)}: must be [rows, dim] of "
+                f"{', '.join(TABLE_TYPES)}"
             )
         inputs = _inputs(path, indices, offsets, weights, given["include_last_offset"], place)
         rows, dim = table.shape
