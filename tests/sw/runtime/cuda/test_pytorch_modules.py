@@ -201,7 +201,8 @@ def test_what_is_more_is_refused(forward: Callable[..., Any], problem: str) -> N
 def test_what_a_bag_looks_up_is_checked() -> None:
     place = "EmbeddingBag:1:1: "
     with refused(
-        f"{place}table of EmbeddingBag: is float64: must be one of float32, float16, bfloat16"
+        f"{place}table of EmbeddingBag: is float64 [10, 6]: must be [rows, dim] of float32, "
+        "float16, bfloat16"
     ):
         workload((bag().double(), (INDICES, OFFSETS)))
     with refused("EmbeddingBag: indices of result[0] = 10: must be from 0 to 9"):
