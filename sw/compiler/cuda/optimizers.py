@@ -12,7 +12,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from gnarl.hw.lib.errors import WorkloadError
+
+
+def _in_float32(number: float) -> float:
+    with np.errstate(over="ignore"):
+        try:
+            return float(np.float32(number))
+        except OverflowError:  # of a whole number
+            return math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +57,15 @@ class _Options:
         self._require(name, lambda number: 0 < number < math.inf, "a positive number")
 
     def _require(self, name: str, holds: Callable[[float], bool], requirement: str) -> None:
-        """Raises ``WorkloadError`` unless the field is a number of which that holds."""
+        """Raises ``WorkloadError`` unless the field is a number of which that holds, in float32
+        too, which kernels have."""
         value = getattr(self, name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not holds(value):
             raise self._bad(name, requirement)
+        rounded = _in_float32(value)
+        if not holds(rounded):
+            raise self._bad(name, f"{requirement} in float32, where it is {rounded:g}")
 
     def _bad(self, name: str, requirement: str) -> WorkloadError:
         """What is raised for a field that is not as required."""

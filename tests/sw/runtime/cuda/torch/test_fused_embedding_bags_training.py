@@ -253,6 +253,21 @@ def test_learning_rates_that_are_no_positive_numbers_are_refused(lr: Any) -> Non
         Adagrad(0.5, lr)
 
 
+@pytest.mark.parametrize(("eps", "rounded"), [(1e39, "inf"), (10**400, "inf"), (1e-50, "0")])
+def test_options_that_float32_does_not_hold_are_refused(eps: float, rounded: str) -> None:
+    text = f"eps = {eps!r}: must be a positive number in float32, where it is {rounded}"
+    with refused(f"optimizer Adagrad: {text}"):
+        Adagrad(0.5, eps)
+
+
+def test_a_beta_that_float32_rounds_to_1_is_refused() -> None:
+    with refused(
+        "optimizer Adam: beta2 = 0.999999999999: must be a number from 0 to below 1 in float32, "
+        "where it is 1"
+    ):
+        Adam(0.5, beta2=1 - 1e-12)
+
+
 def test_states_that_are_not_the_tables_are_refused() -> None:
     one = one_batch()
     module = module_of(one, Adagrad(0.5))
