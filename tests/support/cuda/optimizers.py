@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -37,11 +38,21 @@ def rows_once(seed: int) -> Example:
     return one
 
 
-def require_bits_of_the_golden_model(optimizer: Optimizer) -> None:
-    """Takes four steps by both."""
-    tables, states = rows_once(0).tables, None
+def rows_again(seed: int) -> Example:
+    """A batch that looks rows up again and again, in a bag and in several, of numbers whose sums
+    are exact in any order; bags may be empty, and all of a feature's."""
+    rng = np.random.default_rng(seed)
+    lengths = [[int(rng.choice([0, 1, 2, 7, 40])) for _ in range(3)] for _ in FEATURES]
+    return example(FEATURES, lengths, seed)
+
+
+def require_bits_of_the_golden_model(
+    optimizer: Optimizer, draw: Callable[[int], Example] = rows_once, first: int = 0
+) -> None:
+    """Takes four steps by both, on batches of seeds from ``first``."""
+    tables, states = draw(first).tables, None
     for iteration in range(1, 5):
-        one = replace(rows_once(iteration), tables=tables)
+        one = replace(draw(first + iteration), tables=tables)
         right = by_golden_model(one, optimizer, states, iteration)
         found = by_kernels(one, optimizer, states=states, iteration=iteration)
         pairs = zip([*found.tables, *found.states], [*right.tables, *right.states], strict=True)

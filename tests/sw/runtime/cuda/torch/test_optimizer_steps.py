@@ -20,6 +20,7 @@ from gnarl.sw.compiler.cuda.optimizers import (  # noqa: E402
 from gnarl.sw.runtime.cuda.optimizer_steps import fused_multiply_add  # noqa: E402
 from tests.support.cuda.optimizers import (  # noqa: E402
     require_bits_of_the_golden_model,
+    rows_again,
     table_module,
     train_rows,
 )
@@ -38,6 +39,12 @@ NAMES = {"ids": lambda each: type(each).__name__}
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, **NAMES)
 def test_kernels_have_the_bits_of_the_golden_model(optimizer: Optimizer) -> None:
     require_bits_of_the_golden_model(optimizer)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, **NAMES)
+def test_rows_that_are_looked_up_again_have_one_step(optimizer: Optimizer) -> None:
+    for first in (0, 5):
+        require_bits_of_the_golden_model(optimizer, rows_again, first)
 
 
 def test_fused_multiply_add_rounds_once() -> None:
