@@ -80,19 +80,16 @@ def triangular(folder: Path, size: int, seed: int) -> tuple[str, Mapping[str, st
     return str(path), {}
 
 
-def matrix_by_vector(text: str) -> Callable[[Path, int, int], tuple[str, Mapping[str, str]]]:
-    """A square sparse matrix of ``size`` entries, 8 a row, times a vector, by an expression."""
-
-    def write(folder: Path, size: int, seed: int) -> tuple[str, Mapping[str, str]]:
-        random, n = np.random.default_rng(seed), max(2, size // 8)
-        places = np.sort(random.choice(n * n, min(size, n * n), replace=False))
-        values = random.uniform(0.5, 1, len(places)).astype(np.float32)
-        matrix = scipy.sparse.coo_array((values, np.divmod(places, n)), (n, n))
-        scipy.io.mmwrite(folder / "B.mtx", matrix, symmetry="general")
-        np.save(folder / "c.npy", random.uniform(0.5, 1, n).astype(np.float32))
-        return text, {"B": str(folder / "B.mtx"), "c": str(folder / "c.npy")}
-
-    return write
+def matrix_by_vector(folder: Path, size: int, seed: int) -> tuple[str, Mapping[str, str]]:
+    """A square sparse matrix of ``size`` entries, 8 a row, times a vector."""
+    random, n = np.random.default_rng(seed), max(2, size // 8)
+    places = np.sort(random.choice(n * n, min(size, n * n), replace=False))
+    values = random.uniform(0.5, 1, len(places)).astype(np.float32)
+    matrix = scipy.sparse.coo_array((values, np.divmod(places, n)), (n, n))
+    scipy.io.mmwrite(folder / "B.mtx", matrix, symmetry="general")
+    np.save(folder / "c.npy", random.uniform(0.5, 1, n).astype(np.float32))
+    tensors = {"B": str(folder / "B.mtx"), "c": str(folder / "c.npy")}
+    return "x(i)=B(i,j)*c(j) -f=x:d -f=B:ds -f=c:d", tensors
 
 
 def statements(folder: Path, size: int, seed: int) -> tuple[str, Mapping[str, str]]:
@@ -143,8 +140,6 @@ def room_for(fields: Mapping[str, float]) -> Callable[[int], list[str]]:
     ]
 
 
-_SPMV = "x(i)=B(i,j)*c(j)"
-
 GROWING = {
     "dpu.triangular": Growing(
         "triangular system, 8 entries a row",
@@ -160,7 +155,7 @@ GROWING = {
         *("sam_fp32", "model"),
         (10_000, 100_000, 1_000_000),
         room_for({"array_words": 1}),
-        matrix_by_vector(f"{_SPMV} -f=x:d -f=B:ds -f=c:d"),
+        matrix_by_vector,
     ),
     "sam.spmv_rtl": Growing(
         "the same on RTL",
@@ -168,7 +163,7 @@ GROWING = {
         *("sam_fp32", "rtl"),
         (1_000, 10_000, 100_000),
         lambda size: [],
-        matrix_by_vector(f"{_SPMV} -f=x:d -f=B:ds -f=c:d"),
+        matrix_by_vector,
     ),
     "tmu.spmv": Growing(
         "sparse matrix by vector",
@@ -176,7 +171,7 @@ GROWING = {
         *("tmu_l8", "model"),
         (10_000, 100_000, 1_000_000),
         room_for({"memory_bytes": 16}),
-        matrix_by_vector(f"{_SPMV} -f=x:d -f=B:ds -f=c:d"),
+        matrix_by_vector,
     ),
     "sram.vectors": Growing(
         "sum of two vectors",

@@ -148,6 +148,14 @@ class BagConfig:
     pooling: PoolingType = PoolingType.SUM
 
 
+CONFIGS = [
+    BagConfig("t", 10, 8, ["x"]),
+    BagConfig("u", 20, 4, ["y", "x"], PoolingType.MEAN),
+    BagConfig("v", 5, 6, ["z"]),
+]
+"""Of a collection in which feature x has two tables, and table u two features."""
+
+
 class BagCollection(torch.nn.Module):
     """Does as TorchRec's ``EmbeddingBagCollection``."""
 

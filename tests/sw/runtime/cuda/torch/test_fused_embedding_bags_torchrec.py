@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import PooledEmbeddings  # noqa: E402
 from gnarl.sw.workloads.embedding.model import Feature  # noqa: E402
 from tests.support.cuda.torch_embedding import (  # noqa: E402
+    CONFIGS,
     BagCollection,
     BagConfig,
     JaggedInputs,
@@ -21,12 +22,6 @@ from tests.support.cuda.torch_embedding import (  # noqa: E402
 )
 from tests.support.errors import refused  # noqa: E402
 
-# Feature x has two tables, table u two features.
-CONFIGS = [
-    BagConfig("t", 10, 8, ["x"]),
-    BagConfig("u", 20, 4, ["y", "x"], PoolingType.MEAN),
-    BagConfig("v", 5, 6, ["z"]),
-]
 BAGS: dict[str, list[list[int]]] = {
     "x": [[1, 9, 9], [], [3]],
     "y": [[], [19, 0], [5]],

@@ -10,19 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.support.cuda.torch_embedding import (  # noqa: E402
+    CONFIGS,
     BagCollection,
     BagConfig,
     JaggedInputs,
-    PoolingType,
     fused_collection,
 )
 from tests.support.errors import refused  # noqa: E402
 
-CONFIGS = [
-    BagConfig("t", 10, 8, ["x"]),
-    BagConfig("u", 20, 4, ["y", "x"], PoolingType.MEAN),
-    BagConfig("v", 5, 6, ["z"]),
-]
 BAGS: dict[str, list[list[int]]] = {
     "x": [[1, 9, 9], [], [3]],
     "y": [[19, 0]],
