@@ -56,6 +56,7 @@ def test_all_of_cuda_is_imported(site: Path, tmp_path: Path) -> None:
     run(site, tmp_path, "-c", IMPORT, *names)
 
 
+@pytest.mark.slow
 def test_it_is_measured(site: Path, tmp_path: Path) -> None:
     (tmp_path / "recflex").mkdir()
     write_model(tmp_path / "recflex", "A")
