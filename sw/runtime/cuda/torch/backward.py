@@ -63,7 +63,7 @@ class TrainedTables:
 
     elements
         addresses, int64 [tables]: of the tables if there is an optimizer, else of their gradients,
-        which must be zeroes.
+        which must be zeroes; 0 of those that are not wanted.
     states
         addresses, int64 [tables, states of each], of optimizers that have states.
     numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gnarl.sw.runtime.cuda.torch.extra import torch
 
@@ -27,3 +28,23 @@ def kept_first(kept: torch.Tensor) -> torch.Tensor:
     steps = torch.arange(kept.shape[0], device=kept.device)
     target = torch.where(kept, before - 1, kept.sum() + steps - before)
     return torch.empty_like(steps).scatter_(0, target, steps)
+
+
+def reordered(weights: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    """``weights[order]``, of all places once, differentiable in several passes."""
+    if torch.compiler.is_compiling():
+        return weights[order]
+    return _Reordered.apply(weights, order)
+
+
+class _Reordered(torch.autograd.Function):
+    """Keeps the order, which PyTorch's operator gives up after the first pass."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+        ctx.order = order
+        return weights[order]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return torch.empty_like(gradient).index_copy(0, ctx.order, gradient), None

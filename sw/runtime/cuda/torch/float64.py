@@ -19,7 +19,7 @@ def has_float64(tables: Sequence[torch.Tensor]) -> bool:
 def look_up_in_float64(
     tables: Sequence[torch.Tensor], inputs: PackedInputs, program: str
 ) -> list[torch.Tensor]:
-    """What ``gnarl::fused_embedding_bags`` gives, with sums and outputs in float64.
+    """Each feature's output, with sums and outputs in float64.
 
     Raises ``WorkloadError`` unless all tables are of that type and on the CPU, and for programs
     that are emulated or have an optimizer.
@@ -35,12 +35,10 @@ def look_up_in_float64(
         if holds:
             raise WorkloadError(f"tables: {reason}")
     lookup.check_offsets()
-    columns: dict[str, list[torch.Tensor]] = {}
-    for feature, number, (indices, offsets, weights) in lookup.features():
-        sparse = number in compiled.sparse
-        pooled = _pool(feature, tables[number], indices, offsets, weights, sparse=sparse)
-        columns.setdefault(feature.output_type, []).append(pooled)
-    return [torch.cat(own, dim=1) for own in columns.values()]
+    return [
+        _pool(feature, tables[number], *bags, sparse=number in compiled.sparse)
+        for feature, number, bags in lookup.features()
+    ]
 
 
 def _pool(

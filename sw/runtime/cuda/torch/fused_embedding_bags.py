@@ -44,6 +44,7 @@ from gnarl.sw.runtime.cuda.torch.operator import fused_embedding_bags
 from gnarl.sw.runtime.cuda.torch.operator_program import OperatorProgram
 from gnarl.sw.runtime.cuda.torch.optimizer_state import new_iteration, new_states
 from gnarl.sw.runtime.cuda.torch.padding import padding_rows, without_padding
+from gnarl.sw.runtime.cuda.torch.separate_outputs import look_up_separately, separated
 from gnarl.sw.runtime.cuda.torch.sparse_gradients import sparse_tables
 from gnarl.sw.runtime.cuda.torch.training import trained_embedding_bags
 from gnarl.sw.runtime.cuda.torch.variable_batch import rows_of_samples
@@ -218,26 +219,15 @@ class FusedEmbeddingBags(torch.nn.Module):
         weights
             by key, in the shape of values, where the feature is weighted.
 
-        Returns for each feature [batch, dim]; for a ``KeyedJaggedTensor`` as ``PooledEmbeddings``,
-        or ``KeyedTensor`` of a module in place of TorchRec's. These are views of one buffer for
-        each output type. Raises ``WorkloadError``.
+        Returns for each feature [batch, dim], columns of one buffer for each output type; for a
+        ``KeyedJaggedTensor`` as ``PooledEmbeddings``, or ``KeyedTensor`` of a module in place of
+        TorchRec's. Raises ``WorkloadError``.
         """
         inputs = self._pack(values, offsets, lengths, weights)
         if is_keyed_jagged(values):
             keys, pooled = list(self._inputs.features), self._side_by_side(inputs)
             return (self._keyed or PooledEmbeddings)(keys, self._dims, pooled)
-        buffers = self._lookup(inputs)
-        layout: dict[str, list[Feature]] = {}
-        for feature in self.model.features:
-            layout.setdefault(feature.output_type, []).append(feature)
-        parts = {
-            feature.name: part
-            for buffer, own in zip(buffers, layout.values(), strict=True)
-            for feature, part in zip(
-                own, buffer.split([each.dim for each in own], dim=1), strict=True
-            )
-        }
-        return {name: parts[name] for name in self._inputs.features}
+        return dict(zip(self._inputs.features, self._look_up_separately(inputs), strict=True))
 
     def forward_concatenated(
         self,
@@ -303,22 +293,39 @@ class FusedEmbeddingBags(torch.nn.Module):
                 None if inputs.weights is None else inputs.weights.float().contiguous(),
                 self._handle,
             )
-        # A graph that is exported runs in processes that do not know the handle.
-        program = self._program if torch.compiler.is_exporting() else self._handle
-        tables = self._tables()
-        if has_float64(tables):
-            return look_up_in_float64(tables, inputs, program)
-        weights = None if inputs.weights is None else inputs.weights.float()
-        operands = (tables, inputs.values, inputs.offsets, weights)
+        operands = self._operands(inputs)
+        if has_float64(operands[0]):
+            columns = look_up_in_float64(operands[0], inputs, self._handle)
+            return [torch.cat([columns[each] for each in own], dim=1) for own in self._places]
         if self._sparse and torch.is_grad_enabled():
-            return _look_up_uncompiled(*operands, program)
+            return _uncompiled(fused_embedding_bags, operands)
         if self._operator.optimizer is None or not torch.is_grad_enabled():
-            return fused_embedding_bags(*operands, program)
+            return fused_embedding_bags(*operands)
         states = self._states()
         if counts_iterations(self._operator.optimizer):
             states.append(self.get_buffer("iter"))
         rate = self.get_buffer("learning_rate")
-        return trained_embedding_bags(*operands, states, rate, program)
+        return trained_embedding_bags(*operands[:-1], states, rate, operands[-1])
+
+    def _operands(self, inputs: PackedInputs) -> tuple[Any, ...]:
+        """Arguments of the operator: tables, values, offsets, weights, program."""
+        # A graph that is exported runs in processes that do not know the handle.
+        program = self._program if torch.compiler.is_exporting() else self._handle
+        weights = None if inputs.weights is None else inputs.weights.float()
+        return self._tables(), inputs.values, inputs.offsets, weights, program
+
+    def _look_up_separately(self, inputs: PackedInputs) -> Sequence[torch.Tensor]:
+        """Each feature's output, differentiable on its own but in graphs that are compiled and with
+        an optimizer, whose step is one."""
+        by_itself = self._operator.optimizer is None and torch.is_grad_enabled()
+        if by_itself and (self._sparse or not torch.compiler.is_compiling()):
+            operands = self._operands(inputs)
+            if has_float64(operands[0]):
+                return look_up_in_float64(operands[0], inputs, self._handle)
+            if self._sparse:
+                return _uncompiled(look_up_separately, operands)
+            return look_up_separately(*operands)
+        return separated(self._lookup(inputs), self._places, self.model.features)
 
     def _without_tables(self, inputs: PackedInputs) -> bool:
         """Whether addresses do, for which the host need not go through all tables."""
@@ -398,6 +405,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         """Makes the operator known to this process."""
         self._found = None
         self._program, self._handle = self._operator.text, self._operator.handle
+        self._places = list(self._operator.features_by_type.values())
 
     def _side_by_side(self, inputs: PackedInputs) -> torch.Tensor:
         """[samples, sum of dims]."""
@@ -413,9 +421,9 @@ _WEIGHT_OF = itemgetter("weight")
 
 
 @torch.compiler.disable
-def _look_up_uncompiled(*arguments: Any) -> list[torch.Tensor]:
+def _uncompiled(look_up: Callable[..., Any], operands: tuple[Any, ...]) -> list[torch.Tensor]:
     """PyTorch compiles no graphs with sparse gradients."""
-    return fused_embedding_bags(*arguments)
+    return look_up(*operands)
 
 
 def _rename_tables(

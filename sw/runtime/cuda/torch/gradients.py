@@ -43,10 +43,14 @@ def by_kernels(lookup: Lookup) -> bool:
 
 
 def kernel_gradients(
-    lookup: Lookup, gradients: Tensors, wanted: Sequence[bool], weights_wanted: bool
+    lookup: Lookup,
+    gradients: Tensors,
+    wanted: Sequence[bool],
+    weights_wanted: bool,
+    trained: Sequence[bool],
 ) -> list[torch.Tensor]:
     """Computes ``gnarl::fused_embedding_bags_backward`` by kernels."""
-    program = backward_program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), True)
+    program = backward_program(lookup.program, tuple(trained), type_name(lookup.values.dtype), True)
     totals = {
         number: torch.zeros_like(table)
         for number, (table, want) in enumerate(zip(lookup.tables, wanted, strict=True))
@@ -55,9 +59,9 @@ def kernel_gradients(
     device = lookup.values.device
     launch = _launch(lookup, program, [*lookup.tables, *totals.values()])
     inputs = _inputs(lookup, program, gradients)
-    train_tables(
-        program, launch, inputs, TrainedTables(_new_addresses(_of_order(program, totals), device))
-    )
+    if totals:
+        trained_tables = TrainedTables(_new_addresses(_of_order(program, totals), device))
+        train_tables(program, launch, inputs, trained_tables)
     of_tables = list(totals.values())
     return [*of_tables, weights_gradient(launch, inputs)] if weights_wanted else of_tables
 
@@ -143,8 +147,9 @@ def _inputs(lookup: Lookup, program: BackwardProgram, gradients: Tensors) -> Bac
 
 
 def _of_order(program: BackwardProgram, tensors: Mapping[int, torch.Tensor]) -> tuple[int, ...]:
-    """Addresses by ``program.order``; ``tensors``: by the tables' numbers."""
-    return tuple(tensors[number].data_ptr() for number in program.order)
+    """Addresses by ``program.order``, 0 where there is no tensor; ``tensors``: by the tables'
+    numbers."""
+    return tuple(tensors[number].data_ptr() if number in tensors else 0 for number in program.order)
 
 
 def _states_of_order(program: BackwardProgram, states: Tensors) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from gnarl.sw.runtime.cuda.torch.bag_bounds import (
     end_to_end,
     stacked_bounds,
 )
-from gnarl.sw.runtime.cuda.torch.compaction import is_within, kept_first
+from gnarl.sw.runtime.cuda.torch.compaction import is_within, kept_first, reordered
 from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.variable_batch import padded_lengths, sample_rows, stride_varies
 
@@ -211,7 +211,7 @@ def pack_mapping(
     if _may_have_tails(layout, bounds_name, values) and _has_tails(table, counts):
         order = kept_first(is_within(table, counts))
         packed = packed[order]
-        weights_of = None if weights_of is None else weights_of[order]
+        weights_of = None if weights_of is None else reordered(weights_of, order)
     return PackedInputs(packed, end_to_end(table, packed.dtype), weights_of)
 
 

@@ -101,6 +101,7 @@ def fused_embedding_bags_backward(
     program: str,
     wanted: Sequence[bool],
     weights_wanted: bool,
+    trained: Sequence[bool] | None = None,
 ) -> list[torch.Tensor]:
     """Gradients of the wanted tables, in order and in their types, then of weights if wanted.
 
@@ -108,10 +109,12 @@ def fused_embedding_bags_backward(
         of the outputs, [batch, width] each; other arguments are the operator's.
     wanted
         for each table whether its gradient is.
+    trained
+        for each table whether it is in some pass: kernels are compiled once for all of these.
     """
     lookup = Lookup(tables, values, offsets, weights, program)
     if by_kernels(lookup):
-        return kernel_gradients(lookup, gradients, wanted, weights_wanted)
+        return kernel_gradients(lookup, gradients, wanted, weights_wanted, trained or wanted)
     types = [table.dtype for table, want in zip(tables, wanted, strict=True) if want]
     computed = pytorch_gradients(lookup, gradients, wanted, weights_wanted)
     of_tables = [one.to(type) for one, type in zip(computed, types, strict=False)]
@@ -120,7 +123,7 @@ def fused_embedding_bags_backward(
 
 @fused_embedding_bags_backward.register_fake
 def _fake_backward(*arguments: Any) -> list[torch.Tensor]:
-    _, tables, values, *_, wanted, weights_wanted = arguments
+    _, tables, values, _, _, _, wanted, weights_wanted, *_ = arguments
     gradients_like = [
         table.new_empty(table.shape) for table, want in zip(tables, wanted, strict=True) if want
     ]
@@ -139,17 +142,33 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None
 def _backward(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
     values, offsets, weights, *tables = ctx.saved_tensors
     wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
-    inputs = (tables, values, offsets, weights, ctx.program)
-    lookup = Lookup(*inputs)
-    sparse = [number for number in lookup.compiled.sparse if wanted[number]]
+    lookup = Lookup(tables, values, offsets, weights, ctx.program)
+    of_tables, of_weights = find_gradients(lookup, gradients, wanted, weights_wanted)
+    return of_tables, None, None, of_weights, None
+
+
+def find_gradients(
+    lookup: Lookup,
+    gradients: Sequence[torch.Tensor],
+    wanted: Sequence[bool],
+    weights_wanted: bool,
+    trained: Sequence[bool] | None = None,
+) -> tuple[list[torch.Tensor | None], torch.Tensor | None]:
+    """Gradients of tables, dense or sparse, and of weights, where they are wanted; arguments are
+    those of ``fused_embedding_bags_backward``."""
+    of_program = lookup.compiled.sparse
+    sparse = [number for number in of_program if wanted[number]]
     found = dict(sparse_gradients(lookup, gradients, sparse)) if sparse else {}
     dense = [want and number not in found for number, want in enumerate(wanted)]
+    if trained is not None:
+        trained = [each and number not in of_program for number, each in enumerate(trained)]
     if any(dense) or weights_wanted or not found:
-        computed = fused_embedding_bags_backward(gradients, *inputs, dense, weights_wanted)
+        inputs = (lookup.tables, lookup.values, lookup.offsets, lookup.weights, lookup.program)
+        computed = fused_embedding_bags_backward(gradients, *inputs, dense, weights_wanted, trained)
         numbers = [number for number, want in enumerate(dense) if want]
         found.update(zip(numbers, computed, strict=False))
     of_weights = computed[-1] if weights_wanted else None
-    return [found.get(number) for number in range(len(wanted))], None, None, of_weights, None
+    return [found.get(number) for number in range(len(wanted))], of_weights
 
 
 fused_embedding_bags.register_autograd(_backward, setup_context=_save)

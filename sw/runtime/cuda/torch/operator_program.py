@@ -51,6 +51,14 @@ class OperatorProgram:
     def program(self) -> EmbeddingProgram:
         return build_program(self.model, self.schedules)
 
+    @cached_property
+    def features_by_type(self) -> dict[str, list[int]]:
+        """Numbers of the features whose outputs are of each type, as buffers have them."""
+        found: dict[str, list[int]] = {}
+        for number, feature in enumerate(self.model.features):
+            found.setdefault(feature.output_type, []).append(number)
+        return found
+
     def bounds(self, batch: int) -> Bounds:
         """The most that a batch of so many samples can want."""
         if batch not in self._bounds:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.torch.bag_bounds import check_packed_offsets
-from gnarl.sw.runtime.cuda.torch.compaction import kept_first
+from gnarl.sw.runtime.cuda.torch.compaction import kept_first, reordered
 from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import PackedInputs
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
@@ -45,7 +45,7 @@ def without_padding(
     kept = values != padding.to(values.device)[feature]
     order = kept_first(kept)
     places = torch.nn.functional.pad(kept.cumsum(0), (1, 0)).to(offsets.dtype)
-    weights = None if inputs.weights is None else inputs.weights[order]
+    weights = None if inputs.weights is None else reordered(inputs.weights, order)
     return replace(inputs, values=values[order], offsets=places[offsets], weights=weights)
 
 

@@ -121,6 +121,11 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[torch.Tensor]) -> None
 
 
 def _step(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
+    if getattr(ctx, "taken", False):
+        raise WorkloadError(
+            "backward: the optimizer has taken its step of this lookup: its outputs must be "
+            "differentiated together, as in (a + b).backward()"
+        )
     values, offsets, weights, learning_rate, *rest = ctx.saved_tensors
     tables, states = rest[: ctx.tables], rest[ctx.tables :]
     wanted, _, _, weights_wanted, *_ = ctx.needs_input_grad
@@ -130,6 +135,7 @@ def _step(ctx: Any, gradients: list[torch.Tensor]) -> tuple[Any, ...]:
         none = [False] * len(tables)
         (of_weights,) = fused_embedding_bags_backward(*inputs, ctx.program, none, True)
     step_embedding_bags(*inputs, states, learning_rate, ctx.program, list(wanted))
+    ctx.taken = True
     return [None] * len(tables), None, None, of_weights, [None] * len(states), None, None
 
 

@@ -18,7 +18,7 @@ template <class Key>
 struct TrainedTables {
   const Key* first_keys;     // [tables + 1]: of each one's rows; the last: where keys end
   const int* dims;           // [tables]
-  void* const* elements;     // [tables]: where rows, or their gradients, begin
+  void* const* elements;     // [tables]: where rows, or their gradients, begin; null: not wanted
   float* const* states;      // [tables, Optimizer::kStates], where the optimizer has any
   const float* learning_rate;
 };
@@ -177,12 +177,14 @@ __device__ void sum_runs(const TrainedTables<Key>& tables, const Entries& entrie
         } else {
           const long long row = own[u] - __ldg(tables.first_keys + table_of[u]);
           auto* elements = static_cast<typename C::Table*>(tables.elements[table_of[u]]);
-          Optimizer::template step<C>(
-              team,
-              RowOfTable<C>{elements + row * dims[u],
-                            tables.states + table_of[u] * Optimizer::kStates, row, dims[u],
-                            table_of[u]},
-              sums, tables.learning_rate);
+          if (elements != nullptr) {
+            Optimizer::template step<C>(
+                team,
+                RowOfTable<C>{elements + row * dims[u],
+                              tables.states + table_of[u] * Optimizer::kStates, row, dims[u],
+                              table_of[u]},
+                sums, tables.learning_rate);
+          }
           sums = {};
         }
       }
