@@ -46,6 +46,8 @@ class BackwardProgram:
         of indices and offsets: ``int32`` or ``int64``, whatever the model's.
     optimizer
         whose steps are taken; ``None``: gradients are stored.
+    unpooled
+        whether each look-up is an output of its own; gradients are then [values, dim].
     """
 
     model: EmbeddingModel
@@ -53,6 +55,7 @@ class BackwardProgram:
     trained: tuple[bool, ...]
     index_type: str = "int64"
     optimizer: Optimizer | None = None
+    unpooled: bool = False
 
     @cached_property
     def widths(self) -> list[int]:

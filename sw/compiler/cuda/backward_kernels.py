@@ -21,6 +21,7 @@ FIND_KEYS = "gnarl_find_keys"
 FIND_GRADIENTS = "gnarl_find_gradients"
 FIND_FIRST_MAXIMA = "gnarl_find_first_maxima"
 FIND_WEIGHT_GRADIENTS = "gnarl_find_weight_gradients"
+FIND_EMBEDDINGS = "gnarl_find_embeddings"
 SUM_LOOKUPS = "gnarl_sum_lookups"
 SUM_SLOTS = "gnarl_sum_slots"
 
@@ -60,6 +61,7 @@ PARAMETERS = {
         "gradients": "const float*",
         "found": "float*",
     },
+    FIND_EMBEDDINGS: {**_OF_LOOKUPS, "tables": "const void* const*", "found": "float*"},
     SUM_LOOKUPS: {
         **_OF_SUMS,
         "lookups": "const gnarl::LookupGradient*",
@@ -88,8 +90,10 @@ _OPTIMIZERS = {
 
 
 def backward_source(program: BackwardProgram) -> str:
-    """CUDA C++ of all backward kernels; those of sums only if tables are trained."""
-    kernels = [*_constants(program), *_lookup_kernels()]
+    """CUDA C++ of all backward kernels; those of sums only if tables are trained. Of unpooled
+    programs with that of the forward pass, in place of those that know bags."""
+    of_lookups = _embeddings_kernel() if program.unpooled else _lookup_kernels()
+    kernels = [*_constants(program), *of_lookups]
     if program.order:
         kernels += [*_trained_constants(program), *_sum_kernels(program)]
     return "\n".join([*kernels, ""])
@@ -102,6 +106,8 @@ def _constants(program: BackwardProgram) -> Iterator[str]:
         f"{len(features):,} features, {len(program.tables_of_class)} classes of tables. Generated."
     )
     yield '#include "gnarl/row_gradients.cuh"'
+    if program.unpooled:
+        yield '#include "gnarl/embeddings.cuh"'
     if isinstance(program.optimizer, Adam | PartialRowWiseAdam):
         yield '#include "gnarl/adam.cuh"'
     if program.optimizer and program.optimizer.weight_decay:
@@ -143,6 +149,13 @@ def _lookup_kernels() -> Iterator[str]:
         yield f"  const gnarl::Lookups<Index> lookups{{{_listed(_OF_LOOKUPS)}}};"
         yield f"  {name.replace('gnarl_', 'gnarl::')}(kFeature, {arguments});"
         yield "}"
+
+
+def _embeddings_kernel() -> Iterator[str]:
+    yield from _opening(FIND_EMBEDDINGS, blocks_per_sm=1)
+    yield f"  const gnarl::Lookups<Index> lookups{{{_listed(_OF_LOOKUPS)}}};"
+    yield "  gnarl::find_embeddings(kFeature, kFeatures, lookups, tables, found);"
+    yield "}"
 
 
 def _trained_constants(program: BackwardProgram) -> Iterator[str]:

@@ -129,6 +129,26 @@ class JaggedInputs:
         return self.flat[span], torch.nn.functional.pad(sizes.cumsum(0), (1, 0)), weights
 
 
+@dataclass
+class VaryingInputs(JaggedInputs):
+    """Does as a ``KeyedJaggedTensor`` of ``stride_per_key_per_rank``."""
+
+    strides: list[int] = field(default_factory=list)
+    inverse: tuple[list[str], torch.Tensor] | None = None
+
+    def variable_stride_per_key(self) -> bool:
+        return bool(self.strides)
+
+    def stride_per_key(self) -> list[int]:
+        return self.strides
+
+    def inverse_indices_or_none(self) -> tuple[list[str], torch.Tensor] | None:
+        return self.inverse
+
+    def length_per_key(self) -> list[int]:
+        return [int(part.sum()) for part in self.sizes.split(self.strides)]
+
+
 class PoolingType(Enum):
     """As in TorchRec."""
 

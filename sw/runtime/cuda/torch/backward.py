@@ -124,13 +124,27 @@ def train_tables(
     keys, order = torch.sort(keys, stable=True)
     lookups = gradients.new_empty((count, LOOKUP_GRADIENT_BYTES), dtype=torch.uint8)
     arguments: Arguments = {"keys": keys, "order": order, "bags": bags, "found": lookups}
-    launch(FIND_GRADIENTS, _blocks(count), _of_lookups(inputs) | arguments)
-    kernel = SUM_LOOKUPS
+    launch(FIND_GRADIENTS, blocks_of(count), of_lookups(inputs) | arguments)
     entries: Arguments = {"lookups": lookups, "gradients": gradients, "maxima": maxima}
+    sum_rows(program, launch, keys, entries, trained)
+
+
+def sum_rows(
+    program: BackwardProgram,
+    launch: Launch,
+    keys: torch.Tensor,
+    entries: Arguments,
+    trained: TrainedTables,
+) -> None:
+    """Takes steps, or stores gradients, of the rows of sorted keys.
+
+    ``entries``: of each key, the last arguments of ``SUM_LOOKUPS``.
+    """
+    kernel, count = SUM_LOOKUPS, len(keys)
     for slots in [*program.slot_counts(count), 0]:
         slot_keys = keys.new_empty(slots)
-        slot_values = gradients.new_empty((slots, program.stride))
-        arguments = {
+        slot_values = keys.new_empty((slots, program.stride), dtype=torch.float32)
+        arguments: Arguments = {
             "elements": trained.elements,
             "states": trained.states,
             "learning_rate": trained.numbers,
@@ -140,7 +154,7 @@ def train_tables(
             "slot_values": slot_values,
         }
         # As many lanes for each segment as the widest rows need.
-        blocks = len(program.tables_of_class) * _blocks(-(-count // SEGMENT) * WARP_THREADS)
+        blocks = len(program.tables_of_class) * blocks_of(-(-count // SEGMENT) * WARP_THREADS)
         launch(kernel, blocks, arguments | entries)
         kernel, keys, count, entries = SUM_SLOTS, slot_keys, slots, {"sums": slot_values}
 
@@ -153,11 +167,11 @@ def _launch_on_bags(
     arguments: Arguments,
 ) -> None:
     """Launches a kernel with so many lanes for each bag."""
-    blocks = _blocks((len(inputs.offsets) - 1) * lanes)
-    launch(kernel, blocks, _of_lookups(inputs) | arguments)
+    blocks = blocks_of((len(inputs.offsets) - 1) * lanes)
+    launch(kernel, blocks, of_lookups(inputs) | arguments)
 
 
-def _of_lookups(inputs: BackwardInputs) -> Arguments:
+def of_lookups(inputs: BackwardInputs) -> Arguments:
     """The first arguments of the kernels that read look-ups. Raises ``WorkloadError`` for more than
     they count."""
     for name, size in (("values", len(inputs.values)), ("bags", len(inputs.offsets) - 1)):
@@ -172,5 +186,5 @@ def _of_lookups(inputs: BackwardInputs) -> Arguments:
     }
 
 
-def _blocks(threads: int) -> int:
+def blocks_of(threads: int) -> int:
     return min(_MOST_BLOCKS, -(-threads // BLOCK_THREADS))

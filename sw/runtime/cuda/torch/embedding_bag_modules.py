@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,18 +63,18 @@ def read_embedding_bags(
     for name, bag in bags.items():
         if not isinstance(bag, torch.nn.EmbeddingBag):
             raise WorkloadError(f"bag {name}: is {type(bag).__name__}: must be EmbeddingBag")
-        _refuse_options(f"bag {name}", bag)
+        refuse_options(f"bag {name}", bag)
         tables[name] = bag.weight
         last.add(bag.include_last_offset)
-        table_type = _table_type(name, bag.weight)
+        own_type = table_type(name, bag.weight)
         features.append(
             Feature(
                 name,
                 bag.num_embeddings,
                 bag.embedding_dim,
                 pooling=bag.mode,
-                table_type=table_type,
-                output_type=table_type,
+                table_type=own_type,
+                output_type=own_type,
                 weighted=name in weighted,
                 factors=factors.get(name, PoolingFactors()),
                 padding_idx=bag.padding_idx,
@@ -101,7 +101,7 @@ def read_embedding_bag_collection(
     ``WorkloadError`` naming the table and what is not supported.
     """
     if not hasattr(collection, "embedding_bag_configs"):
-        unpooled = ", whose embeddings are not pooled" * hasattr(collection, "embedding_configs")
+        unpooled = ", which FusedEmbeddings takes" * hasattr(collection, "embedding_configs")
         raise WorkloadError(
             f"collection: is {type(collection).__name__}{unpooled}: must be an "
             "EmbeddingBagCollection"
@@ -121,14 +121,14 @@ def read_embedding_bag_collection(
         pooling = config.pooling.value.lower()
         if pooling not in ("sum", "mean"):
             raise WorkloadError(f"table {config.name}: pooling {pooling}: must be sum or mean")
-        _refuse_options(f"table {config.name}", bag)
+        refuse_options(f"table {config.name}", bag)
         if quantised:
-            table_type, table = quantised_table(config.name, config, bag)
+            own_type, table = quantised_table(config.name, config, bag)
         else:
-            table_type, table = _table_type(config.name, bag.weight), bag.weight
+            own_type, table = table_type(config.name, bag.weight), bag.weight
         tables[config.name] = table
         for key in config.feature_names:
-            name = f"{key}@{config.name}" if keys.count(key) > 1 else key
+            name = output_name(key, config.name, keys)
             table_of[name], key_of[name] = config.name, key
             features.append(
                 Feature(
@@ -136,7 +136,7 @@ def read_embedding_bag_collection(
                     table.shape[0] if quantised else config.num_embeddings,
                     config.embedding_dim,
                     pooling=pooling,
-                    table_type=table_type,
+                    table_type=own_type,
                     output_type=output_type,
                     weighted=collection.is_weighted(),
                     factors=factors.get(name, PoolingFactors()),
@@ -150,7 +150,12 @@ def read_embedding_bag_collection(
     return EmbeddingLayer(tables, features, table_of, key_of, True, tuple(sparse))
 
 
-def _refuse_options(name: str, bag: torch.nn.Module) -> None:
+def output_name(key: str, table: str, keys: Sequence[str]) -> str:
+    """What TorchRec calls the output of a key, of all ``keys`` that are looked up."""
+    return f"{key}@{table}" if keys.count(key) > 1 else key
+
+
+def refuse_options(name: str, bag: torch.nn.Module) -> None:
     """Refuses options of a bag, called ``name``; other modules need not have all of them."""
     for option, plain, reason in (
         ("max_norm", None, "lookups do not change tables"),
@@ -161,7 +166,7 @@ def _refuse_options(name: str, bag: torch.nn.Module) -> None:
             raise WorkloadError(f"{name}: {option} = {value!r}: must be {plain!r}, {reason}")
 
 
-def _table_type(name: str, table: torch.Tensor) -> str:
+def table_type(name: str, table: torch.Tensor) -> str:
     """The type of a feature with that table; float32 of float64 ones."""
     found = type_name(torch.float32 if table.dtype == torch.float64 else table.dtype)
     if found not in TABLE_TYPES:

@@ -94,6 +94,11 @@ class FusedEmbeddingBags(torch.nn.Module):
     ``ModuleDict`` of bags, ``<table>.weight``, load as well. Raises ``GnarlError``.
     """
 
+    _HOLDERS = "embedding_bags"
+    """Name of the part that has the tables."""
+
+    _UNPOOLED = False
+
     _found: tuple[torch.Tensor, list[torch.Tensor], list[Any]] | None
     """Addresses of tables, the tables, and where the module has them: members of their holders."""
     _program: str
@@ -122,7 +127,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             if table not in named:
                 raise WorkloadError(f"feature {feature.name}: no such table: {table}")
             check_table(feature, named[table], float64=True)
-        self.embedding_bags = torch.nn.ModuleDict()
+        self.add_module(self._HOLDERS, torch.nn.ModuleDict())
         for name, tensor in named.items():
             self._add_table(name, tensor)
         self.register_load_state_dict_pre_hook(_rename_tables)
@@ -142,6 +147,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             emulated,
             optimizer,
             tuple(numbers[table] for table in self._sparse),
+            self._UNPOOLED,
         )
         if optimizer is not None:
             self._add_states(optimizer)
@@ -248,7 +254,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             table = torch.nn.Parameter(table, requires_grad=False)
         holder.weight = table
         try:
-            self.embedding_bags[name] = holder
+            self._holders[name] = holder
         except (KeyError, TypeError):
             raise WorkloadError(
                 f"table {name!r}: cannot name a part of a PyTorch module: must have no dots, and "
@@ -256,7 +262,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             ) from None
 
     def _add_states(self, optimizer: Optimizer) -> None:
-        for holder in self.embedding_bags.values():
+        for holder in self._holders.values():
             table = holder.get_parameter("weight")
             for name, state in new_states(optimizer, table).items():
                 holder.register_buffer(name, state)
@@ -265,9 +271,14 @@ class FusedEmbeddingBags(torch.nn.Module):
         if (iteration := new_iteration(optimizer, table.device)) is not None:
             self.register_buffer("iter", iteration)
 
+    @property
+    def _holders(self) -> torch.nn.ModuleDict:
+        """The tables, and what optimizers keep of them."""
+        return cast(torch.nn.ModuleDict, self._modules[self._HOLDERS])
+
     def bags_state_dict(self) -> dict[str, torch.Tensor]:
         """The tables as a ``ModuleDict`` of ``nn.EmbeddingBag`` loads them: ``<table>.weight``."""
-        tables = zip(self.embedding_bags, self._tables(), strict=True)
+        tables = zip(self._holders, self._tables(), strict=True)
         return {f"{name}.weight": table.detach() for name, table in tables}
 
     def _pack(
@@ -339,11 +350,11 @@ class FusedEmbeddingBags(torch.nn.Module):
     def _tables(self) -> list[torch.Tensor]:
         """The tables; not parameters where ``torch.func.functional_call`` puts others in their
         place."""
-        return [cast(torch.Tensor, holder.weight) for holder in self.embedding_bags.values()]
+        return [cast(torch.Tensor, holder.weight) for holder in self._holders.values()]
 
     def _states(self) -> list[torch.Tensor]:
         """All states of each table."""
-        return [state for holder in self.embedding_bags.values() for state in holder.buffers()]
+        return [state for holder in self._holders.values() for state in holder.buffers()]
 
     def _table_addresses(self, inputs: PackedInputs) -> torch.Tensor:
         """Addresses of the tables, on the inputs' device, found out once; and the tables, which are
@@ -354,7 +365,7 @@ class FusedEmbeddingBags(torch.nn.Module):
             tables = self._tables()
             lookup = Lookup(tables, inputs.values, inputs.offsets, inputs.weights, self._handle)
             lookup.check()
-            members = [holder._parameters for holder in self.embedding_bags.values()]
+            members = [holder._parameters for holder in self._holders.values()]
             self._found = table_addresses(lookup), tables, members
         assert self._found is not None
         return self._found[0]
@@ -431,11 +442,10 @@ def _rename_tables(
 ) -> None:
     """The state of a ``ModuleDict`` of bags has no ``embedding_bags`` in its names."""
     module.refresh()
-    bags = module.get_submodule("embedding_bags")
-    for name, _table in bags.named_children():
+    for name in module._holders:
         plain = f"{prefix}{name}.weight"
         if plain in state:
-            state[f"{prefix}embedding_bags.{name}.weight"] = state.pop(plain)
+            state[f"{prefix}{module._HOLDERS}.{name}.weight"] = state.pop(plain)
 
 
 def _follow_loaded(module: FusedEmbeddingBags, _: object) -> None:

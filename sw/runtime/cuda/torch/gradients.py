@@ -22,6 +22,7 @@ from gnarl.sw.runtime.cuda.torch.kept import kept_addresses
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import type_name
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
 from gnarl.sw.runtime.cuda.torch.operator_program import operator_program
+from gnarl.sw.runtime.cuda.torch.unpooled import find_embeddings, train_unpooled
 
 Tensors = Sequence[torch.Tensor]
 
@@ -42,6 +43,22 @@ def by_kernels(lookup: Lookup) -> bool:
     return lookup.values.device.type == "cuda" or lookup.compiled.emulated
 
 
+def look_up_unpooled(lookup: Lookup, output: torch.Tensor) -> None:
+    """Fills the output of a program that does not pool."""
+    if not by_kernels(lookup):
+        rows = lookup.of_features([output])
+        for own, (_, table, (indices, _, _)) in zip(rows, lookup.features(), strict=True):
+            own.copy_(lookup.tables[table].index_select(0, indices))
+        return
+    type, device = type_name(lookup.values.dtype), lookup.values.device
+    lookup.addresses()
+    program = backward_program(lookup.program, (False,) * len(lookup.tables), type, True)
+    launch = launch_of(lookup, program, lookup.tables)
+    tables = kept_addresses(tuple(table.data_ptr() for table in lookup.tables), device)
+    inputs = BackwardInputs(lookup.values, lookup.offsets, None, output, tables)
+    find_embeddings(launch, inputs, output)
+
+
 def kernel_gradients(
     lookup: Lookup,
     gradients: Tensors,
@@ -57,11 +74,11 @@ def kernel_gradients(
         if want
     }
     device = lookup.values.device
-    launch = _launch(lookup, program, [*lookup.tables, *totals.values()])
+    launch = launch_of(lookup, program, [*lookup.tables, *totals.values()])
     inputs = _inputs(lookup, program, gradients)
     if totals:
         trained_tables = TrainedTables(_new_addresses(_of_order(program, totals), device))
-        train_tables(program, launch, inputs, trained_tables)
+        _train(program, launch, inputs, trained_tables)
     of_tables = list(totals.values())
     return [*of_tables, weights_gradient(launch, inputs)] if weights_wanted else of_tables
 
@@ -76,14 +93,14 @@ def take_step_by_kernels(
     """Computes ``gnarl::step_embedding_bags`` by kernels. ``states``: of the tables, as many of
     each. ``numbers``: see ``step_numbers``."""
     program = backward_program(lookup.program, tuple(wanted), type_name(lookup.values.dtype), False)
-    launch = _launch(lookup, program, [*lookup.tables, *states])
+    launch = launch_of(lookup, program, [*lookup.tables, *states])
     device = lookup.values.device
     trained = TrainedTables(
         kept_addresses(_of_order(program, dict(enumerate(lookup.tables))), device),
         kept_addresses(_states_of_order(program, states), device) if states else None,
         numbers,
     )
-    train_tables(program, launch, _inputs(lookup, program, gradients), trained)
+    _train(program, launch, _inputs(lookup, program, gradients), trained)
 
 
 def pytorch_gradients(
@@ -122,11 +139,17 @@ def backward_program(
     step."""
     compiled = operator_program(text)
     optimizer = None if stores else compiled.optimizer
-    tables = compiled.table_of_feature
-    return BackwardProgram(compiled.model, tables, trained, index_type, optimizer)
+    tables, unpooled = compiled.table_of_feature, compiled.unpooled
+    return BackwardProgram(compiled.model, tables, trained, index_type, optimizer, unpooled)
 
 
-def _launch(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
+def _train(
+    program: BackwardProgram, launch: Launch, inputs: BackwardInputs, trained: TrainedTables
+) -> None:
+    (train_unpooled if program.unpooled else train_tables)(program, launch, inputs, trained)
+
+
+def launch_of(lookup: Lookup, program: BackwardProgram, memory: Tensors) -> Launch:
     """The launch function of a device. ``memory``: what kernels have addresses of."""
     from gnarl.sw.runtime.cuda.torch.backward_launch import emulated, on_gpu
 

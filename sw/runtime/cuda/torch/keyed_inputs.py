@@ -90,10 +90,7 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any, *, checked: bool = False
     is not waited for; else it is if ``length_per_key`` does. Raises ``WorkloadError``.
     """
     keys = list(jagged.keys())
-    place = {key: number for number, key in enumerate(keys)}
-    for key in layout.keys:
-        if key not in place:
-            raise WorkloadError(f"input: has no key {key}; there are {_listed(keys)}")
+    place = _places(layout, keys)
     values = _as_indices(layout, "values", jagged.values())
     lengths, strides = _lengths_per_key(jagged, len(keys))
     if strides is not None:
@@ -113,6 +110,50 @@ def pack_keyed_jagged(layout: InputLayout, jagged: Any, *, checked: bool = False
             lengths = lengths[:, : max(strides)]
     values = values.to(common_index_type(values.dtype, layout.index_type, values.shape[0]))
     return PackedInputs(values, _offsets(lengths.reshape(-1)).to(values.dtype), weights, rows)
+
+
+def pack_sequences(
+    layout: InputLayout, jagged: Any
+) -> tuple[torch.Tensor, torch.Tensor, list[int], list[torch.Tensor]]:
+    """Each feature's values, one after the other; where each begins, and the last one ends; how
+    many it has, and the lengths of its samples.
+
+    Keys may have batches of their own sizes. The device is waited for where ``length_per_key``
+    does so. Raises ``WorkloadError``.
+    """
+    keys = list(jagged.keys())
+    place = _places(layout, keys)
+    order = [place[key] for key in layout.keys]
+    values = _as_indices(layout, "values", jagged.values())
+    lengths, strides = _lengths_per_key(jagged, len(keys))
+    counts = _counts_per_key(jagged, lengths)
+    if values.device.type == "cpu" and sum(counts) > values.shape[0]:
+        raise WorkloadError(
+            f"lengths: have the sum {sum(counts)}: must be at most {values.shape[0]}, the number "
+            "of values"
+        )
+    starts, sums = [0, *accumulate(counts)], lengths.sum(1)
+    if order == list(range(len(keys))):
+        values = values[: starts[-1]]
+    else:
+        values = torch.cat([values[starts[number] : starts[number + 1]] for number in order])
+        of_keys = sums.unbind()
+        sums = torch.stack([of_keys[number] for number in order])
+    values = values.to(common_index_type(values.dtype, layout.index_type, values.shape[0]))
+    of_features = [lengths[number] for number in order]
+    begins = _offsets(sums).to(values.dtype)
+    if strides is not None:
+        of_features = [lengths[number][: strides[number]] for number in order]
+    return values, begins, [counts[number] for number in order], of_features
+
+
+def _places(layout: InputLayout, keys: Sequence[str]) -> dict[str, int]:
+    """Each key's number. Raises ``WorkloadError`` unless all that features look up are there."""
+    place = {key: number for number, key in enumerate(keys)}
+    for key in layout.keys:
+        if key not in place:
+            raise WorkloadError(f"input: has no key {key}; there are {_listed(keys)}")
+    return place
 
 
 def _lengths_per_key(jagged: Any, keys: int) -> tuple[torch.Tensor, list[int] | None]:

@@ -113,7 +113,14 @@ class Lookup:
         check_batch(self.compiled.model, self.to_batch())
 
     def features(self) -> Iterator[tuple[Feature, int, Bags]]:
-        """Each feature with its table's number and its (indices, offsets, weights)."""
+        """Each feature with its table's number and its (indices, offsets, weights). Without
+        pooling each index is a bag."""
+        for feature, table, (indices, offsets, weights) in self._features():
+            if self.compiled.unpooled:
+                offsets = torch.arange(len(indices) + 1, device=offsets.device)
+            yield feature, table, (indices, offsets, weights)
+
+    def _features(self) -> Iterator[tuple[Feature, int, Bags]]:
         compiled, end = self.compiled, 0
         numbered = zip(compiled.model.features, compiled.table_of_feature, self.counts, strict=True)
         for number, (feature, table, count) in enumerate(numbered):
@@ -125,13 +132,19 @@ class Lookup:
 
     def new_outputs(self) -> list[torch.Tensor]:
         """A buffer [batch, width] for each output type, not filled."""
+        if self.compiled.unpooled:
+            shape = self.values.shape[0], self.compiled.model.features[0].dim
+            return [self.values.new_empty(shape, dtype=torch.float32)]
         return [
             self.values.new_empty((self.batch, width), dtype=TORCH_TYPES[name])
             for name, width in self.compiled.program.outputs.widths.items()
         ]
 
     def of_features(self, buffers: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Each feature's columns of buffers as ``new_outputs`` makes them."""
+        """Each feature's columns of buffers as ``new_outputs`` makes them, or rows."""
+        if self.compiled.unpooled:
+            past = buffers[0].shape[0] - sum(self.counts)
+            return list(buffers[0].split([*self.counts, past]))[:-1]
         layout = self.compiled.program.outputs
         of_type = dict(zip(layout.widths, buffers, strict=True))
         return [
@@ -151,7 +164,7 @@ class Lookup:
                 FeatureInputs(
                     to_array(indices), to_array(bounds), None if w is None else to_array(w)
                 )
-                for _, _, (indices, bounds, w) in here.features()
+                for _, _, (indices, bounds, w) in here._features()
             ],
         )
 

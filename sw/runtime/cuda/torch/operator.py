@@ -17,6 +17,7 @@ from gnarl.sw.runtime.cuda.torch.gradients import (
     by_kernels,
     check_weights,
     kernel_gradients,
+    look_up_unpooled,
     pytorch_gradients,
 )
 from gnarl.sw.runtime.cuda.torch.lookup import Lookup
@@ -40,7 +41,9 @@ def look_up(
     elif values.device.type == "cpu":
         lookup.check_offsets()
     outputs = lookup.new_outputs()
-    if values.device.type == "cuda":
+    if lookup.compiled.unpooled:
+        look_up_unpooled(lookup, *outputs)
+    elif values.device.type == "cuda":
         from gnarl.sw.runtime.cuda.torch.launch import launch, table_addresses
 
         launch(lookup, outputs, table_addresses(lookup))
@@ -65,7 +68,8 @@ def fused_embedding_bags(
     weights: torch.Tensor | None,
     program: str,
 ) -> list[torch.Tensor]:
-    """Looks up and pools all features of a model: a buffer [batch, width] for each output type.
+    """Looks up and pools all features of a model: a buffer [batch, width] for each output type, or
+    [values, dim] of programs that do not pool.
 
     tables
         each [rows, dim]; which one a feature has is in the program.

@@ -37,6 +37,9 @@ class OperatorProgram:
         whose steps the backward pass takes, if any.
     sparse
         numbers of the tables whose gradients are sparse.
+    unpooled
+        whether each look-up is an output of its own: offsets are then [features + 1], of a batch
+        of 1, and there is one output, float32 [values, dim].
     """
 
     model: EmbeddingModel
@@ -46,6 +49,7 @@ class OperatorProgram:
     emulated: bool = False
     optimizer: Optimizer | None = None
     sparse: tuple[int, ...] = ()
+    unpooled: bool = False
 
     @cached_property
     def program(self) -> EmbeddingProgram:
@@ -99,6 +103,7 @@ class OperatorProgram:
             "emulated": self.emulated,
             "optimizer": optimizer_fields(self.optimizer),
             **({"sparse": self.sparse} if self.sparse else {}),
+            **({"unpooled": True} if self.unpooled else {}),
         }
         return json.dumps(fields, separators=(",", ":"))
 
@@ -153,4 +158,5 @@ def _parsed(fields: dict[str, Any]) -> OperatorProgram:
         fields["emulated"],
         optimizer_of(fields["optimizer"]),
         tuple(fields.get("sparse", ())),
+        bool(fields.get("unpooled", False)),
     )

@@ -13,6 +13,9 @@ from gnarl.sw.runtime.cuda.torch.operator import find_gradients, fused_embedding
 from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
 from gnarl.sw.workloads.embedding.model import Feature
 
+_INPUTS = 5
+"""Arguments of ``_SeparateOutputs`` before the tables."""
+
 Gradients = Sequence[torch.Tensor | None]
 
 
@@ -32,16 +35,26 @@ def separated(
     return outputs
 
 
+def separated_rows(buffer: torch.Tensor, counts: Sequence[int]) -> Sequence[torch.Tensor]:
+    """Each feature's rows of the output of an operator that does not pool, as ``separated``."""
+    return buffer.unsafe_split_with_sizes(list(counts), 0)
+
+
 def look_up_separately(
     tables: Sequence[torch.Tensor],
     values: torch.Tensor,
     offsets: torch.Tensor,
     weights: torch.Tensor | None,
     program: str,
+    *,
+    counts: Sequence[int] | None = None,
 ) -> list[torch.Tensor]:
     """Each feature's output by ``gnarl::fused_embedding_bags``. Gradients of some may be computed
-    before those of others, of the tables that they come from alone."""
-    return list(_SeparateOutputs.apply(program, values, offsets, weights, *tables))
+    before those of others, of the tables that they come from alone.
+
+    ``counts``: each feature's values, of programs that do not pool.
+    """
+    return list(_SeparateOutputs.apply(program, counts, values, offsets, weights, *tables))
 
 
 class _SeparateOutputs(torch.autograd.Function):
@@ -51,6 +64,7 @@ class _SeparateOutputs(torch.autograd.Function):
     def forward(
         ctx: Any,
         program: str,
+        counts: Sequence[int] | None,
         values: torch.Tensor,
         offsets: torch.Tensor,
         weights: torch.Tensor | None,
@@ -62,13 +76,17 @@ class _SeparateOutputs(torch.autograd.Function):
         ctx.lookup = Lookup(tables, values, offsets, weights, program)
         ctx.unchanged = _Unchanged(ctx.lookup)
         buffers = fused_embedding_bags(tables, values, offsets, weights, program)
+        ctx.counts = counts
+        if counts is not None:
+            return tuple(separated_rows(buffers[0], counts))
         compiled = ctx.lookup.compiled
         places = compiled.features_by_type.values()
         return tuple(separated(buffers, places, compiled.model.features))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
-        _, _, _, weights_trained, *trained = ctx.needs_input_grad
+        *_, weights_trained = ctx.needs_input_grad[:_INPUTS]
+        trained = ctx.needs_input_grad[_INPUTS:]
         lookup: Lookup = ctx.lookup
         compiled = lookup.compiled
         used = [number for number, each in enumerate(gradients) if each is not None]
@@ -82,14 +100,22 @@ class _SeparateOutputs(torch.autograd.Function):
         wanted = [each and number in found for number, each in enumerate(trained)]
         if not any(wanted) and not weights_wanted:
             return (None,) * len(ctx.needs_input_grad)
-        beside = list(_of_buffers(lookup, gradients))
+        beside = list(_of_buffers(lookup, gradients, ctx.counts))
         of_tables, of_weights = find_gradients(lookup, beside, wanted, weights_wanted, trained)
-        return None, None, None, of_weights, *of_tables
+        return None, None, None, None, of_weights, *of_tables
 
 
-def _of_buffers(lookup: Lookup, gradients: Gradients) -> Iterator[torch.Tensor]:
-    """Gradients of the operator's buffers, [batch, width] each, from those of features."""
+def _of_buffers(
+    lookup: Lookup, gradients: Gradients, counts: Sequence[int] | None
+) -> Iterator[torch.Tensor]:
+    """Gradients of the operator's buffers from those of features."""
     features = lookup.compiled.model.features
+    if counts is not None:
+        zero = torch.zeros((), device=lookup.values.device)
+        shapes = [(count, features[0].dim) for count in counts]
+        pairs = zip(gradients, shapes, strict=True)
+        yield torch.cat([zero.expand(shape) if own is None else own for own, shape in pairs])
+        return
     for type, numbers in lookup.compiled.features_by_type.items():
         zero = torch.zeros((), dtype=TORCH_TYPES[type], device=lookup.values.device)
         parts = [

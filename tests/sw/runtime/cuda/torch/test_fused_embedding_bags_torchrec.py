@@ -167,16 +167,7 @@ def test_collections_whose_bags_have_options_are_refused() -> None:
         fused_collection(collection)
 
 
-def test_collections_of_embeddings_that_are_not_pooled_are_refused() -> None:
-    class EmbeddingCollection(torch.nn.Module):
-        def embedding_configs(self) -> list[BagConfig]:
-            return CONFIGS
-
-    with refused(
-        "collection: is EmbeddingCollection, whose embeddings are not pooled: must be an "
-        "EmbeddingBagCollection"
-    ):
-        fused_collection(EmbeddingCollection())
+def test_other_modules_are_refused() -> None:
     with refused("collection: is Linear: must be an EmbeddingBagCollection"):
         fused_collection(torch.nn.Linear(1, 1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate
 
 import pytest
@@ -14,6 +14,7 @@ from tests.support.cuda.torch_embedding import (  # noqa: E402
     BagCollection,
     BagConfig,
     JaggedInputs,
+    VaryingInputs,
     fused_collection,
 )
 from tests.support.errors import refused  # noqa: E402
@@ -25,26 +26,6 @@ BAGS: dict[str, list[list[int]]] = {
     "unused": [[1], [2], [3], [4], [5]],
 }
 ROWS = {"x": [0, 2, 1, 0], "y": [0, 0, 0, 0], "z": [1, 1, 0, 1], "unused": [4, 3, 2, 1]}
-
-
-@dataclass
-class VaryingInputs(JaggedInputs):
-    """Does as a ``KeyedJaggedTensor`` of ``stride_per_key_per_rank``."""
-
-    strides: list[int] = field(default_factory=list)
-    inverse: tuple[list[str], torch.Tensor] | None = None
-
-    def variable_stride_per_key(self) -> bool:
-        return bool(self.strides)
-
-    def stride_per_key(self) -> list[int]:
-        return self.strides
-
-    def inverse_indices_or_none(self) -> tuple[list[str], torch.Tensor] | None:
-        return self.inverse
-
-    def length_per_key(self) -> list[int]:
-        return [int(part.sum()) for part in self.sizes.split(self.strides)]
 
 
 def varying(order: str, weighted: bool = False) -> VaryingInputs:
