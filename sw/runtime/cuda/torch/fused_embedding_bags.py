@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import is_, itemgetter
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,8 @@ from gnarl.sw.compiler.cuda.config import CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import choose_schedules
 from gnarl.sw.compiler.cuda.optimizers import Optimizer, counts_iterations
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.runtime.cuda.torch.bag_bounds import stacked_bounds
+from gnarl.sw.runtime.cuda.torch.bounds_check import BoundsCheck
 from gnarl.sw.runtime.cuda.torch.conversion import (
     Conversion,
     converted_model,
@@ -27,6 +30,7 @@ from gnarl.sw.runtime.cuda.torch.float64 import has_float64, look_up_in_float64
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
     PackedInputs,
     PooledEmbeddings,
+    Stack,
     Tensors,
     is_keyed_jagged,
     keyed_tensor_type,
@@ -88,6 +92,9 @@ class FusedEmbeddingBags(torch.nn.Module):
     sparse
         whether gradients of tables are sparse, or the names of those whose are, as in
         ``nn.EmbeddingBag``.
+    bounds_check_mode
+        what is done about offsets and indices out of range, on their device, without waiting for
+        it: ``fatal``, ``warning`` or ``ignore``, as ``BoundsCheck`` has them.
 
     Attributes: ``model``, ``schedules``. Its state has ``embedding_bags.<table>.weight``, as
     TorchRec has it, and tables given in order are called ``0``, ``1``, …; states of a
@@ -118,6 +125,7 @@ class FusedEmbeddingBags(torch.nn.Module):
         include_last_offset: bool = True,
         optimizer: Optimizer | None = None,
         sparse: bool | Collection[str] = False,
+        bounds_check_mode: str | None = None,
     ) -> None:
         super().__init__()
         self.model = EmbeddingModel("embedding bags", tuple(features))
@@ -154,6 +162,10 @@ class FusedEmbeddingBags(torch.nn.Module):
         if self.model.has_padding:
             padding = padding_rows(self.model).to(named[tables_of[0]].device)
             self.register_buffer("_padding", padding, persistent=False)
+        self.bounds_check: BoundsCheck | None = None
+        if bounds_check_mode is not None:
+            device = named[tables_of[0]].device
+            self.bounds_check = BoundsCheck(self.model, bounds_check_mode).to(device)
         self._name_operator()
         self._inputs = input_layout(self.model, key_of or {}, include_last_offset)
         self._dims = [feature.dim for feature in features]
@@ -284,16 +296,32 @@ class FusedEmbeddingBags(torch.nn.Module):
     def _pack(
         self, values: Any, offsets: Tensors | None, lengths: Tensors | None, weights: Tensors | None
     ) -> PackedInputs:
-        if not is_keyed_jagged(values):
-            checked = self._operator.checked
-            packed = pack_mapping(self._inputs, values, offsets, lengths, weights, checked=checked)
+        keyed = is_keyed_jagged(values)
+        if not keyed:
+            packed = pack_mapping(self._inputs, values, offsets, lengths, weights, self._stack())
         elif offsets is not None or lengths is not None or weights is not None:
             raise WorkloadError("input: a keyed jagged tensor has offsets, lengths and weights")
         else:
             packed = pack_keyed_jagged(self._inputs, values, checked=self._operator.checked)
+        packed = self._within_bounds(packed, whole=keyed)
         if self.model.has_padding:
             return without_padding(self.model, packed, self.get_buffer("_padding"))
         return packed
+
+    def _stack(self) -> Stack:
+        if self.bounds_check is not None:
+            return self.bounds_check.stacked
+        return partial(stacked_bounds, checked=self._operator.checked)
+
+    def _within_bounds(self, inputs: PackedInputs, *, whole: bool) -> PackedInputs:
+        """The inputs as ``bounds_check`` gives them, if there is one."""
+        check = self.bounds_check
+        return inputs if check is None else check(inputs, whole=whole)
+
+    def bounds_check_warnings(self) -> int:
+        """How many offsets and indices were out of range since the module was made, with
+        ``bounds_check_mode="warning"``; the device is waited for."""
+        return 0 if self.bounds_check is None else int(self.bounds_check.found)
 
     def _lookup(self, inputs: PackedInputs) -> list[torch.Tensor]:
         if self._without_tables(inputs):

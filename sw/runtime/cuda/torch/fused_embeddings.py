@@ -73,8 +73,9 @@ class FusedEmbeddings(FusedEmbeddingBags):
         if not is_keyed_jagged(features):
             raise WorkloadError("input: is a mapping: must be a KeyedJaggedTensor")
         values, begins, counts, lengths = pack_sequences(self._inputs, features)
-        rows = self._look_up_rows(PackedInputs(values, begins, None), counts)
-        indices = values.split(counts) if self._need_indices else [None] * len(counts)
+        inputs = self._within_bounds(PackedInputs(values, begins, None), whole=True)
+        rows = self._look_up_rows(inputs, counts)
+        indices = inputs.values.split(counts) if self._need_indices else [None] * len(counts)
         parts = zip(self._inputs.features, rows, lengths, indices, strict=True)
         return {
             name: self._jagged(values=own, lengths=of_samples, weights=looked_up)

@@ -20,6 +20,8 @@ from gnarl.sw.runtime.cuda.torch.variable_batch import padded_lengths, sample_ro
 
 Tensors = Mapping[str, torch.Tensor]
 
+Stack = Callable[[Sequence[torch.Tensor], Sequence[int], Sequence[str]], torch.Tensor]
+
 
 @dataclass(frozen=True)
 class InputLayout:
@@ -198,8 +200,7 @@ def pack_mapping(
     offsets: Tensors | None,
     lengths: Tensors | None,
     weights: Tensors | None,
-    *,
-    checked: bool = False,
+    stack: Stack = stacked_bounds,
 ) -> PackedInputs:
     """Packs tensors by key, all of one batch size.
 
@@ -211,8 +212,8 @@ def pack_mapping(
         [batch].
     weights
         in the shape of values, of weighted features.
-    checked
-        whether offsets are looked at on a GPU, too, for which the host waits.
+    stack
+        does as ``stacked_bounds``.
 
     Raises ``WorkloadError`` naming the feature or the key.
     """
@@ -243,9 +244,7 @@ def pack_mapping(
             part = _weights(feature, key, indices, weights, has_weights)
             weight_parts.append(part.reshape(-1))
     counts = [part.shape[0] for part in parts]
-    table = stacked_bounds(
-        rows, counts, [f"{bounds_name} of {key}" for key in layout.keys], checked
-    )
+    table = stack(rows, counts, [f"{bounds_name} of {key}" for key in layout.keys])
     packed = torch.cat(parts)
     packed = packed.to(common_index_type(packed.dtype, layout.index_type, packed.shape[0]))
     weights_of = torch.cat(weight_parts) if weight_parts else None
