@@ -27,6 +27,9 @@ SUM_SLOTS = "gnarl_sum_slots"
 
 BLOCK_THREADS = 256
 BAG_LANES = 8
+ROW_LANES = 8
+"""Lanes for each bag, and for each row that is copied."""
+
 LOOKUP_GRADIENT_BYTES = 16
 
 _OF_LOOKUPS = {
@@ -107,7 +110,7 @@ def _constants(program: BackwardProgram) -> Iterator[str]:
     )
     yield '#include "gnarl/row_gradients.cuh"'
     if program.unpooled:
-        yield '#include "gnarl/embeddings.cuh"'
+        yield '#include "gnarl/copy_rows.cuh"'
     if isinstance(program.optimizer, Adam | PartialRowWiseAdam):
         yield '#include "gnarl/adam.cuh"'
     if program.optimizer and program.optimizer.weight_decay:
@@ -152,6 +155,7 @@ def _lookup_kernels() -> Iterator[str]:
 
 
 def _embeddings_kernel() -> Iterator[str]:
+    yield f'static_assert(gnarl::kRowLanes == {ROW_LANES}, "host and device disagree");'
     yield from _opening(FIND_EMBEDDINGS, blocks_per_sm=1)
     yield f"  const gnarl::Lookups<Index> lookups{{{_listed(_OF_LOOKUPS)}}};"
     yield "  gnarl::find_embeddings(kFeature, kFeatures, lookups, tables, found);"

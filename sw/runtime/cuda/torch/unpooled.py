@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.sw.compiler.cuda.backward import BackwardProgram
-from gnarl.sw.compiler.cuda.backward_kernels import FIND_EMBEDDINGS
+from gnarl.sw.compiler.cuda.backward_kernels import FIND_EMBEDDINGS, ROW_LANES
 from gnarl.sw.runtime.cuda.torch.backward import (
     Arguments,
     BackwardInputs,
@@ -22,8 +22,6 @@ from gnarl.sw.runtime.cuda.torch.extra import torch
 from gnarl.sw.runtime.cuda.torch.kept import kept_addresses
 from gnarl.sw.runtime.cuda.torch.pooling import TORCH_TYPES
 
-_ROW_LANES = 8
-
 _UNDIVIDED = int(np.float32(1).view(np.int32))
 """Weight 1 and bag 0 of a ``gnarl::LookupGradient``, its second half."""
 
@@ -32,7 +30,7 @@ def find_embeddings(launch: Launch, inputs: BackwardInputs, output: torch.Tensor
     """Fills the output, float32 [values, dim], contiguous."""
     if len(output):
         arguments: Arguments = {"batch": np.int32(1), "tables": inputs.tables, "found": output}
-        blocks = blocks_of(len(output) * _ROW_LANES)
+        blocks = blocks_of(len(output) * ROW_LANES)
         launch(FIND_EMBEDDINGS, blocks, of_lookups(inputs) | arguments)
 
 

@@ -5,7 +5,7 @@
 
 namespace gnarl {
 
-// Lanes for each row: with vectors of 4 rows of 32 elements keep them busy, longer ones take turns.
+// Lanes that copy a row together: vectors of 4 elements keep all of them busy from 32 elements on.
 constexpr int kRowLanes = 8;
 
 template <int kVector, class Table>
