@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.extra import is_recorded, torch
 
 
 def is_within(bounds: torch.Tensor, counts: Sequence[int]) -> torch.Tensor:
@@ -32,7 +32,7 @@ def kept_first(kept: torch.Tensor) -> torch.Tensor:
 
 def reordered(weights: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
     """``weights[order]``, of all places once, differentiable in several passes."""
-    if torch.compiler.is_compiling():
+    if is_recorded():
         return weights[order]
     return _Reordered.apply(weights, order)
 

@@ -13,6 +13,12 @@ except ImportError as error:
     raise GnarlError("PyTorch is not installed: pip install 'gnarl[torch]'") from error
 
 
+def is_recorded() -> bool:
+    """Whether PyTorch records operators, to compile or to save them; functions of Python can be no
+    part of that."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+
+
 def to_array(tensor: torch.Tensor) -> np.ndarray:
     """A tensor of the CPU as an array, bfloat16 included, without a copy."""
     tensor = tensor.detach()

@@ -25,7 +25,7 @@ from gnarl.sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
 )
-from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.extra import is_recorded, torch
 from gnarl.sw.runtime.cuda.torch.float64 import has_float64, look_up_in_float64
 from gnarl.sw.runtime.cuda.torch.keyed_inputs import (
     PackedInputs,
@@ -357,11 +357,12 @@ class FusedEmbeddingBags(torch.nn.Module):
         """Each feature's output, differentiable on its own but in graphs that are compiled and with
         an optimizer, whose step is one."""
         by_itself = self._operator.optimizer is None and torch.is_grad_enabled()
-        if by_itself and (self._sparse or not torch.compiler.is_compiling()):
+        uncompiled = self._sparse and torch.compiler.is_compiling()
+        if by_itself and (uncompiled or not is_recorded()):
             operands = self._operands(inputs)
             if has_float64(operands[0]):
                 return look_up_in_float64(operands[0], inputs, self._handle)
-            if self._sparse:
+            if uncompiled:
                 return _uncompiled(look_up_separately, operands)
             return look_up_separately(*operands)
         return separated(self._lookup(inputs), self._places, self.model.features)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.cuda.torch.embedding_collection import read_embedding_collection
-from gnarl.sw.runtime.cuda.torch.extra import torch
+from gnarl.sw.runtime.cuda.torch.extra import is_recorded, torch
 from gnarl.sw.runtime.cuda.torch.float64 import has_float64
 from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
 from gnarl.sw.runtime.cuda.torch.jagged_outputs import JaggedEmbeddings, jagged_tensor_type
@@ -85,7 +85,7 @@ class FusedEmbeddings(FusedEmbeddingBags):
     def _look_up_rows(self, inputs: PackedInputs, counts: list[int]) -> Sequence[torch.Tensor]:
         """Each feature's embeddings, [values, dim]."""
         by_itself = self._operator.optimizer is None and torch.is_grad_enabled()
-        if by_itself and not torch.compiler.is_compiling():
+        if by_itself and not is_recorded():
             return look_up_separately(*self._operands(inputs), counts=counts)
         return separated_rows(self._lookup(inputs)[0], counts)
 

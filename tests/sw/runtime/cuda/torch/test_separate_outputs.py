@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -230,6 +231,21 @@ def test_compiled_graphs_change_outputs_in_place(optimizer: Any) -> None:
 
     for found, right in zip(trained(True), trained(False), strict=True):
         assert (found is None and right is None) or torch.equal(found, right)
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore:.torch.jit")
+def test_traced_modules_have_no_functions_of_python(tmp_path: Path) -> None:
+    class Sums(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bags = of_maxima()[0]
+
+        def forward(self, values: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+            outputs = self.bags({"a": values, "b": values}, weights={"b": weights})
+            return outputs["a"] + outputs["b"]
+
+    traced = torch.jit.trace(Sums(), (torch.tensor([[1, 2]]), torch.ones(1, 2)), check_trace=False)
+    torch.jit.save(traced, tmp_path / "sums.pt")
 
 
 def test_kernels_are_compiled_once_for_any_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
