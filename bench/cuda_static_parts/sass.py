@@ -18,7 +18,7 @@ _PACKAGE = "nvidia-cuda-nvdisasm"
 _NEED = f"machine code is read through it: pip install {_PACKAGE}"
 
 _LINE = re.compile(r'//## File "(?P<file>[^"]+)", line (?P<line>\d+)(?P<inlined> inlined at)?')
-_LABEL = re.compile(r"(?P<label>\.L_\w+):")
+_LABEL = re.compile(r"(?P<label>\.L_\w+|\$[\w$]+):")
 _INSTRUCTION = re.compile(
     r"/\*(?P<address>[0-9a-f]+)\*/ +(?:@(?P<predicate>!?U?P\w+) +)?"
     r"(?P<opcode>[A-Z][\w.]*) *(?P<operands>[^;]*?) *;"

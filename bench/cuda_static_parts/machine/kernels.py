@@ -1,0 +1,223 @@
+"""Launches of machine code on the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.cuda_static_parts.machine.cubin import Module
+from bench.cuda_static_parts.machine.decode import FOLDER, decode
+from bench.cuda_static_parts.sass import Instruction, disassemble
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.program.cache import cached, digest_of
+from gnarl.sw.runtime.cuda.emulation.kernels import GlobalArray
+from gnarl.sw.runtime.machine.tools import cxx, first_complaint, run_tool
+
+_FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fwrapv", "-fPIC")
+_LIBRARY = "machine.so"
+
+_RESERVED_SHARED = 1024
+_STACK_POINTER, _LOCAL_BYTES = 0x28, 1024
+_BLOCK_THREADS, _GRID = 0x0, 0xC
+_BANKS = 5
+
+
+class MachineCodeError(GnarlError):
+    """Machine code does what is not known here, or what it may not."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a launch executed, by instruction.
+
+    executed
+        int64 [instructions]: by warps, whether a predicate held or not.
+    lanes
+        int64 [instructions]: by threads for which its predicate held.
+    """
+
+    executed: np.ndarray
+    lanes: np.ndarray
+
+
+class _Region(ctypes.Structure):
+    _fields_ = [
+        ("start", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("writable", ctypes.c_uint64),
+    ]
+
+
+_POINTERS = ("code", "pool", "banks", "bank_bytes", "regions", "statistics", "message")
+_NUMBERS = (
+    *("instructions", "region_count", "grid", "block", "rows", "uniform", "shared_bytes"),
+    *("multiprocessors", "message_bytes"),
+)
+
+
+class _Launch(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in _POINTERS),
+        *((name, ctypes.c_uint32) for name in _NUMBERS),
+    ]
+
+
+class MachineCode:
+    """A kernel of a module, with the interface of ``EmulatedKernels``.
+
+    ``counts`` has what the last launch executed.
+    """
+
+    def __init__(
+        self,
+        cubin: bytes,
+        kernel: str,
+        *,
+        multiprocessors: int,
+        code: Sequence[Instruction] | None = None,
+    ) -> None:
+        self.name = kernel
+        self.code = disassemble(cubin, kernel) if code is None else code
+        self.counts = Counts(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._module = Module(cubin)
+        self._decoded = decode(self.code)
+        self._multiprocessors = multiprocessors
+        self._run = _library().gnarl_run_machine_code
+        self._run.restype = ctypes.c_bool
+        self._variables = {
+            name: np.frombuffer(self._module.section(name), np.uint8).copy()
+            for name in (".nv.global", ".nv.global.init")
+        }
+
+    def launch(
+        self,
+        kernel: str,
+        grid: int,
+        block: int,
+        arguments: Sequence[GlobalArray | np.generic | np.ndarray],
+        memory: Sequence[GlobalArray] = (),
+        shared_bytes: int = 0,
+    ) -> Counts:
+        """Runs all blocks at the same time. ``arguments``, ``memory`` as ``EmulatedKernels`` has
+        them. Raises ``MachineCodeError``."""
+        assert kernel == self.name, kernel
+        arrays = [each for each in arguments if isinstance(each, GlobalArray)]
+        regions = self._regions([*arrays, *memory])
+        banks = self._banks(grid, block, arguments)
+        sizes = (ctypes.c_uint32 * _BANKS)(*map(len, banks))
+        starts = (ctypes.c_void_p * _BANKS)(*(bank.ctypes.data for bank in banks))
+        pool = self._pool(banks)
+        statistics = np.zeros((len(self.code), 2), np.int64)
+        message = ctypes.create_string_buffer(256)
+        request = _Launch(
+            self._decoded.instructions.ctypes.data,
+            pool.ctypes.data,
+            ctypes.addressof(starts),
+            ctypes.addressof(sizes),
+            ctypes.addressof(regions),
+            statistics.ctypes.data,
+            ctypes.addressof(message),
+            len(self.code),
+            len(regions),
+            grid,
+            block,
+            self._decoded.rows,
+            self._decoded.uniform,
+            shared_bytes,
+            self._multiprocessors,
+            len(message),
+        )
+        if not self._run(ctypes.byref(request)):
+            raise MachineCodeError(f"{self.name}: {self._explained(message.value.decode())}")
+        self.counts = Counts(statistics[:, 0], statistics[:, 1])
+        return self.counts
+
+    def _explained(self, text: str) -> str:
+        at, _, what = text.partition(" ")
+        number = int(at)
+        if number in self._decoded.unknown:
+            return f"instruction {number}: {self._decoded.unknown[number]}"
+        each = self.code[number]
+        return f"instruction {number}: {each.opcode} {each.operands}: {what}"
+
+    def _regions(self, arrays: Sequence[GlobalArray]) -> ctypes.Array[_Region]:
+        found = {
+            each.address: (each.address, each.array.nbytes, each.writable)
+            for each in arrays
+            if each.array.nbytes
+        }
+        for values in self._variables.values():
+            if len(values):
+                found[values.ctypes.data] = (values.ctypes.data, len(values), True)
+        return (_Region * len(found))(*sorted(found.values()))
+
+    def _banks(
+        self, grid: int, block: int, arguments: Sequence[GlobalArray | np.generic | np.ndarray]
+    ) -> list[np.ndarray]:
+        banks = [
+            np.frombuffer(self._module.section(f".nv.constant{number}"), np.uint8).copy()
+            for number in range(_BANKS)
+        ]
+        banks[0] = np.frombuffer(
+            self._module.section(f".nv.constant0.{self.name}"), np.uint8
+        ).copy()
+        for place, value in (
+            (_BLOCK_THREADS, block),
+            (_GRID, grid),
+            (_STACK_POINTER, _LOCAL_BYTES),
+        ):
+            banks[0][place : place + 4].view(np.uint32)[0] = value
+        begin, offsets = self._module.parameters(self.name)
+        for number, argument in enumerate(arguments):
+            value = np.uint64(argument.address) if isinstance(argument, GlobalArray) else argument
+            content = np.frombuffer(value.tobytes(), np.uint8)
+            place = begin + offsets[number]
+            banks[0][place : place + len(content)] = content
+        for number in range(1, _BANKS):
+            for relocation in self._module.relocations(f".nv.constant{number}"):
+                if relocation.section in self._variables:
+                    address = self._variables[relocation.section].ctypes.data
+                    place = relocation.offset
+                    content = np.frombuffer(
+                        np.uint64(address + relocation.offset_in).tobytes(), np.uint8
+                    )
+                    banks[number][place : place + 8] = content
+        return banks
+
+    def _pool(self, banks: Sequence[np.ndarray]) -> np.ndarray:
+        values = []
+        for each in self._decoded.pool:
+            if isinstance(each, int):
+                values.append(each)
+            else:
+                bank, offset = each
+                content = banks[bank][offset : offset + 4].tobytes()
+                values.append(int.from_bytes(content, "little"))
+        return np.repeat(np.array(values, np.uint32)[:, None], 32, axis=1)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    sources = sorted(FOLDER.glob("*.cpp"))
+    version = _compile(["--version"], FOLDER)
+
+    def make(folder: Path) -> None:
+        _compile([*_FLAGS, "-shared", *map(str, sources), "-o", _LIBRARY], folder)
+
+    texts = [path.read_text(encoding="utf-8") for path in [*sources, *sorted(FOLDER.glob("*.h"))]]
+    return ctypes.CDLL(
+        str(cached("machine", digest_of(*texts, *_FLAGS, version), make, (_LIBRARY,))[0])
+    )
+
+
+def _compile(arguments: Sequence[str], folder: Path) -> str:
+    command = [*cxx(), *arguments]
+    done = run_tool(command, folder, "machine code is run by it", MachineCodeError)
+    if done.returncode:
+        raise MachineCodeError(f"machine code: {command[0]} failed: {first_complaint(done)}")
+    return done.stdout
