@@ -9,12 +9,18 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.cuda_parts.models import MODELS_OPTION
-from bench.cuda_static_parts import growth, kernels, loads, operator, page
+from bench.cuda_static_parts import growth, instructions, kernels, loads, operator, page
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "cuda_static",
-    {"kernels": kernels, "loads": loads, "growth": growth, "operator": operator},
+    {
+        "kernels": kernels,
+        "loads": loads,
+        "instructions": instructions,
+        "growth": growth,
+        "operator": operator,
+    },
     page.PAGE,
     backends=(),
     options=(MODELS_OPTION,),
@@ -24,6 +30,7 @@ main = Benchmark(
     \b
     kernels  time, registers, spills and shared memory of whole models on four architectures
     loads    rows in flight, what comes before the first, bytes loaded: before and now
+    instructions what a batch executes, by running machine code on the CPU
     growth   time to compile more and more codes
     operator time that PyTorch's operator takes on the host
     page     no measurement: writes build/bench into docs/results/cuda_static.md and README.md

@@ -24,3 +24,5 @@ _VALUES = {
 
 BEFORE = {name: dict(zip(_METRICS, values, strict=True)) for name, values in _VALUES.items()}
 """Values by metric, for ``MODEL/ARCHITECTURE``."""
+
+INSTRUCTIONS: dict[str, dict[str, float]] = {}

@@ -21,16 +21,16 @@ class ControlFlow:
             jumps = [of_label[label] for label in each.targets if label in of_label]
             self._next.append(follow + jumps)
 
-    def shortest_path(self, wanted: Set[int]) -> list[int]:
-        """Numbers from the first instruction to the nearest of those that are wanted; empty where
-        there is no way to one."""
-        before = {0: 0}
-        queue = deque([0])
+    def shortest_path(self, wanted: Set[int], start: int = 0) -> list[int]:
+        """Numbers from an instruction, the first, to the nearest of those that are wanted; empty
+        where there is no way to one."""
+        before = {start: start}
+        queue = deque([start])
         while queue:
             at = queue.popleft()
             if at in wanted:
                 path = [at]
-                while path[-1]:
+                while path[-1] != start:
                     path.append(before[path[-1]])
                 return path[::-1]
             for after in self._next[at]:
@@ -44,6 +44,10 @@ class ControlFlow:
 
         Loops with the same beginning are one. O(instructions²) in words of bits.
         """
+        return list(self.loops_by_head().values())
+
+    def loops_by_head(self) -> dict[int, list[int]]:
+        """``loops``, by the instruction that each begins with."""
         blocks, follow = self._blocks()
         dominators = _dominators(follow)
         before: list[list[int]] = [[] for _ in follow]
@@ -60,7 +64,10 @@ class ControlFlow:
                         if (each := stack.pop()) not in body:
                             body.add(each)
                             stack += before[each]
-        return [sorted(at for block in body for at in blocks[block]) for body in bodies.values()]
+        return {
+            blocks[head].start: sorted(at for block in body for at in blocks[block])
+            for head, body in bodies.items()
+        }
 
     def _blocks(self) -> tuple[list[range], list[list[int]]]:
         """Basic blocks that can be reached, the first instruction's first, and which may follow."""

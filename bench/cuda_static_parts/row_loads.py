@@ -4,7 +4,7 @@ comes before the first."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -77,15 +77,30 @@ def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLo
     their loads count as the former's, in rounds of their own.
     """
     flow = ControlFlow(code)
+    of_code = {
+        number: {at for at in instructions if loads_row(code[at])}
+        for number, instructions in instructions_of_codes(code, source).items()
+    }
+    loops = sorted(flow.loops(), key=len)
+    return {number: _code_loads(flow, loops, loads) for number, loads in of_code.items() if loads}
+
+
+def instructions_of_codes(code: Sequence[Instruction], source: str) -> dict[int, set[int]]:
+    """Numbers of the instructions of each code, a branch of the kernel, by the code's number."""
     lines = {(KERNEL, number): line for number, line in enumerate(source.splitlines(), 1)}
     of_code: dict[int, set[int]] = {}
     for at, each in enumerate(code):
-        if each.name == "LDG" and any(_LOADS_ROW.search(_text(place)) for place in each.places):
-            texts = (lines.get((place.file.name, place.line), "") for place in each.places)
-            for called in filter(None, map(_RUNS_CODE.search, texts)):
-                of_code.setdefault(int(called[1]), set()).add(at)
-    loops = sorted(flow.loops(), key=len)
-    return {number: _code_loads(flow, loops, loads) for number, loads in sorted(of_code.items())}
+        texts = (lines.get((place.file.name, place.line), "") for place in each.places)
+        for called in filter(None, map(_RUNS_CODE.search, texts)):
+            of_code.setdefault(int(called[1]), set()).add(at)
+    return dict(sorted(of_code.items()))
+
+
+def loads_row(instruction: Instruction) -> bool:
+    """Whether it loads a row's elements from global memory."""
+    return instruction.name == "LDG" and any(
+        _LOADS_ROW.search(_text(place)) for place in instruction.places
+    )
 
 
 def _code_loads(flow: ControlFlow, loops: Iterable[list[int]], loads: set[int]) -> CodeLoads:
@@ -128,6 +143,30 @@ def load_bursts(
     return tuple(bursts)
 
 
+def task_loop(flow: ControlFlow, rows: Set[int]) -> tuple[int, Set[int]] | None:
+    """Begin and instructions of the outermost loop that has any of ``rows``."""
+    loops = {head: {*loop} for head, loop in flow.loops_by_head().items() if rows & {*loop}}
+    return max(loops.items(), key=lambda item: len(item[1]), default=None)
+
+
+def waits_of_later_tasks(flow: ControlFlow, rows: Set[int], of_code: Set[int]) -> int:
+    """How often a warp waits for global memory between one task's rows and the next one's first.
+
+    The way is the shortest from any of ``rows``, through the begin of the outermost loop that loads
+    rows, to one of ``of_code``. What was asked for before it has come; rows are not waited for. 0
+    where there is no such loop.
+    """
+    found = task_loop(flow, rows)
+    if found is None:
+        return 0
+    head, loop = found
+    ends = [flow.shortest_path({head}, start=row) for row in sorted(rows & loop)]
+    end = min(filter(None, ends), key=len)
+    path = [*end[1:-1], *flow.shortest_path(of_code, start=head)]
+    last = path[-1]
+    return _waits([flow.code[at] for at in path if at not in rows or at == last])
+
+
 def _waits(path: Sequence[Instruction]) -> int:
     """How often a warp that executes these instructions in order waits for global memory before it
     can issue the last."""
@@ -139,7 +178,7 @@ def _waits(path: Sequence[Instruction]) -> int:
         if each.name == "LDS":
             waited = max(waited, copied)
         came = waited
-        if each.name == "LDG":
+        if each.name in ("LDG", "ATOMG"):
             came += 1
         elif each.name == "LDGSTS":
             copied = waited + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,17 +32,36 @@ class MachineCodeError(GnarlError):
 
 
 @dataclass(frozen=True)
+class Bursts:
+    """Marked loads that were on their way together, from the first to the first use of any of them;
+    those that load for no thread are not counted.
+
+    bursts, loads
+        how often; such loads, in all.
+    useful_bytes, whole_bytes
+        what they load; what they would, if all lanes took part.
+    """
+
+    bursts: int = 0
+    loads: int = 0
+    useful_bytes: int = 0
+    whole_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class Counts:
     """What a launch executed, by instruction.
 
     executed
         int64 [instructions]: by warps, whether a predicate held or not.
-    lanes
-        int64 [instructions]: by threads for which its predicate held.
+    active, effective
+        int64 [instructions]: by threads of those warps; by those for which the predicate held.
     """
 
     executed: np.ndarray
-    lanes: np.ndarray
+    active: np.ndarray
+    effective: np.ndarray
+    bursts: Bursts
 
 
 class _Region(ctypes.Structure):
@@ -53,7 +72,17 @@ class _Region(ctypes.Structure):
     ]
 
 
-_POINTERS = ("code", "pool", "banks", "bank_bytes", "regions", "statistics", "message")
+_POINTERS = (
+    "code",
+    "pool",
+    "banks",
+    "bank_bytes",
+    "regions",
+    "statistics",
+    "marks",
+    "bursts",
+    "message",
+)
 _NUMBERS = (
     *("instructions", "region_count", "grid", "block", "rows", "uniform", "shared_bytes"),
     *("multiprocessors", "message_bytes"),
@@ -80,12 +109,14 @@ class MachineCode:
         *,
         multiprocessors: int,
         code: Sequence[Instruction] | None = None,
+        marked: Set[int] = frozenset(),
     ) -> None:
         self.name = kernel
         self.code = disassemble(cubin, kernel) if code is None else code
-        self.counts = Counts(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self.counts = Counts(*np.zeros((3, 0), np.int64), bursts=Bursts())
         self._module = Module(cubin)
         self._decoded = decode(self.code)
+        self._marks = _marks(self.code, marked) if marked else None
         self._multiprocessors = multiprocessors
         self._run = _library().gnarl_run_machine_code
         self._run.restype = ctypes.c_bool
@@ -112,7 +143,8 @@ class MachineCode:
         sizes = (ctypes.c_uint32 * _BANKS)(*map(len, banks))
         starts = (ctypes.c_void_p * _BANKS)(*(bank.ctypes.data for bank in banks))
         pool = self._pool(banks)
-        statistics = np.zeros((len(self.code), 2), np.int64)
+        statistics = np.zeros((len(self.code), 3), np.int64)
+        bursts = np.zeros(4, np.int64)
         message = ctypes.create_string_buffer(256)
         request = _Launch(
             self._decoded.instructions.ctypes.data,
@@ -121,6 +153,8 @@ class MachineCode:
             ctypes.addressof(sizes),
             ctypes.addressof(regions),
             statistics.ctypes.data,
+            0 if self._marks is None else self._marks.ctypes.data,
+            bursts.ctypes.data,
             ctypes.addressof(message),
             len(self.code),
             len(regions),
@@ -134,7 +168,7 @@ class MachineCode:
         )
         if not self._run(ctypes.byref(request)):
             raise MachineCodeError(f"{self.name}: {self._explained(message.value.decode())}")
-        self.counts = Counts(statistics[:, 0], statistics[:, 1])
+        self.counts = Counts(*statistics.T, bursts=Bursts(*bursts.tolist()))
         return self.counts
 
     def _explained(self, text: str) -> str:
@@ -199,6 +233,21 @@ class MachineCode:
                 content = banks[bank][offset : offset + 4].tobytes()
                 values.append(int.from_bytes(content, "little"))
         return np.repeat(np.array(values, np.uint32)[:, None], 32, axis=1)
+
+
+def _marks(code: Sequence[Instruction], marked: Set[int]) -> np.ndarray:
+    """For each instruction the registers that it reads and, of a marked one, writes, as bits."""
+    marks = np.zeros((len(code), 2, 4), np.uint64)
+    for at, each in enumerate(code):
+        for row, registers in enumerate((each.reads, each.writes if at in marked else ())):
+            marks[at, row] = _bits(registers)
+    return marks
+
+
+def _bits(registers: Iterable[str]) -> list[int]:
+    numbers = [int(name[1:]) for name in registers if name.startswith("R")]
+    bits = sum(1 << number for number in numbers)
+    return [bits >> 64 * part & (1 << 64) - 1 for part in range(4)]
 
 
 @functools.cache

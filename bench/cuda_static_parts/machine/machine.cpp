@@ -10,7 +10,7 @@
 namespace {
 
 // Instructions of a turn: few, so that blocks take tasks as if they ran at the same time.
-constexpr u32 TURN = 256;
+constexpr u32 TURN = 16;
 
 void wake_convergence(Warp& warp);
 void wake_sync(Warp& warp);
@@ -61,8 +61,10 @@ class Scheduler {
             step.mask = instruction.uniform ? guard : guard & strand.mask;
             Statistics& statistics = launch_.statistics[at];
             ++statistics.executed;
-            statistics.lanes += __builtin_popcount(guard & strand.mask);
+            statistics.active += __builtin_popcount(strand.mask);
+            statistics.effective += __builtin_popcount(guard & strand.mask);
             ++strand.at;
+            if (launch_.marks) note(step);
             if (instruction.operation != NOTHING && step.mask && !step.arithmetic() && !step.memory() &&
                 !control(step, strand)) {
                 return executed;
@@ -72,6 +74,33 @@ class Scheduler {
                 return executed;
             }
         }
+    }
+
+    // Counts bursts of marked loads that load anything.
+    void note(const Step& step) {
+        const Mark& mark = launch_.marks[step.at];
+        Warp& warp = step.warp;
+        u64 used = 0, marked = 0;
+        for (int part = 0; part < 4; ++part) {
+            used |= mark.reads[part] & warp.pending[part];
+            marked |= mark.writes[part];
+        }
+        if (used) end_burst(warp);
+        if (!marked || !step.mask) return;
+        for (int part = 0; part < 4; ++part) warp.pending[part] |= mark.writes[part];
+        ++warp.loads;
+        const u32 size = step.instruction.mode >> 4;
+        warp.bytes += __builtin_popcount(step.mask) * size;
+        warp.whole += LANES * size;
+    }
+
+    void end_burst(Warp& warp) {
+        ++launch_.bursts->bursts;
+        launch_.bursts->loads += warp.loads;
+        launch_.bursts->bytes += warp.bytes;
+        launch_.bursts->whole += warp.whole;
+        warp.loads = warp.bytes = warp.whole = 0;
+        std::fill(std::begin(warp.pending), std::end(warp.pending), 0);
     }
 
     // Whether the strand goes on.
@@ -312,6 +341,8 @@ struct Request {
     const u32* bank_bytes;
     const Region* regions;
     Statistics* statistics;
+    const Mark* marks;  // or null
+    Bursts* bursts;
     char* message;
     u32 instructions, region_count, grid, block, rows, uniform, shared_bytes, multiprocessors;
     u32 message_bytes;
@@ -332,6 +363,8 @@ extern "C" bool gnarl_run_machine_code(const Request* request) {
     launch.multiprocessors = request->multiprocessors;
     launch.shared_bytes = request->shared_bytes;
     launch.statistics = request->statistics;
+    launch.marks = request->marks;
+    launch.bursts = request->bursts;
     std::vector<u32> registers;
     std::vector<u8> local;
     make_blocks(launch, request->grid, registers, local);

@@ -17,6 +17,8 @@ struct Launch {
     u32 block_threads, rows, uniform, multiprocessors;
     u32 shared_bytes;
     Statistics* statistics;
+    const Mark* marks;
+    Bursts* bursts;
     std::vector<Block> blocks;
 };
 

@@ -57,8 +57,21 @@ struct Instruction {
 };
 
 struct Statistics {
-    u64 executed;  // warp instructions
-    u64 lanes;     // of them, those that are not masked or predicated off
+    u64 executed;  // by warps
+    u64 active;    // by lanes
+    u64 effective; // by lanes whose guard holds
+};
+
+// Marked loads that are on their way together: from the first to the first use of any of them.
+struct Bursts {
+    u64 bursts, loads, bytes;
+    u64 whole;  // bytes, if all lanes took part
+};
+
+// The layout of `MARK` in kernels.py: of a marked load the registers that it writes, of all
+// instructions those that they read; a bit for each.
+struct Mark {
+    u64 reads[4], writes[4];
 };
 
 // Lanes of a warp that go on together.
@@ -80,6 +93,8 @@ struct Warp {
     u32 number;  // in the block
     u32 barrier_result;
     u8* local;
+    u64 pending[4];  // registers of a burst
+    u32 loads, bytes, whole;  // in it
 };
 
 struct Barrier {

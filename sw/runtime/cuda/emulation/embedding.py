@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -36,6 +37,20 @@ BLOCKS = 6
 QUEUES = 3
 
 
+class Launcher(Protocol):
+    """What runs kernels, as ``EmulatedKernels`` does."""
+
+    def launch(
+        self,
+        kernel: str,
+        grid: int,
+        block: int,
+        arguments: Sequence[GlobalArray | np.integer],
+        memory: Sequence[GlobalArray] = (),
+        shared_bytes: int = 0,
+    ) -> LaunchStatistics: ...
+
+
 @dataclass(frozen=True)
 class EmulatedRun:
     """What a launch left.
@@ -53,15 +68,27 @@ class EmulatedEmbedding:
 
     tables
         one [rows, dim] for each feature, of its table type.
+    kernels
+        what runs the program's kernel; by default the emulation, with checks of indices.
+    grid
+        blocks, at most, and queues of their tasks.
     """
 
-    def __init__(self, program: EmbeddingProgram, tables: Sequence[np.ndarray]) -> None:
+    def __init__(
+        self,
+        program: EmbeddingProgram,
+        tables: Sequence[np.ndarray],
+        *,
+        kernels: Launcher | None = None,
+        grid: tuple[int, int] = (BLOCKS, QUEUES),
+    ) -> None:
         self.program = program
+        self._grid = grid
         self._tables = [
             GlobalArray(f"table of {feature.name}", _aligned(np.ascontiguousarray(table)))
             for feature, table in zip(program.model.features, tables, strict=True)
         ]
-        self._kernels = checked_kernels(program)
+        self._kernels = checked_kernels(program) if kernels is None else kernels
 
     def run(self, batch: Batch, mapping: Mapping = None) -> EmulatedRun:
         """Pools a batch that ``check_batch`` accepts with ``indices=False``.
@@ -96,6 +123,7 @@ class EmulatedEmbedding:
             batch.size,
             packed.values,
             None if isinstance(grid, str) else grid,
+            self._grid,
         )
         return EmulatedRun(outputs, statistics)
 
@@ -120,13 +148,14 @@ def checked_kernels(program: EmbeddingProgram, index_bits: int = 32) -> Emulated
 
 
 def launch(
-    kernels: EmulatedKernels,
+    kernels: Launcher,
     program: EmbeddingProgram,
     tables: Sequence[GlobalArray],
     memory: LaunchMemory,
     batch: int,
     values: np.ndarray,
     grid: TaskMap | None,
+    resident: tuple[int, int] = (BLOCKS, QUEUES),
 ) -> LaunchStatistics:
     """Runs the program's checked kernel.
 
@@ -136,13 +165,16 @@ def launch(
         int64 [features], the indices of each.
     grid
         without, the device maps threads.
+    resident
+        blocks, at most, and queues.
 
     Raises ``WorkloadError`` for an index out of range.
     """
     features = len(program.model.features)
     tasks, shares, workspace, count = _task_map(program, batch, values, grid)
-    blocks = min(len(tasks), BLOCKS)
-    state = queue_state(count, blocks, QUEUES)
+    most, queues = resident
+    blocks = min(len(tasks), most)
+    state = queue_state(count, blocks, queues)
     addresses = np.array([table.address for table in tables], np.uint64)
     error = np.zeros(1, ERROR_RECORD)
     own = {
@@ -161,7 +193,7 @@ def launch(
         outputs=[output.address for output in memory.outputs],
         times=0,
         blocks=blocks,
-        queues=QUEUES,
+        queues=queues,
         batch=batch,
     )
     threads = program.schedules.block_threads
@@ -182,7 +214,7 @@ def launch(
 
 
 def _launch_map(
-    kernels: EmulatedKernels,
+    kernels: Launcher,
     features: int,
     threads: int,
     arguments: LaunchArguments,
