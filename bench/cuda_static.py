@@ -9,7 +9,7 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
     sys.path[0] = str(Path(__file__).parents[1])
 
 from bench.cuda_parts.models import MODELS_OPTION
-from bench.cuda_static_parts import growth, instructions, kernels, loads, operator, page
+from bench.cuda_static_parts import distinct, growth, instructions, kernels, loads, operator, page
 from bench.lib.command import Benchmark
 
 main = Benchmark(
@@ -19,6 +19,7 @@ main = Benchmark(
         "loads": loads,
         "instructions": instructions,
         "growth": growth,
+        "distinct": distinct,
         "operator": operator,
     },
     page.PAGE,
@@ -32,6 +33,7 @@ main = Benchmark(
     loads    rows in flight, what comes before the first, bytes loaded: before and now
     instructions what a batch executes, by running machine code on the CPU
     growth   time to compile more and more codes
+    distinct time to compile a model whose features are all different
     operator time that PyTorch's operator takes on the host
     page     no measurement: writes build/bench into docs/results/cuda_static.md and README.md
 
