@@ -1,4 +1,5 @@
-"""What ``loads`` measured before kernels kept the rows of a round in flight together."""
+"""What was measured at earlier commits: by ``loads``, before kernels kept the rows of a round in
+flight together, and by ``instructions``."""
 
 from __future__ import annotations
 
@@ -25,4 +26,24 @@ _VALUES = {
 BEFORE = {name: dict(zip(_METRICS, values, strict=True)) for name, values in _VALUES.items()}
 """Values by metric, for ``MODEL/ARCHITECTURE``."""
 
-INSTRUCTIONS: dict[str, dict[str, float]] = {}
+INSTRUCTIONS_COMMIT = "a528651d25df2773fa5b178b6375659bc8f54750"
+
+_INSTRUCTION_METRICS = (
+    *("executed", "one_sample", "rows_share", "least_round", "most_round", "useful"),
+    *("first_waits", "later_waits", "text_kb", "path_kb", "one_hot_kb", "one_hot_useful_kb"),
+    *("multi_hot_kb", "multi_hot_useful_kb", "spill_bytes", "compile_s"),
+)
+_INSTRUCTIONS = {
+    "A": (85732478, 1094695, 60, 102, 177, 78.3, 4, 4, 141.2, 6.8, 33.3, 33.3, 68, 63.1, 24, 3.5),
+    "B": (27993068, 745401, 47.1, 103, 177, 67.1, 3, 3, 75.4, 6.5, 37.9, 37.9, 65.4, 52.9, 0, 1.2),
+    "C": (60042788, 630206, 61.8, 83, 177, 64.5, 3, 3, 82.2, 6.3, None, None, 67.9, 52.6, 0, 1.8),
+    "D": (32283626, 652041, 58.1, 101, 143, 56.1, 4, 4, 35.3, 5.3, 41.0, 41.0, 62.6, 42.1, 0, 0.8),
+    "E": (65191263, 666324, 58.9, 107, 116, 80.6, 4, 4, 38.5, 4.9, 41.0, 41.0, 68.5, 65.6, 0, 0.7),
+}
+
+INSTRUCTIONS = {
+    model: dict(zip(_INSTRUCTION_METRICS, values, strict=True))
+    for model, values in _INSTRUCTIONS.items()
+}
+"""What ``instructions`` measured at ``INSTRUCTIONS_COMMIT``, whose blocks took tasks from queues:
+values by metric, for each model."""

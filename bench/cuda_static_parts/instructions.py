@@ -166,7 +166,8 @@ def tables(records: Sequence[Record]) -> dict[str, Cells]:
 
 def _cell(name: str, before: float | None, now: float | None) -> str:
     scale = 1e6 if name in _MILLIONS else 1
-    values = [value / scale if scale > 1 else value for value in (before, now) if value is not None]
+    found = [value for value in (before, now) if value is not None]
+    values = [value / scale if scale > 1 else value for value in found]
     return " → ".join(dict.fromkeys(cell(value, places=1) for value in values))
 
 
@@ -219,7 +220,7 @@ def draw(records: Sequence[Record], path: Path) -> None:
     bars(
         axes,
         {
-            "before": [INSTRUCTIONS.get(name, {}).get("executed", 0) / 1e6 for name in table],
+            "before": [(INSTRUCTIONS.get(name, {}).get("executed") or 0) / 1e6 for name in table],
             "now": [row["executed"] / 1e6 for row in table.values()],
             "goal": [GOALS_M.get(name, 0.0) for name in table],
         },

@@ -178,8 +178,8 @@ class _Decoder:
                 raise _UnknownError(f"indexed constant {text}")
             bank, offset = int(matched["bank"], 16), int(matched["offset"] or "0", 16)
             flags = _NEGATED * bool(matched["minus"]) | _ABSOLUTE * bool(matched["bar"])
-            values = [(bank, offset)] + [(bank, offset + 4)] * wide
-            return -1 - self._place(tuple(values)), flags
+            places = [(bank, offset)] + [(bank, offset + 4)] * wide
+            return -1 - self._place(tuple(places)), flags
         value = _float_bits(text) if real else int(text, 0)
         values = [value & 0xFFFFFFFF] + [-(value < 0) & 0xFFFFFFFF] * wide
         return -1 - self._place(tuple(values)), 0

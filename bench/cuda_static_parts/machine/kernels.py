@@ -113,7 +113,8 @@ class MachineCode:
     ) -> None:
         self.name = kernel
         self.code = disassemble(cubin, kernel) if code is None else code
-        self.counts = Counts(*np.zeros((3, 0), np.int64), bursts=Bursts())
+        none = np.zeros(0, np.int64)
+        self.counts = Counts(none, none, none, Bursts())
         self._module = Module(cubin)
         self._decoded = decode(self.code)
         self._marks = _marks(self.code, marked) if marked else None
@@ -168,7 +169,8 @@ class MachineCode:
         )
         if not self._run(ctypes.byref(request)):
             raise MachineCodeError(f"{self.name}: {self._explained(message.value.decode())}")
-        self.counts = Counts(*statistics.T, bursts=Bursts(*bursts.tolist()))
+        executed, active, effective = statistics.T
+        self.counts = Counts(executed, active, effective, Bursts(*bursts.tolist()))
         return self.counts
 
     def _explained(self, text: str) -> str:
@@ -188,39 +190,30 @@ class MachineCode:
         for values in self._variables.values():
             if len(values):
                 found[values.ctypes.data] = (values.ctypes.data, len(values), True)
-        return (_Region * len(found))(*sorted(found.values()))
+        return (_Region * len(found))(*(_Region(*found[start]) for start in sorted(found)))
 
     def _banks(
         self, grid: int, block: int, arguments: Sequence[GlobalArray | np.generic | np.ndarray]
     ) -> list[np.ndarray]:
-        banks = [
-            np.frombuffer(self._module.section(f".nv.constant{number}"), np.uint8).copy()
-            for number in range(_BANKS)
-        ]
-        banks[0] = np.frombuffer(
-            self._module.section(f".nv.constant0.{self.name}"), np.uint8
-        ).copy()
-        for place, value in (
+        names = [f".nv.constant{number}" for number in range(_BANKS)]
+        names[0] += f".{self.name}"
+        sections = [self._module.section(name) for name in names]
+        banks = [np.frombuffer(section, np.uint8).copy() for section in sections]
+        for place, number in (
             (_BLOCK_THREADS, block),
             (_GRID, grid),
             (_STACK_POINTER, _LOCAL_BYTES),
         ):
-            banks[0][place : place + 4].view(np.uint32)[0] = value
+            _put(banks[0], place, np.uint32(number))
         begin, offsets = self._module.parameters(self.name)
-        for number, argument in enumerate(arguments):
+        for at, argument in enumerate(arguments):
             value = np.uint64(argument.address) if isinstance(argument, GlobalArray) else argument
-            content = np.frombuffer(value.tobytes(), np.uint8)
-            place = begin + offsets[number]
-            banks[0][place : place + len(content)] = content
-        for number in range(1, _BANKS):
-            for relocation in self._module.relocations(f".nv.constant{number}"):
-                if relocation.section in self._variables:
-                    address = self._variables[relocation.section].ctypes.data
-                    place = relocation.offset
-                    content = np.frombuffer(
-                        np.uint64(address + relocation.offset_in).tobytes(), np.uint8
-                    )
-                    banks[number][place : place + 8] = content
+            _put(banks[0], begin + offsets[at], value)
+        for name, bank in zip(names, banks, strict=True):
+            for relocation in self._module.relocations(name):
+                if (variables := self._variables.get(relocation.section)) is not None:
+                    address = variables.ctypes.data + relocation.offset_in
+                    _put(bank, relocation.offset, np.uint64(address))
         return banks
 
     def _pool(self, banks: Sequence[np.ndarray]) -> np.ndarray:
@@ -233,6 +226,11 @@ class MachineCode:
                 content = banks[bank][offset : offset + 4].tobytes()
                 values.append(int.from_bytes(content, "little"))
         return np.repeat(np.array(values, np.uint32)[:, None], 32, axis=1)
+
+
+def _put(bank: np.ndarray, place: int, value: np.generic | np.ndarray) -> None:
+    content = np.frombuffer(value.tobytes(), np.uint8)
+    bank[place : place + len(content)] = content
 
 
 def _marks(code: Sequence[Instruction], marked: Set[int]) -> np.ndarray:
