@@ -64,17 +64,33 @@ u32 all_that_hold(u32 comparison, const T* a, const T* b) {
 
 u32 combined(u32 how, u32 a, u32 b) { return how == 0 ? a & b : how == 1 ? a | b : a ^ b; }
 
-u32 from_integer(u32 value, u32 mode) {
-    double exact = mode & 1 ? double(static_cast<i32>(value)) : double(value);
+// To the nearest, or, by `rounding`, down, up, to zero.
+float rounded(long double exact, u32 rounding) {
     float result = static_cast<float>(exact);
-    switch (mode >> 1) {
-        case 1: if (double(result) > exact) result = std::nextafterf(result, -INFINITY); break;
-        case 2: if (double(result) < exact) result = std::nextafterf(result, INFINITY); break;
-        case 3: if (std::fabs(double(result)) > std::fabs(exact)) result = std::nextafterf(result, 0);
-    }
+    const long double rough = result;
+    if (rounding == 1 && rough > exact) return std::nextafterf(result, -INFINITY);
+    if (rounding == 2 && rough < exact) return std::nextafterf(result, INFINITY);
+    if (rounding == 3 && std::fabs(rough) > std::fabs(exact)) return std::nextafterf(result, 0);
+    return result;
+}
+
+u32 bits_of(float value) {
     u32 bits;
-    std::memcpy(&bits, &result, 4);
+    std::memcpy(&bits, &value, 4);
     return bits;
+}
+
+u32 to_half(float value) {
+    const _Float16 half = static_cast<_Float16>(value);
+    u16 bits;
+    std::memcpy(&bits, &half, 2);
+    return bits;
+}
+
+u32 to_brain_float(float value) {
+    const u32 bits = bits_of(value);
+    if (value != value) return 0x7fff;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 float function_of(u32 function, float a) {
@@ -89,31 +105,25 @@ float function_of(u32 function, float a) {
 
 }  // namespace
 
+// An operand of a sum whose carry counts: -x is ~x + 1, and where a carry comes in the 1 is part of it.
+u64 Step::term(int operand, int lane, bool carries) const {
+    const Operand& from = instruction.operands[operand];
+    const u32 value = row(from.row)[lane];
+    if (from.flags & INVERTED || (carries && from.flags & NEGATED)) return u32(~value);
+    return from.flags & NEGATED ? u64(u32(~value)) + 1 : value;
+}
+
 void Step::add3() {
     const Instruction& each = instruction;
     const bool carries = each.mode & 1;
     const u32 ins[2] = {predicate(each.inputs[0]), predicate(each.inputs[1])};
-    const u32* rows[3] = {row(each.operands[0].row), row(each.operands[1].row),
-                          row(each.operands[2].row)};
     Row result;
     u32 first = 0, second = 0;
     for (int i = 0; i < LANES; ++i) {
-        u64 terms[3];
-        for (int t = 0; t < 3; ++t) {
-            u32 value = rows[t][i];
-            const u32 flags = each.operands[t].flags;
-            // -x is ~x + 1, and with a carry that comes in the 1 is part of it.
-            if (flags & INVERTED || (carries && flags & NEGATED)) terms[t] = u32(~value);
-            else if (flags & NEGATED) terms[t] = u64(u32(~value)) + 1;
-            else terms[t] = value;
-        }
-        u64 sum = terms[0] + terms[1] + terms[2];
+        u64 sum = term(0, i, carries) + term(1, i, carries) + term(2, i, carries);
         if (carries) {
             sum += ins[0] >> i & 1;
-            // A second one is printed only where it is not false.
-            if (each.inputs[1].predicate != TRUE || !each.inputs[1].negated) {
-                if (each.inputs[1].predicate != TRUE) sum += ins[1] >> i & 1;
-            }
+            if (each.inputs[1].predicate != TRUE) sum += ins[1] >> i & 1;
         }
         result[i] = static_cast<u32>(sum);
         first |= u32((sum >> 32) > 0) << i;
@@ -127,15 +137,14 @@ void Step::add3() {
 void Step::lea_high() {
     const Instruction& each = instruction;
     const bool carries = each.mode & 1, extends = each.mode & 2;
-    Row room_a, room_b, room_c, result;
+    Row room_a, room_c, result;
     const u32* a = integer(0, room_a);
-    const u32* b = integer(1, room_b);
     const u32* c = integer(2, room_c);
     const u32 carry = carries ? predicate(each.inputs[0]) : 0;
     u32 out = 0;
     for (int i = 0; i < LANES; ++i) {
         u64 wide = extends ? u64(i64(i32(a[i]))) : u64(c[i]) << 32 | a[i];
-        u64 sum = u64(u32(wide << each.offset >> 32)) + b[i] + (carry >> i & 1);
+        u64 sum = u64(u32(wide << each.offset >> 32)) + term(1, i, carries) + (carry >> i & 1);
         result[i] = static_cast<u32>(sum);
         out |= u32(sum >> 32) << i;
     }
@@ -219,15 +228,54 @@ void Step::shift() {
     });
 }
 
+void Step::from_integer() {
+    const u32 mode = instruction.mode, bits = mode >> 4;
+    const bool is_signed = mode & 1;
+    Row room, result;
+    const u32* values = integer(0, room);
+    for (int i = 0; i < LANES; ++i) {
+        const u64 value = bits == 64 ? pair(0, i) : values[i];
+        const u64 raised = value << (64 - bits);
+        const long double exact = is_signed ? static_cast<long double>(i64(raised) >> (64 - bits))
+                                            : static_cast<long double>(raised >> (64 - bits));
+        result[i] = bits_of(rounded(exact, mode >> 1 & 3));
+    }
+    write(instruction.result, result);
+}
+
 void Step::to_integer() {
+    const bool is_signed = instruction.mode & 1, wide = instruction.mode & 2;
+    const float least = is_signed ? (wide ? -0x1p63f : -0x1p31f) : 0.0f;
+    const float above = wide ? (is_signed ? 0x1p63f : 0x1p64f) : (is_signed ? 0x1p31f : 0x1p32f);
+    const u64 most = (wide ? ~u64(0) : u64(ALL)) >> is_signed;
     float room[LANES];
     const float* a = real(0, room);
+    Row low, high;
+    for (int i = 0; i < LANES; ++i) {
+        const float whole = std::trunc(a[i]);
+        u64 kept;
+        if (whole != whole) kept = 0;
+        else if (whole >= above) kept = most;
+        else if (whole <= least) kept = static_cast<u64>(static_cast<i64>(least));
+        else kept = is_signed ? static_cast<u64>(static_cast<i64>(whole)) : static_cast<u64>(whole);
+        low[i] = static_cast<u32>(kept);
+        high[i] = kept >> 32;
+    }
+    write(instruction.result, low);
+    if (wide && instruction.result >= 0) write(instruction.result + 1, high);
+}
+
+void Step::half() {
+    const Operand& from = instruction.operands[1];
+    const Row& values = row(from.row);
     Row result;
     for (int i = 0; i < LANES; ++i) {
-        const double whole = std::trunc(double(a[i]));
-        const double least = instruction.mode ? -2147483648.0 : 0, most = instruction.mode ? 2147483647.0 : 4294967295.0;
-        const double kept = whole != whole ? 0 : whole < least ? least : whole > most ? most : whole;
-        result[i] = static_cast<u32>(static_cast<i64>(kept));
+        const u16 bits = values[i] >> (from.flags >> 8);
+        _Float16 half;
+        std::memcpy(&half, &bits, 2);
+        float value = half;
+        if (from.flags & ABSOLUTE_VALUE) value = std::fabs(value);
+        result[i] = bits_of(from.flags & NEGATED ? -value : value);
     }
     write(instruction.result, result);
 }
@@ -377,12 +425,11 @@ bool Step::arithmetic() {
             return true;
         }
         case LEA: {
-            Row room0, room1, result;
-            const u32* a = integer(0, room0);
-            const u32* b = integer(1, room1);
+            Row room, result;
+            const u32* a = integer(0, room);
             u32 out = 0;
             for (int i = 0; i < LANES; ++i) {
-                const u64 sum = u64(a[i] << each.offset) + b[i];
+                const u64 sum = u64(a[i] << each.offset) + term(1, i, false);
                 result[i] = static_cast<u32>(sum);
                 out |= u32(sum >> 32) << i;
             }
@@ -459,8 +506,49 @@ bool Step::arithmetic() {
             return true;
         }
         case F_FUNCTION: map_real([&](float a, float, float) { return function_of(mode, a); }); return true;
-        case INT_TO_FLOAT: map([&](u32 a, u32, u32) { return from_integer(a, mode); }); return true;
+        case INT_TO_FLOAT: from_integer(); return true;
         case FLOAT_TO_INT: to_integer(); return true;
+        case HALF_TO_FLOAT: half(); return true;
+        case PACK_HALVES: {
+            float room0[LANES], room1[LANES];
+            const float* a = real(0, room0);
+            const float* b = real(1, room1);
+            Row result;
+            for (int i = 0; i < LANES; ++i) {
+                result[i] = mode ? to_brain_float(a[i]) << 16 | to_brain_float(b[i])
+                                 : to_half(a[i]) << 16 | to_half(b[i]);
+            }
+            write(each.result, result);
+            return true;
+        }
+        case PACK_PREDICATES: {
+            const Row& others = row(each.operands[0].row);
+            const Row& which = row(each.operands[1].row);
+            Row result;
+            for (int i = 0; i < LANES; ++i) {
+                u32 bits = 0;
+                for (int number = 0; number < TRUE; ++number) {
+                    bits |= (warp.predicates[number] >> i & 1) << number;
+                }
+                result[i] = (others[i] & ~which[i]) | (bits << each.offset & which[i]);
+            }
+            write(each.result, result);
+            return true;
+        }
+        case UNPACK_PREDICATES: {
+            const Row& values = row(each.operands[0].row);
+            const u32 which = row(each.operands[1].row)[0];
+            for (int number = 0; number < TRUE; ++number) {
+                if (!(which >> number & 1)) continue;
+                for (int i = 0; i < LANES; ++i) {
+                    if (!(mask >> i & 1)) continue;
+                    const u32 bit = values[i] >> each.offset >> number & 1;
+                    u32& to = warp.predicates[number];
+                    to = (to & ~(1u << i)) | bit << i;
+                }
+            }
+            return true;
+        }
         case SPECIAL: special(); return true;
         case ZERO_WIDE: {
             const Row zeroes = {};

@@ -55,12 +55,15 @@ _SPECIALS = (
 
 _PREDICATE = re.compile(r"(?P<negated>!?)(?P<uniform>U?)P(?P<number>[0-6T])")
 _REGISTER = re.compile(
-    r"(?P<minus>-?)(?P<bar>\|?)(?P<tilde>~?)(?P<uniform>U?)R(?P<number>\d+|Z)\|?(?:\.64|\.U32)?"
+    r"(?P<minus>-?)(?P<bar>\|?)(?P<tilde>~?)(?P<uniform>U?)R(?P<number>\d+|Z)"
+    r"(?:\.64|\.U32|\.(?P<part>H0_H0|H1_H1|H1|B[0-3]))?\|?"
 )
 _CONSTANT = re.compile(
     r"(?P<minus>-?)(?P<bar>\|?)c\[(?P<bank>0x[0-9a-f]+)\]\[(?:(?P<index>U?R\w+)\+?)?"
     r"(?P<offset>-?0x[0-9a-f]+)?\]\|?"
 )
+_PARTS = {"H1_H1": 16, "H1": 16, "B1": 8, "B2": 16, "B3": 24}
+"""The first bit."""
 _NOTE = re.compile(r"\(\*.*?\*\)|\.reuse")
 
 
@@ -172,7 +175,7 @@ class _Decoder:
         if matched := _REGISTER.fullmatch(text):
             flags = _NEGATED * bool(matched["minus"]) | _ABSOLUTE * bool(matched["bar"])
             flags |= _INVERTED * bool(matched["tilde"])
-            return self._row(text), flags
+            return self._row(text), flags | _PARTS.get(matched["part"], 0) << 8
         if matched := _CONSTANT.fullmatch(text):
             if matched["index"]:
                 raise _UnknownError(f"indexed constant {text}")
@@ -219,7 +222,7 @@ class _Decoder:
         if name.startswith("U") and name not in ("UBLKCP",):
             name = name[1:]  # the same, for all lanes at once
         handler = _HANDLERS.get(name)
-        if handler is None:
+        if handler is None or not {*modifiers} <= _MODIFIERS.get(name, {*modifiers}):
             raise _UnknownError("not known")
         operation = handler(self, record, texts, modifiers)
         record["operation"] = OPERATIONS[operation]
@@ -390,20 +393,55 @@ def _flo(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]
 
 
 def _i2f(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
-    if {"U64", "S64", "F64", "F16", "U8", "S8", "U16", "S16"} & {*modifiers}:
+    if "F64" in modifiers or "F16" in modifiers:
         raise _UnknownError("such a conversion")
     self._fill(record, self._sort(texts, True))
+    type_ = next((each for each in modifiers if re.fullmatch(r"[US]\d+", each)), "S32")
     rounding = next((each for each in modifiers if each in _ROUNDINGS), "")
-    record["mode"] = ("U32" not in modifiers) | _ROUNDINGS.index(rounding) << 1
+    record["mode"] = (type_[0] == "S") | _ROUNDINGS.index(rounding) << 1 | int(type_[1:]) << 4
     return "INT_TO_FLOAT"
 
 
 def _f2i(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
-    if {"U64", "S64", "F64", "F16"} & {*modifiers} or "TRUNC" not in modifiers:
+    if {"F64", "F16"} & {*modifiers} or "TRUNC" not in modifiers:
         raise _UnknownError("such a conversion")
     self._fill(record, self._sort(texts, True), real=True)
-    record["mode"] = "U32" not in modifiers
+    type_ = next((each for each in modifiers if re.fullmatch(r"[US]\d+", each)), "S32")
+    record["mode"] = (type_[0] == "S") | ("64" in type_) << 1
     return "FLOAT_TO_INT"
+
+
+def _hadd2(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
+    """Only what makes a half a float."""
+    if modifiers != ["F32"] or texts[1] != "-RZ":
+        raise _UnknownError("packed halves")
+    self._fill(record, self._sort(texts, True))
+    return "HALF_TO_FLOAT"
+
+
+def _f2fp(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
+    if modifiers[1:] != ["F32", "PACK_AB"] or modifiers[0] not in ("F16", "BF16"):
+        raise _UnknownError("such a conversion")
+    self._fill(record, self._sort(texts, True), real=True)
+    record["mode"] = modifiers[0] == "BF16"
+    return "PACK_HALVES"
+
+
+def _p2r(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
+    result, predicates, *sources = texts
+    self._fill(record, _Operands(result, sources=sources))
+    record["offset"] = 8 * int(predicates.removeprefix("PR").removeprefix(".B") or 0)
+    return "PACK_PREDICATES"
+
+
+def _r2p(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
+    predicates, register, mask = texts
+    register, _, byte = register.partition(".B")
+    self._fill(record, _Operands(sources=[register, mask]))
+    if predicates != "PR":
+        raise _UnknownError("such predicates")
+    record["offset"] = 8 * int(byte or 0)
+    return "UNPACK_PREDICATES"
 
 
 def _special(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
@@ -645,6 +683,10 @@ _HANDLERS: dict[str, _Handler] = {
     "I2F": _i2f,
     "I2FP": _i2f,
     "F2I": _f2i,
+    "HADD2": _hadd2,
+    "F2FP": _f2fp,
+    "P2R": _p2r,
+    "R2P": _r2p,
     "S2R": _special,
     "S2UR": _special,
     "CS2R": _cs2r,
@@ -677,3 +719,33 @@ _HANDLERS: dict[str, _Handler] = {
     "RET": _ret,
     "EXIT": _exit,
 }
+
+_TYPES = {"U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64"}
+_MEMORY = {
+    *{"E", "EF", "EL", "LU", "CONSTANT", "STRONG", "WEAK", "GPU", "SYS", "CTA", "SM", "64", "128"},
+    *{"U8", "S8", "U16", "S16", "LTC64B", "LTC128B", "LTC256B", "PRIVATE", "NA"},
+}
+_MODIFIERS: dict[str, set[str]] = {
+    **dict.fromkeys(("LDG", "LDS", "LDL", "STG", "STS", "STL"), _MEMORY),
+    "LDGSTS": {*_MEMORY, "BYPASS"},
+    **dict.fromkeys(("FADD", "FMUL", "FFMA", "FMNMX", "FSEL", "FCHK"), {"DIVIDE"}),
+    "MUFU": {*_FUNCTIONS},
+    "FSETP": {*_COMPARISONS, *_COMBINATIONS, *(f"{each}U" for each in _COMPARISONS)},
+    "ISETP": {*_COMPARISONS, *_COMBINATIONS, "U32", "EX"},
+    "IADD3": {"X"},
+    "VIADD": set(),
+    "IMAD": {"MOV", "U32", "IADD", "SHL", "WIDE", "HI", "X"},
+    "LEA": {"HI", "X", "SX32"},
+    "LOP3": {"LUT", "PAND"},
+    "PLOP3": {"LUT"},
+    "SHF": {*_TYPES, "L", "R", "HI", "W"},
+    "PRMT": set(),
+    "VIMNMX": {"U32"},
+    "VIADDMNMX": {"U32"},
+    "VIMNMX3": {"U32"},
+    "I2F": {*_TYPES, *_ROUNDINGS},
+    "I2FP": {*_TYPES, *_ROUNDINGS, "F32"},
+    "F2I": {*_TYPES, "FTZ", "TRUNC", "NTZ"},
+    "BAR": {"SYNC", "RED", "ARV", "AND", "OR", "POPC", "DEFER_BLOCKING"},
+}
+"""Modifiers that are minded, or change nothing here: an instruction with others is not known."""

@@ -53,7 +53,7 @@ struct Step {
         const Row& values = row(from.row);
         if (!from.flags) return values;
         for (int i = 0; i < LANES; ++i) {
-            u32 value = values[i];
+            u32 value = values[i] >> (from.flags >> 8);
             if (from.flags & INVERTED) value = ~value;
             if (from.flags & NEGATED) value = -value;
             room[i] = value;
@@ -131,13 +131,16 @@ struct Step {
     bool memory();
 
    private:
+    u64 term(int operand, int lane, bool carries) const;
     void add3();
     void lea_high();
     void logic();
     void compare();
     void compare_reals();
     void shift();
+    void from_integer();
     void to_integer();
+    void half();
     void special();
     void shuffle();
     void reduce();

@@ -31,6 +31,7 @@ using Row = u32[LANES];  // a register of all lanes
 enum Flags : u8 { NEGATED = 1, ABSOLUTE_VALUE = 2, INVERTED = 4 };
 
 // The layout of `OPERAND` in decode.py. `row`: of the warp's registers; below 0, of the pool.
+// `flags`: `Flags`, and from bit 8 on the first bit of the part that is meant.
 struct Operand {
     i32 row;
     u32 flags;
