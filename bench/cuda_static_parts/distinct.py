@@ -50,7 +50,7 @@ GOALS_S = {"gnarl_s": 3.0, "nvrtc_s": 30.0, "emulation_s": 30.0}
 """Seconds at most."""
 
 _WHAT = {"gnarl_s": "Gnarl's compiler", "nvrtc_s": "NVRTC", "emulation_s": "the emulation's build"}
-_METRICS = {
+METRICS = {
     **dict.fromkeys(GOALS_S, Metric("s", "lower")),
     "codes": Metric("", "none"),
     "source_bytes": Metric("bytes", "none"),
@@ -83,12 +83,12 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Compiles one model."""
     jobs = [Job(_QUICK_FEATURES if request.quick else FEATURES, request.seed)]
     return measure_all(
-        BENCH, measure, jobs, _METRICS, console=request.console, also=compiler(), fresh=True
+        BENCH, measure, jobs, METRICS, console=request.console, also=compiler(), fresh=True
     )
 
 
 def measure(job: Job) -> dict[str, float]:
-    """Values of ``_METRICS``."""
+    """Values of ``METRICS``."""
     config = load_configuration(CONFIG).config
     assert isinstance(config, CudaConfig)
     model = distinct_features(job.features, job.seed)

@@ -9,7 +9,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.cuda_static import main
-from bench.cuda_static_parts import before, growth, kernels, loads, page, sass
+from bench.cuda_static_parts import (
+    before,
+    distinct,
+    growth,
+    instructions,
+    kernels,
+    loads,
+    page,
+    sass,
+)
 from bench.cuda_static_parts.measure import METRICS
 from bench.lib.records import Setting, load, records
 from gnarl.sw.compiler.cuda.config import CudaConfig
@@ -130,3 +139,44 @@ def test_random_schedules_are_all_different_codes_and_by_seed() -> None:
     made = [growth.random_schedules(model, CudaConfig(), 40, seed) for seed in (0, 0, 1)]
     assert made[0] == made[1] != made[2]
     assert fuse(*made[0]).code_of_feature == tuple(range(40))
+
+
+def test_verdict_of_instructions() -> None:
+    was = before.INSTRUCTIONS["D"]
+    assert (was["executed"], was["first_waits"]) == (32_283_626, 4)
+    now = {**was, "executed": 13_000_000, "useful": 85.0, "later_waits": 0, "path_kb": 4.1}
+    labels = {"model": "D", "samples": instructions.SAMPLES}
+    found = records(instructions.BENCH, labels, now, instructions.METRICS, SETTING)
+    (table,) = instructions.tables(found).values()
+    assert table.body[0][:4] == ["D", "512", "32.3 → 13.0", "652,041"]
+    assert instructions.verdict(found).splitlines() == [
+        "D: warp instructions: 13 M, goal 14 M ✔",
+        "instructions of a full round of 8 loads: at most 143 (D), goal 64 ✘",
+        "lanes with useful bytes: at least 85 % (D), goal 85 % ✔",
+        "waits before a task's first row, first task: at most 4 (D), goal 3 ✘",
+        "later tasks: at most 0 (D), goal 0 ✔",
+        "in flight on a multiprocessor, one-hot: at least 41 KB (D), goal 40 KB ✔",
+        "multi-hot: at least 62.6 KB (D), goal 64 KB ✘",
+        "kernel text: at most 35.3 KB (D), goal 32 KB ✘",
+        "on one task's path: at most 4.1 KB (D), goal 4 KB ✘",
+        "spilled: at most 0 bytes (D), goal 0 bytes ✔",
+        "compiled in: at most 0.8 s (D), goal 2 s ✔",
+    ]
+
+
+def test_verdict_of_different_features() -> None:
+    values = {"gnarl_s": 2.5, "emulation_s": 31.0, "codes": 1000, "source_bytes": 1}
+    found = records(distinct.BENCH, {"features": 1000}, values, distinct.METRICS, SETTING)
+    assert distinct.verdict(found).splitlines() == [
+        "1,000 different features, Gnarl's compiler: 2.5 s, goal below 3 s ✔",
+        "1,000 different features, NVRTC: no end in 100 s, goal below 30 s ✘",
+        "1,000 different features, the emulation's build: 31 s, goal below 30 s ✘",
+    ]
+    (table,) = distinct.tables(found).values()
+    assert table.body == [["1000", "1,000", "1", "2.5 s", "no end in 100 s", "31 s"]]
+
+
+def test_different_features_are_all_different() -> None:
+    model = distinct.distinct_features(1000, 0)
+    assert len({feature.kind for feature in model.features}) == 1000
+    assert len({feature.rows for feature in model.features}) == 1000
