@@ -47,11 +47,12 @@ _SHUFFLES = ("IDX", "UP", "DOWN", "BFLY")
 _FUNCTIONS = ("RCP", "RSQ", "SQRT", "EX2", "LG2")
 _REDUCTIONS = ("ADD", "MIN", "MAX", "AND", "OR", "XOR", "INC", "EXCH", "CAS")
 _ROUNDINGS = ("", "RM", "RP", "RZ")
-_SPECIALS = (
-    *("SR_TID.X", "SR_CTAID.X", "SR_LANEID", "SR_VIRTUALSMID", "SR_CgaCtaId", "SRZ"),
-    *("SR_TID.Y", "SR_TID.Z", "SR_CTAID.Y", "SR_CTAID.Z", "SR_NTID", "SR_VIRTID", "SR_CLOCKLO"),
-    *("SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK", "SR_SMID"),
-)
+_SPECIALS = {
+    **dict.fromkeys(("SRZ", "SR_CgaCtaId", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.Y", "SR_CTAID.Z"), 9),
+    **{"SR_TID.X": 0, "SR_CTAID.X": 1, "SR_LANEID": 2, "SR_VIRTUALSMID": 3, "SR_SMID": 3},
+    **{"SR_EQMASK": 4, "SR_LTMASK": 5, "SR_LEMASK": 6, "SR_GTMASK": 7, "SR_GEMASK": 8},
+}
+"""9: zero."""
 
 _PREDICATE = re.compile(r"(?P<negated>!?)(?P<uniform>U?)P(?P<number>[0-6T])")
 _REGISTER = re.compile(
@@ -278,7 +279,7 @@ def _add3(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str
     record["mode"] = "X" in modifiers
     if len(operands.sources) < 3:
         record["operands"][2] = (-1, 0)
-    return "ADD3"
+    return "ADD3" if modifiers or operands.outputs else "ADD_PLAIN"
 
 
 def _imad(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
@@ -446,7 +447,7 @@ def _r2p(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]
 
 def _special(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
     self._fill(record, _Operands(texts[0]))
-    record["mode"] = _SPECIALS.index(texts[1])
+    record["mode"] = _SPECIALS[texts[1]]
     return "SPECIAL"
 
 

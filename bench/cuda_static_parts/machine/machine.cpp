@@ -6,14 +6,12 @@
 #include <cstdio>
 
 #include "machine.h"
+#include "strands.h"
 
 namespace {
 
 // Instructions of a turn: few, so that blocks take tasks as if they ran at the same time.
 constexpr u32 TURN = 16;
-
-void wake_convergence(Warp& warp);
-void wake_sync(Warp& warp);
 
 class Scheduler {
    public:
@@ -40,8 +38,9 @@ class Scheduler {
     bool turn(Block& block, Warp& warp) {
         u32 executed = 0;
         while (warp.alive && executed < TURN) {
-            const auto ready = std::find_if(warp.strands.begin(), warp.strands.end(),
-                                            [](const Strand& each) { return each.state == Strand::ready; });
+            const auto ready =
+                std::find_if(warp.strands.begin(), warp.strands.end(),
+                             [](const Strand& each) { return each.state == Strand::ready; });
             if (ready == warp.strands.end()) break;
             Strand strand = *ready;
             warp.strands.erase(ready);
@@ -65,15 +64,17 @@ class Scheduler {
             statistics.effective += __builtin_popcount(guard & strand.mask);
             ++strand.at;
             if (launch_.marks) note(step);
-            if (instruction.operation != NOTHING && step.mask && !step.arithmetic() && !step.memory() &&
-                !control(step, strand)) {
-                return executed;
-            }
+            const bool acts = instruction.operation != NOTHING && step.mask;
+            if (acts && !compute(step) && !control(step, strand)) return executed;
             if (executed >= most) {
                 warp.strands.push_back(strand);
                 return executed;
             }
         }
+    }
+
+    static bool compute(Step& step) {
+        return step.integers() || step.reals() || step.of_lanes() || step.memory();
     }
 
     // Counts bursts of marked loads that load anything.
@@ -119,7 +120,9 @@ class Scheduler {
                 const Row& to = step.row(each.operands[0].row);
                 const u32 first = to[__builtin_ctz(step.mask)];
                 u32 together = 0;
-                for (int i = 0; i < LANES; ++i) together |= u32(step.mask >> i & 1 && to[i] == first) << i;
+                for (int i = 0; i < LANES; ++i) {
+                    together |= u32(step.mask >> i & 1 && to[i] == first) << i;
+                }
                 if (together != strand.mask) fail(step.at, "a return that parts");
                 strand.at = first / 16;
                 return true;
@@ -191,30 +194,23 @@ class Scheduler {
         return kind == 2;
     }
 
+    static u32 result_of(const Barrier& barrier, u32 reduction) {
+        if (reduction == 0) return barrier.all;
+        return reduction == 1 ? barrier.all == barrier.arrived : barrier.any;
+    }
+
     void complete(Block& block, u32 number) {
         Barrier& barrier = block.barriers[number];
         const u32 wanted = barrier.count ? barrier.count : block.threads_alive;
         if (!barrier.arrived || barrier.arrived < wanted) return;
         for (Warp& warp : block.warps) {
-            std::vector<Strand> strands;
-            for (Strand& each : warp.strands) {
-                if (each.state == Strand::at_barrier && each.number == number) {
-                    each.state = Strand::ready;
-                    warp.barrier_result = each.wanted == 0   ? barrier.all
-                                          : each.wanted == 1 ? barrier.all == barrier.arrived
-                                                             : barrier.any;
-                    // All lanes of a warp that wait at a barrier go on together.
-                    auto same = std::find_if(strands.begin(), strands.end(), [&](const Strand& other) {
-                        return other.state == Strand::ready && other.at == each.at;
-                    });
-                    if (same != strands.end()) {
-                        same->mask |= each.mask;
-                        continue;
-                    }
-                }
-                strands.push_back(each);
+            auto waits = [=](const Strand& each) {
+                return each.state == Strand::at_barrier && each.number == number;
+            };
+            for (const Strand& each : warp.strands) {
+                if (waits(each)) warp.barrier_result = result_of(barrier, each.wanted);
             }
-            warp.strands = strands;
+            join(warp, waits);
         }
         barrier = {};
     }
@@ -233,69 +229,6 @@ class Scheduler {
 
     Launch& launch_;
 };
-
-// Lets strands that wait at `first`'s place go on as one, if they are all of `wanted`.
-template <class Same>
-bool join(Warp& warp, u32 wanted, Same same) {
-    u32 there = 0;
-    for (const Strand& each : warp.strands) {
-        if (same(each)) there |= each.mask;
-    }
-    if ((there & wanted) != wanted) return false;
-    std::vector<Strand> strands;
-    for (const Strand& each : warp.strands) {
-        if (same(each)) {
-            const auto before = std::find_if(strands.begin(), strands.end(), [&](const Strand& other) {
-                return other.state == Strand::ready && other.at == each.at && other.wanted == ALL - 1;
-            });
-            if (before != strands.end()) {
-                before->mask |= each.mask;
-                continue;
-            }
-            strands.push_back(each);
-            strands.back().state = Strand::ready;
-            strands.back().wanted = ALL - 1;  // a mark for this loop
-        } else {
-            strands.push_back(each);
-        }
-    }
-    for (Strand& each : strands) {
-        if (each.state == Strand::ready) each.wanted = 0;
-    }
-    warp.strands = strands;
-    return true;
-}
-
-void wake_convergence(Warp& warp) {
-    for (bool again = true; again;) {
-        again = false;
-        for (const Strand& each : warp.strands) {
-            if (each.state != Strand::at_convergence) continue;
-            const u8 number = each.number;
-            const u32 at = each.at;
-            const u32 wanted = warp.convergence[number][__builtin_ctz(each.mask)] & warp.alive;
-            again = join(warp, wanted, [=](const Strand& other) {
-                return other.state == Strand::at_convergence && other.number == number && other.at == at &&
-                       (other.mask & wanted) == other.mask;
-            });
-            if (again) break;
-        }
-    }
-}
-
-void wake_sync(Warp& warp) {
-    for (bool again = true; again;) {
-        again = false;
-        for (const Strand& each : warp.strands) {
-            if (each.state != Strand::at_sync) continue;
-            const u32 mask = each.wanted, wanted = mask & warp.alive;
-            again = join(warp, wanted, [=](const Strand& other) {
-                return other.state == Strand::at_sync && other.wanted == mask;
-            });
-            if (again) break;
-        }
-    }
-}
 
 void make_blocks(Launch& launch, u32 grid, std::vector<u32>& registers, std::vector<u8>& local) {
     const u32 warps = launch.block_threads / LANES;
@@ -329,7 +262,8 @@ void make_blocks(Launch& launch, u32 grid, std::vector<u32>& registers, std::vec
 
 void fail(u32 at, const char* what, u64 value) {
     char text[200];
-    std::snprintf(text, sizeof text, "%u %s 0x%llx", at, what, static_cast<unsigned long long>(value));
+    std::snprintf(text, sizeof text, "%u %s 0x%llx", at, what,
+                  static_cast<unsigned long long>(value));
     throw Failure{text};
 }
 

@@ -126,24 +126,44 @@ struct Step {
         write(instruction.result, result);
     }
 
-    // Whether the instruction is one of these.
-    bool arithmetic();
+    // Each: whether the instruction is one of these; then it is done.
+    bool integers();
+    bool reals();
+    bool of_lanes();
     bool memory();
 
    private:
     u64 term(int operand, int lane, bool carries) const;
     void add3();
+    void multiply_add();
+    void multiply_add_wide();
+    void extreme();
+    void lea();
     void lea_high();
     void logic();
+    void predicate_logic();
     void compare();
-    void compare_reals();
+    void select();
     void shift();
+    void pack_predicates();
+    void unpack_predicates();
+
+    void compare_reals();
+    void check_division();
+    void real_extreme();
     void from_integer();
     void to_integer();
     void half();
+    void pack_halves();
+
+    void write_all(u32 value);
     void special();
     void shuffle();
+    void vote();
     void reduce();
+    void match();
+    void clear();
+
     u64 address(int operand, int lane) const;
     u8* reach(u64 address, u32 size, int lane, bool writes);
     void load_constant();

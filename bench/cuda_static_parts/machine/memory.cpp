@@ -58,12 +58,15 @@ u8* Step::reach(u64 address, u32 size, int lane, bool writes) {
     }
     const Region*& known = launch.known[at];
     if (!known || address - known->start >= known->bytes) {
-        auto above = std::upper_bound(launch.regions.begin(), launch.regions.end(), address,
-                                      [](u64 value, const Region& region) { return value < region.start; });
+        auto above = std::upper_bound(
+            launch.regions.begin(), launch.regions.end(), address,
+            [](u64 value, const Region& region) { return value < region.start; });
         if (above == launch.regions.begin()) fail(at, "outside the launch's arrays", address);
         known = &*--above;
     }
-    if (address - known->start + size > known->bytes) fail(at, "outside the launch's arrays", address);
+    if (address - known->start + size > known->bytes) {
+        fail(at, "outside the launch's arrays", address);
+    }
     if (writes && !known->writable) fail(at, "read-only memory", address);
     return reinterpret_cast<u8*>(address);
 }
@@ -111,7 +114,8 @@ void Step::store() {
         for (int part = 0; part < instruction.count; ++part) {
             words[part] = data == -1 ? 0 : row(data + (data < 0 ? -part : part))[lane];
         }
-        std::memcpy(reach(address(0, lane) + i64(instruction.offset), size, lane, true), words, size);
+        const u64 to = address(0, lane) + i64(instruction.offset);
+        std::memcpy(reach(to, size, lane, true), words, size);
     }
 }
 
@@ -121,14 +125,14 @@ void Step::atomic() {
     Row result[2];
     for (int lane = 0; lane < LANES; ++lane) {
         if (!(mask >> lane & 1)) continue;
-        u8* at_ = reach(address(0, lane) + i64(instruction.offset), size, lane, true);
-        const u64 old = read(at_, size);
-        u64 value = row(instruction.operands[2].row)[lane], other = row(instruction.operands[3].row)[lane];
-        if (size == 8) value = pair(2, lane), other = pair(3, lane);
-        u64 now;
-        if (size == 8) now = is_signed ? updated<i64>(how, old, value, other) : updated<u64>(how, old, value, other);
-        else now = is_signed ? updated<i32>(how, old, value, other) : updated<u32>(how, old, value, other);
-        std::memcpy(at_, &now, size);
+        u8* to = reach(address(0, lane) + i64(instruction.offset), size, lane, true);
+        const u64 old = read(to, size);
+        const u64 value = pair(2, lane), other = pair(3, lane);
+        const u64 now = size == 8   ? (is_signed ? updated<i64>(how, old, value, other)
+                                                 : updated<u64>(how, old, value, other))
+                        : is_signed ? updated<i32>(how, old, value, other)
+                                    : updated<u32>(how, old, value, other);
+        std::memcpy(to, &now, size);
         result[0][lane] = static_cast<u32>(old);
         result[1][lane] = old >> 32;
     }
@@ -142,8 +146,9 @@ void Step::copy() {
     const u32 copied = predicate(instruction.inputs[0]);
     for (int lane = 0; lane < LANES; ++lane) {
         if (!(mask >> lane & 1)) continue;
-        u64 place = u64(row(instruction.operands[2].row)[lane]) + row(instruction.operands[3].row)[lane] +
-                    instruction.target - RESERVED_SHARED;
+        const u64 place = u64(row(instruction.operands[2].row)[lane]) +
+                          row(instruction.operands[3].row)[lane] + instruction.target -
+                          RESERVED_SHARED;
         if (place + size > block.shared.size()) fail(at, "outside shared memory", place);
         if (copied >> lane & 1) {
             const u64 source = pair(0, lane) + i64(instruction.offset);
