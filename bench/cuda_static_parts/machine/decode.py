@@ -466,12 +466,11 @@ def _shfl(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str
 
 
 def _vote(self: _Decoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
-    operands = self._sort(texts, True)
-    if not operands.result.strip("U").startswith("R"):
-        raise _UnknownError("a vote without ballot")
-    *outputs, vote = operands.outputs
-    self._fill(record, _Operands(operands.result, outputs, inputs=[vote]))
-    record["mode"] = ("ALL", "ANY", "EQ").index(modifiers[0])
+    """With a ballot, whether a condition holds, or both."""
+    has_ballot = not _PREDICATE.fullmatch(texts[0])
+    *outputs, vote = texts[has_ballot:]
+    self._fill(record, _Operands(texts[0] if has_ballot else "", outputs, inputs=[vote]))
+    record["mode"] = ("ALL", "ANY").index(modifiers[0])
     return "VOTE"
 
 

@@ -96,7 +96,8 @@ extern "C" __global__ void arithmetic(const int* in, int* out, int n) {
   to[13] = __float_as_int(fmaf(x, 0.25f, -y));
   to[14] = __float_as_int(fmaxf(x, -y) - fminf(fabsf(x), 7.0f));
   to[15] = static_cast<int>(y * 0.3f);
-  to[16] = static_cast<int>(__ballot_sync(ALL, a > b));
+  to[16] = static_cast<int>(__ballot_sync(ALL, a > b)) + (__any_sync(ALL, a == 7) ? 3 : 5) +
+           (__all_sync(ALL, b != 7) ? 11 : 13);
   to[17] = __shfl_up_sync(ALL, a, 3, 16) + __shfl_sync(ALL, b, t + 1, 8);
   to[18] = __shfl_down_sync(ALL, a, 2) - __shfl_xor_sync(ALL, b, 9);
   to[19] = static_cast<int>(__reduce_add_sync(ALL, u));
