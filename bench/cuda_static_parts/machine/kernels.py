@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.cuda_static_parts.machine.cubin import Module
-from bench.cuda_static_parts.machine.decode import FOLDER, decode
+from bench.cuda_static_parts.machine.decode import decode
+from bench.cuda_static_parts.machine.records import FOLDER
 from bench.cuda_static_parts.sass import Instruction, disassemble
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.program.cache import cached, digest_of
