@@ -160,7 +160,7 @@ def test_verdict_of_instructions() -> None:
         "kernel text: at most 35.3 KB (D), goal 32 KB ✘",
         "on one task's path: at most 4.1 KB (D), goal 4 KB ✘",
         "spilled: at most 0 bytes (D), goal 0 bytes ✔",
-        "compiled in: at most 0.8 s (D), goal 2 s ✔",
+        "compiled in: at most 0.82 s (D), goal 2 s ✔",
     ]
 
 
