@@ -22,7 +22,6 @@ from gnarl.sw.runtime.machine.tools import cxx, first_complaint, run_tool
 _FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fwrapv", "-fPIC")
 _LIBRARY = "machine.so"
 
-_RESERVED_SHARED = 1024
 _STACK_POINTER, _LOCAL_BYTES = 0x28, 1024
 _BLOCK_THREADS, _GRID = 0x0, 0xC
 _BANKS = 5
@@ -74,14 +73,7 @@ class _Region(ctypes.Structure):
 
 
 _POINTERS = (
-    "code",
-    "pool",
-    "banks",
-    "bank_bytes",
-    "regions",
-    "statistics",
-    "marks",
-    "bursts",
+    *("code", "pool", "banks", "bank_bytes", "regions", "statistics", "marks", "bursts"),
     "message",
 )
 _NUMBERS = (
@@ -99,6 +91,13 @@ class _Launch(ctypes.Structure):
 
 class MachineCode:
     """A kernel of a module, with the interface of ``EmulatedKernels``.
+
+    multiprocessors
+        over which blocks are spread.
+    code
+        the kernel's instructions, where they have been disassembled before.
+    marked
+        numbers of the loads that ``Bursts`` are of.
 
     ``counts`` has what the last launch executed.
     """
