@@ -106,8 +106,11 @@ _MEMORY = {
     *{"U8", "S8", "U16", "S16", "LTC64B", "LTC128B", "LTC256B", "PRIVATE", "NA"},
 }
 
+# Generic addresses, too, are of global memory here: any other is outside the launch's arrays.
 HANDLERS: dict[str, Handler] = {
     "LDC": _ldc,
+    "LD": _load(0),
+    "ST": _store(0),
     "LDG": _load(0),
     "LDS": _load(1),
     "LDL": _load(2),
@@ -122,7 +125,7 @@ HANDLERS: dict[str, Handler] = {
 }
 
 MODIFIERS = {
-    **dict.fromkeys(("LDG", "LDS", "LDL", "STG", "STS", "STL"), _MEMORY),
+    **dict.fromkeys(("LD", "LDG", "LDS", "LDL", "ST", "STG", "STS", "STL"), _MEMORY),
     "LDGSTS": {*_MEMORY, "BYPASS"},
     "LDC": {"U8", "S8", "U16", "S16", "64"},
     **dict.fromkeys(

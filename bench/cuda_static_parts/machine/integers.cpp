@@ -118,7 +118,8 @@ void Step::multiply_add_wide() {
     write(each.result + (each.operation == MAD_WIDE), high);
 }
 
-// The least or greatest, by a predicate, of two or three, of which the first may be a sum.
+// The least or greatest, by a predicate, of two or three, of which the first may be a sum; then
+// not less than zero, where that is asked for.
 void Step::extreme() {
     const Instruction& each = instruction;
     const u32 least = predicate(each.inputs[0]);
@@ -128,12 +129,13 @@ void Step::extreme() {
     const u32* c = integer(2, room2);
     for (int i = 0; i < LANES; ++i) {
         auto of = [&](u32 x, u32 y) {
-            const bool less = each.mode ? i32(x) < i32(y) : x < y;
+            const bool less = each.mode & 1 ? i32(x) < i32(y) : x < y;
             return less == bool(least >> i & 1) ? x : y;
         };
         result[i] = each.operation == ADD_MIN_MAX ? of(a[i] + b[i], c[i])
                     : each.operation == MIN_MAX   ? of(a[i], b[i])
                                                   : of(of(a[i], b[i]), c[i]);
+        if (each.mode & 2 && i32(result[i]) < 0) result[i] = 0;
     }
     write(each.result, result);
 }

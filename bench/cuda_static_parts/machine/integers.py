@@ -46,7 +46,7 @@ def _hfma2(code: OperandDecoder, record: np.void, texts: list[str], modifiers: l
 
 def _min_max(code: OperandDecoder, record: np.void, texts: list[str], modifiers: list[str]) -> str:
     code.fill(record, code.sort(texts, True))
-    record["mode"] = "U32" not in modifiers
+    record["mode"] = ("U32" not in modifiers) | ("RELU" in modifiers) << 1
     return "MIN_MAX"
 
 
@@ -59,8 +59,6 @@ def _add_min_max(
     code: OperandDecoder, record: np.void, texts: list[str], modifiers: list[str]
 ) -> str:
     _min_max(code, record, texts, modifiers)
-    if "RELU" in modifiers:
-        raise UnknownError("RELU")
     return "ADD_MIN_MAX"
 
 
@@ -192,7 +190,7 @@ MODIFIERS = {
     "PLOP3": {"LUT"},
     "SHF": {"U32", "S32", "U64", "S64", "L", "R", "HI", "W"},
     **dict.fromkeys(("PRMT", "SEL", "FSEL", "IABS", "POPC", "BREV", "P2R", "R2P"), set()),
-    **dict.fromkeys(("VIMNMX", "VIADDMNMX", "VIMNMX3", "IMNMX"), {"U32"}),
+    **dict.fromkeys(("VIMNMX", "VIADDMNMX", "VIMNMX3", "IMNMX"), {"U32", "RELU"}),
     "FLO": {"U32", "SH"},
     "BMSK": {"C", "W"},
     "SGXT": {"U32", "W"},

@@ -19,7 +19,6 @@ u32 reduced(u32 how, T a, T b) {
 
 }  // namespace
 
-// The same for all lanes.
 void Step::write_all(u32 value) {
     Row result;
     std::fill(std::begin(result), std::end(result), value);

@@ -154,6 +154,7 @@ class Scheduler {
                 return false;
             case BARRIER: return arrive(step, strand);
             case BARRIER_RESULT:
+                step.write_all(warp.barrier_result);
                 step.write_predicate(0, warp.barrier_result ? ALL : 0);
                 return true;
             case EXIT: return leave(step, strand);

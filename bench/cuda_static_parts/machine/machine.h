@@ -97,6 +97,9 @@ struct Step {
         }
     }
 
+    // The same to all lanes.
+    void write_all(u32 value);
+
     void write_predicate(int output, u32 bits) {
         u8 number = instruction.outputs[output];
         if (number % 8 == TRUE) return;
@@ -156,7 +159,6 @@ struct Step {
     void half();
     void pack_halves();
 
-    void write_all(u32 value);
     void special();
     void shuffle();
     void vote();

@@ -80,7 +80,7 @@ extern "C" __global__ void arithmetic(const int* in, int* out, int n) {
   int* to = out + t * 24;
   to[0] = b ? a / b : 0;
   to[1] = v ? u % v : 0;
-  to[2] = min(a, b) + max(u, v);
+  to[2] = min(a, b) + max(u, v) + max(min(a + b, 77), 0) + max(max(a, b), 0);
   to[3] = static_cast<int>(static_cast<long long>(a) * b >> 32);
   to[4] = static_cast<int>(static_cast<unsigned long long>(u) * v >> 17);
   const long long wide = (static_cast<long long>(a) << 20) - b;
@@ -124,7 +124,8 @@ extern "C" __global__ void total(const int* in, int* sums, unsigned* tickets, in
     __threadfence();
     last = atomicAdd(tickets, 1u) == gridDim.x - 1;
   }
-  if (__syncthreads_or(last) && t == 0) out[0] = sums[0];
+  const int odd = __syncthreads_count(t % 2);
+  if (__syncthreads_or(last) && t == 0) out[0] = sums[0] + odd;
 }
 
 extern "C" __global__ void past_the_end(const int* in, int* out) { out[threadIdx.x] = in[99]; }
@@ -228,7 +229,7 @@ def test_blocks_share_memory_and_meet_at_barriers(cubin: bytes) -> None:
     machine = MachineCode(cubin, "total", multiprocessors=3)
     arguments = [GlobalArray("in", given), sums, tickets, out]
     machine.launch("total", 8, 128, arguments, shared_bytes=512)
-    assert out.array[0] == given.sum()
+    assert out.array[0] == given.sum() + 64
 
 
 def test_what_machine_code_may_not_do_is_named(cubin: bytes) -> None:
