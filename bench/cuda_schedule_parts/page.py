@@ -1,0 +1,49 @@
+"""What the page of results says besides tables."""
+
+from __future__ import annotations
+
+from bench.cuda_schedule_parts.recorded import COMMIT, FITTED
+from bench.cuda_schedule_parts.times import BATCHES
+from bench.cuda_schedule_parts.untuned import PLANS
+from bench.lib.pages import Headline, Intro, Page
+
+INTROS = {
+    "calibration": Intro(
+        "The model against recorded times",
+        "Time of the design with blocks of templates' schedules, as the cost model chooses them: "
+        f"recorded on an H200 with cold caches at commit `{COMMIT[:12]}` "
+        "([cuda.md](cuda.md#what-a-launch-costs)), and modelled. The model runs a batch's blocks "
+        "on 132 multiprocessors in steps of time: each takes its rounds of loads and instructions, "
+        "and where all together ask for more instructions, bytes of a multiprocessor's port, of "
+        "the L2 cache or of memory than there are, all slow down. Its constants are fitted to the "
+        f"rows of models {', '.join(FITTED)}, and fixed in "
+        "`bench/cuda_schedule_parts/constants.py` before anything else was modelled.",
+    ),
+    "balance": Intro(
+        "Balance of multiprocessors",
+        "Bytes of rows, indices and outputs of the multiprocessor that has most, over the mean of "
+        "all. *Before*: blocks with queues and stealing. *After*: warps take tasks that are a run "
+        "of samples or a part of a bag.",
+    ),
+    "times": Intro(
+        "Time over the paper's batches",
+        f"Of {BATCHES} batches of 1 to 512 samples, in the model, before → after. Bounds as in "
+        "[cuda.md](cuda.md#times-on-a-gpu), with 4,260 GB/s, 8,300 GB/s and 2.7 µs; *of memory "
+        "alone*: without the part that the L2 cache sets.",
+    ),
+    "untuned": Intro(
+        "Plans as made against plans at random",
+        "A batch of 34 and one of 128 samples, in the model: the plan that is made without "
+        f"tuning, and {PLANS} that differ in the size of tasks, how they are dealt and, for "
+        "each kind of feature, how many samples or parts a task has and how many rows lie side by side.",
+    ),
+}
+
+PAGE = Page(
+    "CUDA scheduling model",
+    "Modelled by `make bench ONLY=cuda_schedule`, which needs no GPU: how multiprocessors share "
+    "the work of fused embedding kernels. `.venv/bin/python -m bench.cuda_schedule page` writes "
+    "what was modelled here, and its headline into the README.",
+    INTROS,
+    Headline("times", "of the bound, least", "paper 65.6 %, measured"),
+)
