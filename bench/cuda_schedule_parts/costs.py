@@ -89,7 +89,7 @@ class Constants:
 
 
 BLOCK_INSTRUCTIONS = 1.41
-WARP_INSTRUCTIONS = 250.0
+WARP_INSTRUCTIONS = 215.0
 """Warp instructions of machine code over those that templates count, and of a warp's task besides:
 with these batches of 512 samples take what was counted in machine code, within 5 %."""
 

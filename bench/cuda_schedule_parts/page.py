@@ -27,7 +27,8 @@ INTROS = {
     ),
     "times": Intro(
         "Time over the paper's batches",
-        f"Of {BATCHES} batches of 1 to 512 samples, in the model, before → after. Bounds as in "
+        f"Of {BATCHES} batches of 1 to 512 samples, in the model, before → after; two of a size stand "
+        "for all of that size. Bounds as in "
         "[cuda.md](cuda.md#times-on-a-gpu), with 4,260 GB/s, 8,300 GB/s and 2.7 µs; *of memory "
         "alone*: without the part that the L2 cache sets.",
     ),
@@ -35,7 +36,8 @@ INTROS = {
         "Plans as made against plans at random",
         "A batch of 34 and one of 128 samples, in the model: the plan that is made without "
         f"tuning, and {PLANS} that differ in the size of tasks, how they are dealt and, for "
-        "each kind of feature, how many samples or parts a task has and how many rows lie side by side.",
+        "each kind of feature, how many samples or parts a task has and how many rows lie side "
+        "by side.",
     ),
 }
 

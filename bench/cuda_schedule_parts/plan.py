@@ -2,7 +2,8 @@
 
 A task is a run of a feature's samples, or a part of one bag. Both follow from the size of the batch
 alone: samples so that a task is expected to look up so many bytes, and parts so that a bag that few
-exceed has so many in each. Parts are equal shares of the rounds that a bag has.
+exceed has so many in each. Parts are equal shares of the rounds that a bag has, or of
+fewer loads where tasks are small.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ ROUND_LOADS = 8
 VECTOR_BYTES = 16
 """Loads of a lane in a round, and what each has."""
 ROUND_BYTES = ROUND_LOADS * VECTOR_BYTES * WARP_THREADS
-MOST_BYTES = 4 * ROUND_BYTES
+LEAST_BYTES, MOST_BYTES = ROUND_BYTES // 4, 4 * ROUND_BYTES
 _TASKS_OF_WARP = 4
+_SMALL_BATCH = 1.5
+_WHOLES_OF_TASK = 4
 _DEVIATIONS = 1.3
 """A tenth of normally distributed bags are longer by so many."""
 _COMMON = 0.25
@@ -35,25 +38,30 @@ _COMMON = 0.25
 
 @dataclass(frozen=True)
 class Places:
-    """How bags lie on a warp: lanes of a row, rows of a bag and bags side by side."""
+    """How bags lie on a warp: lanes of a row, rows of a bag and bags side by side; and how many
+    loads of a lane are not cut."""
 
     lanes: int
     rows: int
     bags: int
+    loads: int
 
     @property
-    def round_rows(self) -> int:
-        """Rows of a bag in a full round."""
-        return ROUND_LOADS * self.rows
+    def whole_rows(self) -> int:
+        """Rows of a bag that are not cut."""
+        return self.loads * self.rows
 
     @classmethod
-    def of(cls, feature: Feature, statistics: FeatureStatistics) -> Places:
-        """As many rows side by side as leave bags of mean length a round."""
+    def of(cls, feature: Feature, statistics: FeatureStatistics, task_bytes: float) -> Places:
+        """As many rows side by side as leave bags of mean length a round, and tasks, too."""
         lanes = min(WARP_THREADS, 1 << (max(1, feature.row_bytes // VECTOR_BYTES) - 1).bit_length())
         room = WARP_THREADS // lanes
         mean = statistics.mean / (statistics.coverage or 1.0)
-        rows = min(room, 1 << max(0, math.ceil(math.log2(max(1.0, mean / ROUND_LOADS)))))
-        return cls(lanes, rows, room // rows)
+        of_task = max(1.0, min(mean, task_bytes / feature.row_bytes) / ROUND_LOADS)
+        rows = min(room, 1 << math.ceil(math.log2(of_task)))
+        of_whole = task_bytes / (_WHOLES_OF_TASK * rows * feature.row_bytes)
+        loads = 1 << int(math.log2(max(1.0, of_whole)))
+        return cls(lanes, rows, room // rows, min(ROUND_LOADS, loads))
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,8 @@ def make_plan(model: EmbeddingModel, batch: int, task_bytes: float | None = None
         for feature, known in zip(model.features, statistics, strict=True)
     ]
     places = [
-        Places.of(feature, known) for feature, known in zip(model.features, statistics, strict=True)
+        Places.of(feature, known, task_bytes)
+        for feature, known in zip(model.features, statistics, strict=True)
     ]
     order = sorted(range(len(cuts)), key=lambda number: (-cuts[number].bytes, number))
     return Plan(batch, tuple(cuts), tuple(places), tuple(order))
@@ -101,13 +110,15 @@ def make_plan(model: EmbeddingModel, batch: int, task_bytes: float | None = None
 def task_bytes_of(
     model: EmbeddingModel, statistics: Sequence[FeatureStatistics], batch: int
 ) -> float:
-    """What a task is to look up: a warp has four or more; a quarter of a round to four rounds."""
+    """What a task is to look up: a quarter of a round to four rounds, of a warp's share a quarter
+    at least, or a round if that is less than its share."""
     of_batch = batch * sum(
         known.mean * feature.row_bytes
         for feature, known in zip(model.features, statistics, strict=True)
     )
-    of_task = of_batch / (MULTIPROCESSORS * WARPS * _TASKS_OF_WARP)
-    return _power_of_two(min(max(of_task, ROUND_BYTES / 4), MOST_BYTES))
+    of_warp = of_batch / (MULTIPROCESSORS * WARPS)
+    wanted = max(of_warp / _TASKS_OF_WARP, min(_SMALL_BATCH * of_warp, ROUND_BYTES))
+    return _power_of_two(min(max(wanted, LEAST_BYTES), MOST_BYTES))
 
 
 def count_tasks(plan: Plan) -> np.ndarray:

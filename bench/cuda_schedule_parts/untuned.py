@@ -147,7 +147,7 @@ class _Shape:
             cuts.append(plan.Cut(samples, parts, cut.bytes * scale))
             room = WARP_THREADS // place.lanes
             side = min(room, max(1, int(place.rows * 2.0**shift)))
-            places.append(plan.Places(place.lanes, side, room // side))
+            places.append(replace(place, rows=side, bags=room // side))
         order = sorted(range(len(cuts)), key=lambda number: (-cuts[number].bytes, number))
         return replace(made, cuts=tuple(cuts), places=tuple(places), order=tuple(order))
 

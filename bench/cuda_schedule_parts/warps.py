@@ -106,11 +106,11 @@ def _rows(offsets: np.ndarray, cut: Cut, places: Places) -> tuple[np.ndarray, np
     first, last = offsets[begin], offsets[end]
     if cut.parts == 1:
         return first, last
-    rounds = -(-(last - first) // places.round_rows)
+    wholes = -(-(last - first) // places.whole_rows)
     part = np.arange(cut.parts)
     bounds = [
         np.minimum(
-            first[:, None] + rounds[:, None] * (part + more) // cut.parts * places.round_rows,
+            first[:, None] + wholes[:, None] * (part + more) // cut.parts * places.whole_rows,
             last[:, None],
         )
         for more in (0, 1)
