@@ -27,8 +27,8 @@ INTROS = {
     ),
     "times": Intro(
         "Time over the paper's batches",
-        f"Of {BATCHES} batches of 1 to 512 samples, in the model, before → after; two of a size stand "
-        "for all of that size. Bounds as in "
+        f"Of {BATCHES} batches of 1 to 512 samples, in the model, before → after; two of a size "
+        "stand for all of that size. Bounds as in "
         "[cuda.md](cuda.md#times-on-a-gpu), with 4,260 GB/s, 8,300 GB/s and 2.7 µs; *of memory "
         "alone*: without the part that the L2 cache sets.",
     ),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class Plan:
 
 def make_plan(model: EmbeddingModel, batch: int, task_bytes: float | None = None) -> Plan:
     """Cuts a batch of so many samples; ``task_bytes``: instead of what fits its size."""
-    statistics = [from_factors(feature.factors) for feature in model.features]
+    statistics = [_statistics(feature.factors) for feature in model.features]
     if task_bytes is None:
         task_bytes = task_bytes_of(model, statistics, batch)
     cuts = [
@@ -144,6 +145,9 @@ def deal(tasks: int, *, common: float = _COMMON, run: int | None = None) -> Deal
 def home() -> np.ndarray:
     """The multiprocessor of each warp: int64 [warps]."""
     return np.arange(MULTIPROCESSORS * WARPS) % MULTIPROCESSORS
+
+
+_statistics = cache(from_factors)
 
 
 def _cut(feature: Feature, known: FeatureStatistics, batch: int, task_bytes: float) -> Cut:

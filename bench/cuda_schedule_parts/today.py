@@ -144,10 +144,10 @@ def _works(
     known: dict[tuple[object, ...], tuple[float, ...]],
 ) -> np.ndarray:
     """``_work`` of all blocks, float64 [4, blocks]; ``known``: what has been asked before."""
-    schedule = schedules.schedule(number)
+    schedule, kind = schedules.schedule(number), feature.kind
     found = []
     for each in zip(cut.samples.tolist(), cut.values.tolist(), cut.longest.tolist(), strict=True):
-        key = (feature.kind, schedule, *each)
+        key = (kind, schedule, *each)
         if key not in known:
             known[key] = _work(feature, schedules, schedule, *each)
         found.append(known[key])
