@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.cuda_schedule_parts.recorded import COMMIT, FITTED
 from bench.cuda_schedule_parts.times import BATCHES
-from bench.cuda_schedule_parts.untuned import PLANS
+from bench.cuda_schedule_parts.untuned import PLANS, SAMPLES
 from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
@@ -34,7 +34,7 @@ INTROS = {
     ),
     "untuned": Intro(
         "Plans as made against plans at random",
-        "A batch of 34 and one of 128 samples, in the model: the plan that is made without "
+        f"A batch of {SAMPLES} samples, in the model: the plan that is made without "
         f"tuning, and {PLANS} that differ in the size of tasks, how they are dealt and, for "
         "each kind of feature, how many samples or parts a task has and how many rows lie side "
         "by side.",

@@ -31,7 +31,7 @@ GOAL = 1.03
 """The most that the plan as made may take, over the best at random."""
 
 _QUICK_PLANS = 3
-_SIZES = (34, 128)
+SAMPLES = 34
 _TASK_BYTES = (1024, 2048, 4096, 8192, 16384, 32768)
 _COMMON = (0.1, 0.25, 0.5)
 _RUNS = (1, 4, 8, 16, 32)
@@ -43,7 +43,7 @@ _METRICS = {
     "median_us": Metric("µs", "none"),
     "over_best": Metric("", "lower"),
 }
-"""Of a batch of each size together. ``us``: of the plan as made; ``best_us``, ``median_us``: of
+"""Of one batch. ``us``: of the plan as made; ``best_us``, ``median_us``: of
 those at random."""
 _HEADER = {
     "plans": "at random",
@@ -83,15 +83,10 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def measure(job: Job) -> dict[str, float]:
     """Values of ``_METRICS``."""
     model = load_model(job.path)
-    batches = [
-        synthesise_batch(model, size, job.seed, number) for number, size in enumerate(_SIZES)
-    ]
-    made = sum(
-        with_warps(model, plan.make_plan(model, batch.size), batch, Counts()).us
-        for batch in batches
-    )
+    batch = synthesise_batch(model, SAMPLES, job.seed)
+    made = with_warps(model, plan.make_plan(model, SAMPLES), batch, Counts()).us
     times = sorted(
-        _random_us(model, batches, random.Random(job.seed * PLANS + number))
+        _random_us(model, batch, random.Random(job.seed * PLANS + number))
         for number in range(job.plans)
     )
     return {
@@ -103,15 +98,12 @@ def measure(job: Job) -> dict[str, float]:
     }
 
 
-def _random_us(model: EmbeddingModel, batches: Sequence[Batch], chance: random.Random) -> float:
-    """Of a plan at random, on all batches."""
+def _random_us(model: EmbeddingModel, batch: Batch, chance: random.Random) -> float:
+    """Of a plan at random."""
     shape = _Shape.of(model, chance)
-    total = 0.0
-    for batch in batches:
-        made = shape.plan(model, batch.size)
-        dealt = plan.deal(int(plan.count_tasks(made).sum()), common=shape.common, run=shape.run)
-        total += with_warps(model, made, batch, Counts(), dealt).us
-    return total
+    made = shape.plan(model, batch.size)
+    dealt = plan.deal(int(plan.count_tasks(made).sum()), common=shape.common, run=shape.run)
+    return with_warps(model, made, batch, Counts(), dealt).us
 
 
 @dataclass(frozen=True)
