@@ -28,7 +28,7 @@ VECTOR_BYTES = 16
 """Loads of a lane in a round, and what each has."""
 ROUND_BYTES = ROUND_LOADS * VECTOR_BYTES * WARP_THREADS
 LEAST_BYTES, MOST_BYTES = ROUND_BYTES // 4, 4 * ROUND_BYTES
-_TASKS_OF_WARP = 4
+_TASKS_OF_WARP = 6
 _SMALL_BATCH = 1.5
 _WHOLES_OF_TASK = 4
 _DEVIATIONS = 1.3
@@ -111,7 +111,7 @@ def make_plan(model: EmbeddingModel, batch: int, task_bytes: float | None = None
 def task_bytes_of(
     model: EmbeddingModel, statistics: Sequence[FeatureStatistics], batch: int
 ) -> float:
-    """What a task is to look up: a quarter of a round to four rounds, of a warp's share a quarter
+    """What a task is to look up: a quarter of a round to four rounds, of a warp's share a sixth
     at least, or a round if that is less than its share."""
     of_batch = batch * sum(
         known.mean * feature.row_bytes
@@ -131,10 +131,11 @@ def count_tasks(plan: Plan) -> np.ndarray:
 def deal(tasks: int, *, common: float = _COMMON, run: int | None = None) -> Dealt:
     """Runs of neighbours to each multiprocessor in turn, and the last ``common`` share to all.
 
-    ``run``: tasks of a run; by default about eight runs of a multiprocessor.
+    ``run``: tasks of a run; by default 1 to 16, the more the more a warp has.
     """
     if run is None:
-        run = int(_power_of_two(min(max(1.0, tasks / (8 * MULTIPROCESSORS) / 1.5), 32.0)))
+        of_warp = tasks / (MULTIPROCESSORS * WARPS)
+        run = 1 if of_warp < 4 else 8 if of_warp < 24 else 16
     turns = int(tasks * (1 - common)) // (run * MULTIPROCESSORS)
     dealt = turns * run * MULTIPROCESSORS
     queue = np.arange(dealt).reshape(turns, MULTIPROCESSORS, run).swapaxes(0, 1).ravel()
