@@ -94,10 +94,7 @@ def simulate(
         needs.l2,
         needs.memory,
         device.multiprocessors,
-        device.issues,
-        device.port,
-        device.l2,
-        device.memory,
+        np.array([device.issues, device.port, device.l2, device.memory]),
         device.sharpness,
         first_us,
         step_us,
@@ -120,6 +117,76 @@ def _share(asked, sharpness):  # type: ignore[no-untyped-def]
     return (1.0 + asked**sharpness) ** (-1.0 / sharpness)
 
 
+@inner
+def _fullest(taken, ends):  # type: ignore[no-untyped-def]
+    """The queue with most tasks left, or -1."""
+    most = 0
+    found = _NOBODY
+    for queue in range(len(ends)):
+        if ends[queue] - taken[queue] > most:
+            most = ends[queue] - taken[queue]
+            found = queue
+    return found
+
+
+@inner
+def _start(  # type: ignore[no-untyped-def]
+    mine, queue, ends, taken, common, common_taken, steal, steal_us, running, done, alone, needed
+):
+    """Gives tasks to workers that have none, and notes what these take alone. Returns how many
+    tasks of ``common`` are taken."""
+    for worker in range(len(running)):
+        if done[worker] or running[worker] >= 0:
+            continue
+        task = _NOBODY
+        extra = 0.0
+        own = mine[worker]
+        if own >= 0 and taken[own] >= ends[own] and steal:
+            own = _fullest(taken, ends)
+            mine[worker] = own
+            extra = steal_us
+        if own >= 0 and taken[own] < ends[own]:
+            task = queue[taken[own]]
+            taken[own] += 1
+        elif common_taken < len(common):
+            task = common[common_taken]
+            common_taken += 1
+        running[worker] = task
+        if task < 0:
+            done[worker] = True
+        else:
+            needed[worker] += alone[task] + extra
+    return common_taken
+
+
+@inner
+def _share_out(  # type: ignore[no-untyped-def]
+    running, needed, instructions, l2, memory, rates, sharpness, issued, carried, share
+):
+    """Fills ``share``: what workers of each multiprocessor have of their speed. Returns the shares
+    of those that need the L2 cache alone, and memory as well."""
+    multiprocessors = len(share)
+    issued[:] = 0.0
+    carried[:] = 0.0
+    for worker in range(len(running)):
+        task = running[worker]
+        if task >= 0:
+            issued[worker % multiprocessors] += instructions[task] / needed[worker]
+            carried[worker % multiprocessors] += l2[task] / needed[worker]
+    for at in range(multiprocessors):
+        share[at] = _share(max(issued[at] / rates[0], carried[at] / rates[1]), sharpness)
+    from_l2 = 0.0
+    from_memory = 0.0
+    for worker in range(len(running)):
+        task = running[worker]
+        if task >= 0:
+            speed = share[worker % multiprocessors] / needed[worker]
+            from_l2 += speed * l2[task]
+            from_memory += speed * memory[task]
+    l2_share = _share(from_l2 / rates[2], sharpness)
+    return l2_share, min(l2_share, _share(from_memory / rates[3], sharpness))
+
+
 @compiled
 def _simulate(  # type: ignore[no-untyped-def]
     home,
@@ -133,94 +200,57 @@ def _simulate(  # type: ignore[no-untyped-def]
     l2,
     memory,
     multiprocessors,
-    issues,
-    port,
-    l2_rate,
-    memory_rate,
+    rates,
     sharpness,
     first_us,
     step,
 ):
     workers = len(home)
-    queues = len(ends)
-    taken = np.zeros(queues, np.int64)
-    for at in range(1, queues):
-        taken[at] = ends[at - 1]
     mine = home.copy()
+    taken = np.zeros(len(ends), np.int64)
+    taken[1:] = ends[:-1]
     common_taken = 0
-    running = np.full(workers, -1)
-    left = np.zeros(workers)
-    rate = np.zeros(workers)
-    fresh = np.ones(workers, np.bool_)
+    running = np.full(workers, _NOBODY)
     done = np.zeros(workers, np.bool_)
-    where = np.full(len(alone), -1)
+    needed = np.full(workers, first_us)
+    left = np.ones(workers)
+    issued, carried = np.zeros(multiprocessors), np.zeros(multiprocessors)
+    share = np.ones(multiprocessors)
+    where = np.full(len(alone), _NOBODY)
     us = 0.0
     last = 0.0
     while True:
-        issued = np.zeros(multiprocessors)
-        carried = np.zeros(multiprocessors)
-        active = False
-        for worker in range(workers):
-            if done[worker]:
-                continue
-            if running[worker] < 0:
-                task = -1
-                at = mine[worker]
-                extra = 0.0
-                if at >= 0 and taken[at] >= ends[at] and steal:
-                    most = 0
-                    at = -1
-                    for other in range(queues):
-                        if ends[other] - taken[other] > most:
-                            most = ends[other] - taken[other]
-                            at = other
-                    mine[worker] = at
-                    extra = steal_us
-                if at >= 0 and taken[at] < ends[at]:
-                    task = queue[taken[at]]
-                    taken[at] += 1
-                elif common_taken < len(common):
-                    task = common[common_taken]
-                    common_taken += 1
-                if task < 0:
-                    done[worker] = True
-                    continue
-                where[task] = worker % multiprocessors
-                running[worker] = task
-                left[worker] += 1.0
-                needed = alone[task] + extra
-                if fresh[worker]:
-                    needed += first_us
-                    fresh[worker] = False
-                rate[worker] = 1.0 / needed
-            active = True
-            task = running[worker]
-            issued[worker % multiprocessors] += rate[worker] * instructions[task]
-            carried[worker % multiprocessors] += rate[worker] * l2[task]
-        if not active:
+        common_taken = _start(
+            mine,
+            queue,
+            ends,
+            taken,
+            common,
+            common_taken,
+            steal,
+            steal_us,
+            running,
+            done,
+            alone,
+            needed,
+        )
+        if done.all():
             return last, where
-        share = np.ones(multiprocessors)
-        for at in range(multiprocessors):
-            share[at] = _share(max(issued[at] / issues, carried[at] / port), sharpness)
-        from_l2 = 0.0
-        from_memory = 0.0
+        l2_share, memory_share = _share_out(
+            running, needed, instructions, l2, memory, rates, sharpness, issued, carried, share
+        )
         for worker in range(workers):
-            if not done[worker]:
-                speed = rate[worker] * share[worker % multiprocessors]
-                from_l2 += speed * l2[running[worker]]
-                from_memory += speed * memory[running[worker]]
-        l2_share = _share(from_l2 / l2_rate, sharpness)
-        memory_share = min(l2_share, _share(from_memory / memory_rate, sharpness))
-        for worker in range(workers):
-            if done[worker]:
+            task = running[worker]
+            if task < 0:
                 continue
-            of_all = memory_share if memory[running[worker]] > 0 else l2_share
-            speed = rate[worker] * share[worker % multiprocessors] * of_all
+            where[task] = worker % multiprocessors
+            of_all = memory_share if memory[task] > 0 else l2_share
+            speed = share[worker % multiprocessors] * of_all / needed[worker]
             if left[worker] <= speed * step:
-                last = us + max(0.0, left[worker]) / speed
-                # What is left of the step goes to the next task, in its own measure.
-                left[worker] = 0.0
-                running[worker] = -1
+                last = us + left[worker] / speed
+                left[worker] = 1.0
+                needed[worker] = 0.0
+                running[worker] = _NOBODY
             else:
                 left[worker] -= speed * step
         us += step
