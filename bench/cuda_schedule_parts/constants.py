@@ -1,5 +1,9 @@
-"""The constants, fitted to recorded times (see ``recorded``) before the design with warps was
-modelled, and not changed for it."""
+"""The constants, fitted to recorded times of the design with blocks (see ``recorded``), and not
+changed for what is modelled of others.
+
+``memory_share`` and ``sharpness`` are the least certain: 0.92 of a copy's bandwidth fits nearly as
+well as 0.73, and the design with warps depends on them most.
+"""
 
 from __future__ import annotations
 

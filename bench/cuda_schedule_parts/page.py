@@ -15,9 +15,10 @@ INTROS = {
         "([cuda.md](cuda.md#what-a-launch-costs)), and modelled. The model runs a batch's blocks "
         "on 132 multiprocessors in steps of time: each takes its rounds of loads and instructions, "
         "and where all together ask for more instructions, bytes of a multiprocessor's port, of "
-        "the L2 cache or of memory than there are, all slow down. Its constants are fitted to the "
-        f"rows of models {', '.join(FITTED)}, and fixed in "
-        "`bench/cuda_schedule_parts/constants.py` before anything else was modelled.",
+        "the L2 cache or of memory than there are, all slow down. Its constants, in "
+        f"`bench/cuda_schedule_parts/constants.py`, are fitted to the rows of models "
+        f"{', '.join(FITTED)}, and were not changed for what is modelled below; its terms were "
+        "chosen with all rows in sight.",
     ),
     "balance": Intro(
         "Balance of multiprocessors",
