@@ -15,7 +15,7 @@ import numpy as np
 from bench.cuda_parts.comparison import gpu_or_reason
 from bench.cuda_parts.contenders import equal
 from bench.cuda_parts.field import configuration_for
-from bench.cuda_parts.measure import machine
+from bench.cuda_parts.protocol import counts, key_of, machine
 from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -76,6 +76,11 @@ class Job:
     def setting(self) -> Setting:
         return Setting.of(configuration_for(self.gpu), self.seed)
 
+    def program(self) -> EmbeddingProgram:
+        config = configuration_for(self.gpu).config
+        assert isinstance(config, CudaConfig)
+        return program_of(self.template, self.pooling, config)
+
     def __str__(self) -> str:
         return f"{self.template}, {self.pooling}"
 
@@ -95,17 +100,21 @@ def run(request: Request) -> tuple[list[Record], bool]:
         right=itemgetter("equal"),
         processes=min(4, os.cpu_count() or 1),
         also=machine(gpu),
+        key=key,
         fresh=True,
-        results=Results.begin(request.results, request.options["resume"]),
+        results=Results.begin(request.results, request.options["resume"], counts),
         deadline=request.options["deadline"],
     )
 
 
+def key(job: Job) -> dict[str, str]:
+    """What the figures of a job are known by."""
+    return key_of(job.gpu, job.program())
+
+
 def measure(job: Job) -> dict[str, Any]:
     """Values of ``_METRICS``: tables are of any numbers, so that the order of additions shows."""
-    config = configuration_for(job.gpu).config
-    assert isinstance(config, CudaConfig)
-    program = program_of(job.template, job.pooling, config)
+    program = job.program()
     model = program.model
     random = np.random.default_rng(job.seed)
     tables = [_table(feature, random) for feature in model.features]

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.cuda_parts.field import require_gpu_of
 from bench.cuda_parts.measure import ON_DEVICE, OURS, VARYING, Job, measure
+from bench.cuda_parts.protocol import counts, newest
 from bench.lib.jobs import Failure, run_jobs
 from bench.lib.plots import bars, line_at
 from bench.lib.records import Record, rows
@@ -49,7 +50,7 @@ def run_comparison(
     gpu = gpu_or_reason(request, bench)
     if gpu is None:
         return [], True
-    jobs = jobs_of(Results.begin(request.results, request.options["resume"]), gpu)
+    jobs = jobs_of(Results.begin(request.results, request.options["resume"], counts), gpu)
     # In processes of their own, which leave nothing on the GPU.
     done = run_jobs(
         measure,
@@ -98,7 +99,7 @@ class Comparison:
 
     @classmethod
     def of(cls, records: Iterable[Record], bench: str) -> Comparison:
-        records = list(records)
+        records = newest(list(records), ("model", "sizes"))
         return cls(
             records,
             rows(record for record in records if record.bench == bench),

@@ -15,9 +15,9 @@ from bench.cuda_parts.comparison import gpu_or_reason
 from bench.cuda_parts.contenders import Fused
 from bench.cuda_parts.field import Field, configuration_for, our_schedules
 from bench.cuda_parts.goals import most_line
-from bench.cuda_parts.measure import with_schedules
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.cuda_parts.models import models
+from bench.cuda_parts.protocol import counts, key_of, machine, newest
 from bench.cuda_parts.traffic import Traffic
 from bench.lib.jobs import Failure, require_time, run_jobs
 from bench.lib.plots import save, subplots
@@ -26,6 +26,7 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
+from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.workloads.embedding.model import Batch
 
 BENCH = "cuda.launches"
@@ -56,6 +57,8 @@ _HEADER = {
     "all_warm_us": "all warm, µs",
 }
 _TIMES = ("cold_us", "code_warm_us", "all_warm_us")
+_ALIKE = ("model", "schedules")
+"""Labels of the records that a line goes through."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
     if gpu_or_reason(request, BENCH) is None:
         return [], True
     options = request.options
-    results = Results.begin(request.results, options["resume"])
+    results = Results.begin(request.results, options["resume"], counts)
     jobs = [
         Job(
             ModelFolder(path),
@@ -114,13 +117,14 @@ def measure(job: Job) -> None:
     field = Field(model, [*sizes, 1], job.seed)
     chosen = our_schedules(job.source.name, job.schedules, model, field.config)
     setting = Setting.of(configuration_for(field.gpu), job.seed, job.batches)
-    also = with_schedules(field.gpu, chosen)
+    key = key_of(field.gpu, build_program(model, chosen))
+    also = machine(field.gpu) | key
     fused = field.fused(chosen)
     *timed, (other, _) = field.batches
     fused.outputs(other)
     for size, batches in groupby(timed, lambda each: each[0].size):
         labels = {"model": job.source.name, "schedules": chosen.origin, "samples": size}
-        if job.results.has(BENCH, labels, setting, also):
+        if job.results.has(BENCH, labels, setting, key):
             continue
         require_time(job.deadline)
         values = _values(field, fused, list(batches), other)
@@ -147,6 +151,7 @@ def _values(
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """A row for each model and size; and the lines through each model's times."""
+    measured = newest(measured, _ALIKE)
     body = [cells(row, labels, _HEADER) for labels, row in rows(measured).items()]
     header = ["model", "schedules", "samples", *_HEADER.values()]
     lines = [
@@ -184,6 +189,7 @@ def _line(several: Sequence[dict[str, Any]], name: str) -> tuple[float, float]:
 
 def verdict(measured: Sequence[Record]) -> str:
     """The longest time of one sample and the steepest line, both with cold caches."""
+    measured = newest(measured, _ALIKE)
     one = [row["cold_us"] for (_, _, samples), row in rows(measured).items() if samples == 1]
     slopes = [fits["cold_us"][1] for fits in _lines(measured).values()]
     return "\n".join(
@@ -198,7 +204,7 @@ def verdict(measured: Sequence[Record]) -> str:
 
 def draw(measured: Sequence[Record], path: Path) -> None:
     """Times by samples, for each model with its schedules, and the bound."""
-    by = _by_schedules(measured)
+    by = _by_schedules(newest(measured, _ALIKE))
     figure, panels = subplots(len(by), (4 * len(by), 4.2))
     for axes, ((model, schedules), by_samples) in zip(panels, by.items(), strict=True):
         for metric in ("bound_us", *_TIMES):

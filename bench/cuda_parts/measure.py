@@ -11,15 +11,15 @@ from typing import Any
 from bench.cuda_parts.contenders import Contender, Fused, LeftOut
 from bench.cuda_parts.field import Field, configuration_for, our_schedules
 from bench.cuda_parts.model_sources import ModelSource
+from bench.cuda_parts.protocol import key_of, machine
 from bench.cuda_parts.torch_contenders import embedding_bags, torchrec
 from bench.cuda_parts.uniform import uniform_schedules
 from bench.lib.jobs import TimeLimit, require_time
-from bench.lib.records import Metric, Setting, installed, records
+from bench.lib.records import Metric, Setting, records
 from bench.lib.results import Results
 from gnarl.hw.lib.errors import GnarlError
-from gnarl.sw.compiler.cuda import schedule_file
+from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
-from gnarl.sw.program.cache import digest_of
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 from gnarl.sw.runtime.cuda.grid import static_mapping
 from gnarl.sw.workloads.embedding.data import batch_sizes
@@ -60,9 +60,6 @@ MODEL_METRICS = {
 }
 """Metrics of a model and its batches. ``without_cache_ms``: if every look-up went to memory."""
 
-
-_DIGITS = 12
-"""Digits of the digest of schedules."""
 
 Ways = Callable[["Job", Field, ScheduleSet], dict[str, Callable[[], Contender]]]
 """Contenders of a job, on its field, with this project's schedules: how each contender is made, by
@@ -138,10 +135,11 @@ def measure(job: Job) -> Measured:
     field = Field(model, job.batch_sizes(), job.seed)
     setting = job.setting(field.gpu)
     chosen = our_schedules(job.source.name, job.schedules, model, field.config)
-    also = with_schedules(field.gpu, chosen)
+    key = key_of(field.gpu, build_program(model, chosen))
+    also = machine(field.gpu) | key
     labels = job.labels | {"schedules": chosen.origin}
     of_model = f"{job.bench}.models"
-    if not job.results.has(of_model, labels, setting, also):
+    if not job.results.has(of_model, labels, setting, key):
         values = _of_model(field)
         job.results.add(records(of_model, labels, values, MODEL_METRICS, setting, also=also))
     measured = Measured()
@@ -149,7 +147,7 @@ def measure(job: Job) -> Measured:
     ours: Contender | None = None
     for name in (OURS, *job.contenders):
         labels = job.labels | {"kernel": name}
-        known = job.results.has(job.bench, labels, setting, also)
+        known = job.results.has(job.bench, labels, setting, key)
         if known and name != OURS:
             continue
         try:
@@ -168,16 +166,6 @@ def measure(job: Job) -> Measured:
             values = {metric: values[metric] for metric in job.metrics}
             job.results.add(records(job.bench, labels, values, METRICS, setting, also=also))
     return measured
-
-
-def machine(gpu: GpuInfo) -> dict[str, str]:
-    """What took part in a measurement, by name."""
-    return {**installed(("nvidia-cuda-nvrtc", "torch", "fbgemm-gpu")), "gpu": gpu.name}
-
-
-def with_schedules(gpu: GpuInfo, schedules: ScheduleSet) -> dict[str, str]:
-    """``machine``, and the schedules' digest."""
-    return {**machine(gpu), "schedules": digest_of(schedule_file.to_text(schedules))[:_DIGITS]}
 
 
 def multi_hot_share(model: EmbeddingModel) -> float:

@@ -12,8 +12,8 @@ from typing import Any
 from bench.cuda_parts.comparison import gpu_or_reason
 from bench.cuda_parts.field import configuration_for
 from bench.cuda_parts.goals import most_line
-from bench.cuda_parts.measure import machine
 from bench.cuda_parts.models import models
+from bench.cuda_parts.protocol import counts, key_of, machine
 from bench.lib.jobs import require_time
 from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
@@ -22,10 +22,14 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
+from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.compiler.cuda.tune.journal import journal_path
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo, gpus
 from gnarl.sw.runtime.cuda.tuning import tune
 from gnarl.sw.runtime.target.configuration import NamedConfiguration
+from gnarl.sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda.tuning"
 
@@ -100,10 +104,19 @@ def run(request: Request) -> tuple[list[Record], bool]:
         _METRICS,
         console=request.console,
         also=machine(gpu),
+        key=key,
         fresh=True,
-        results=Results.begin(request.results, options["resume"]),
+        results=Results.begin(request.results, options["resume"], counts),
         deadline=options["deadline"],
     )
+
+
+def key(job: Job) -> dict[str, str]:
+    """What the figures of a job are known by: the kernel is the one that tuning begins with."""
+    config = job.configuration().config
+    assert isinstance(config, CudaConfig)
+    model = load_model(job.path)
+    return key_of(job.gpu, build_program(model, choose_schedules(model, config)))
 
 
 def measure(job: Job) -> dict[str, Any]:

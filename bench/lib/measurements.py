@@ -34,6 +34,7 @@ def measure_all(
     console: Console,
     right: Callable[[Mapping[str, Any]], bool] = lambda values: True,
     also: Mapping[str, str] | None = None,
+    key: Callable[[JobT], Mapping[str, str]] = lambda job: {},
     processes: int = 1,
     fresh: bool = False,
     results: Results | None = None,
@@ -41,23 +42,29 @@ def measure_all(
 ) -> tuple[list[Record], bool]:
     """Records of what ``measure`` finds, and whether every job has a result that is ``right``.
 
-    ``also`` as in ``records``, ``processes``, ``fresh`` and ``deadline`` as in ``run_jobs``.
+    ``also`` as in ``records``, with what ``key`` has of a job besides; ``processes``, ``fresh``
+    and ``deadline`` as in ``run_jobs``.
 
     results
-        where records are kept as they are found; jobs that it has are not measured again, and all
+        where records are kept as they are found; jobs that it has, of the same ``key``, are not
+        measured again, and all
         that it has is returned.
     """
     measured: list[Record] = []
 
     def keep(job: JobT, values: Mapping[str, Any]) -> None:
-        made = records(bench, job.labels, values, metrics, job.setting(), also=also)
+        tools = {**(also or {}), **key(job)}
+        made = records(bench, job.labels, values, metrics, job.setting(), also=tools)
         measured.extend(made)
         if results is not None:
             results.add(made)
 
+    def known(job: JobT) -> bool:
+        return results is not None and results.has(bench, job.labels, job.setting(), key(job))
+
     done = run_jobs(
         measure,
-        [job for job in jobs if not (results and results.has(bench, job.labels, job.setting()))],
+        [job for job in jobs if not known(job)],
         title=bench,
         console=console,
         processes=processes,

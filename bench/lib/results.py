@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.lib.records import Record, Setting, commit, load, save
+
+
+def of_this_commit(record: Record) -> bool:
+    """Whether this commit measured it."""
+    return record.commit == commit()
 
 
 @dataclass(frozen=True)
@@ -17,13 +22,15 @@ class Results:
     path: Path
 
     @classmethod
-    def begin(cls, path: Path, resume: bool) -> Results:
-        """Empty; or, to resume, with those records of the file that this commit measured.
+    def begin(
+        cls, path: Path, resume: bool, counts: Callable[[Record], bool] = of_this_commit
+    ) -> Results:
+        """Empty; or, to resume, with those records of the file that still count.
 
         Raises ``ResultsError`` for a file that is none.
         """
         kept = load(path) if resume and path.is_file() else []
-        save(path, [record for record in kept if record.commit == commit()])
+        save(path, [record for record in kept if counts(record)])
         return cls(path)
 
     def load(self) -> list[Record]:
@@ -42,9 +49,15 @@ class Results:
         setting: Setting,
         also: Mapping[str, str] | None = None,
     ) -> bool:
-        """Whether there are records of these labels, measured with ``setting`` and ``also``."""
+        """Whether there are records of these labels, measured with ``setting``, in as many runs or
+        more, and ``also``."""
+
+        def as_many(known: Setting) -> bool:
+            return known.runs >= setting.runs and replace(known, runs=setting.runs) == setting
+
         return any(
-            (record.bench, record.labels, record.setting) == (bench, dict(labels), setting)
+            (record.bench, record.labels) == (bench, dict(labels))
+            and as_many(record.setting)
             and dict(also or {}).items() <= record.tools.items()
             for record in self.load()
         )
