@@ -11,9 +11,23 @@ import click
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.cuda_parts import bits, emulation, end_to_end, kernels, launches, page, scale, tuning
+from bench.cuda_parts import (
+    bits,
+    card,
+    counters,
+    emulation,
+    end_to_end,
+    kernels,
+    launches,
+    outputs,
+    page,
+    scale,
+    tuning,
+    variants,
+)
 from bench.cuda_parts.models import MODELS_OPTION, names
-from bench.lib.command import Benchmark
+from bench.cuda_parts.session.command import session
+from bench.lib.command import Benchmark, with_others
 
 
 def _sizes(context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
@@ -33,12 +47,16 @@ def _deadline(
     return None if seconds is None else time.time() + seconds
 
 
-main = Benchmark(
+measure = Benchmark(
     "cuda",
     {
+        "card": card,
+        "outputs": outputs,
         "tuning": tuning,
         "launches": launches,
+        "counters": counters,
         "kernels": kernels,
+        "variants": variants,
         "bits": bits,
         "scale": scale,
         "end_to_end": end_to_end,
@@ -93,7 +111,8 @@ main = Benchmark(
         click.option(
             "--resume",
             is_flag=True,
-            help="Go on where a run ended: skip what this commit has measured in the same setting.",
+            help="Go on where a run ended: skip what has been measured of the same kernel, with "
+            "the same schedules, in the same setting.",
         ),
     ),
 ).command(
@@ -101,17 +120,22 @@ main = Benchmark(
     left out where there is none.
 
     \b
+    card        the GPU: clocks, bandwidths, an empty kernel
+    outputs     whether outputs of whole models are right, bit for bit
     tuning      time to tune each model, with --tune or --quick-tune
     launches    times of 1 to 2048 samples with caches cold, code warm, all warm
+    counters    the profiler's counters of one launch
     kernels     times against uniform schedules, PyTorch, TorchRec, other tuning and mapping, and
                 the bound of memory and L2 cache
+    variants    parts of the design off and on
     bits        the emulation against the GPU, for every template, type and pooling
     scale       10,000 features; MLPerf's 26 tables
     end_to_end  times with dense layers of 1024, 256 and 128 behind the embedding layer
     emulation   results and loads of small batches on the CPU
     page        no measurement: writes build/bench into docs/results/cuda.md and README.md
 
-    Results are saved after each model and each contender.
+    Results are saved after each model and each contender. Half an hour on a GPU, unattended:
+    python -m bench.cuda session --help.
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, as after a time
     limit, 2 for bad input.
@@ -119,6 +143,8 @@ main = Benchmark(
     Example: python -m bench.cuda kernels --models A,C --batches 32
     """
 )
+
+main = with_others(measure, session)
 
 if __name__ == "__main__":
     main()

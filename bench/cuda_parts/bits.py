@@ -51,7 +51,7 @@ _DIMS = (4, 7, 32, 128, 256)
 _FACTORS = (PoolingFactors(12, 9, 50, 0.8), PoolingFactors(), PoolingFactors(200, 100, 400, 0.2))
 _BLOCKS_PER_SM = 1
 
-_METRICS = {
+METRICS = {
     "kinds": Metric("", "none"),
     "elements": Metric("", "none"),
     "equal": Metric("", "higher"),
@@ -95,7 +95,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         BENCH,
         measure,
         known[:1] if request.quick else known,
-        _METRICS,
+        METRICS,
         console=request.console,
         right=itemgetter("equal"),
         processes=min(4, os.cpu_count() or 1),
@@ -113,7 +113,7 @@ def key(job: Job) -> dict[str, str]:
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """Values of ``_METRICS``: tables are of any numbers, so that the order of additions shows."""
+    """Values of ``METRICS``: tables are of any numbers, so that the order of additions shows."""
     program = job.program()
     model = program.model
     random = np.random.default_rng(job.seed)

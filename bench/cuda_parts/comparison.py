@@ -150,11 +150,14 @@ class Comparison:
                     _percent(ours.get("mapping_share")),
                     _percent(row.get(ON_DEVICE, {}).get("mapping_share")),
                     *(cell(row[kernel].get("speedup")) for kernel in others),
+                    cell(ours.get("clock_mhz"), 0),
                     cell(ours.get("bit_exact")),
                 ]
             )
         header = ["model", "batches", "ms", "of the bound", "mapping", "on the GPU"]
-        return Cells([*header, *(f"× {name}" for name in others), "bit-exact"], body, names=2)
+        return Cells(
+            [*header, *(f"× {name}" for name in others), "MHz", "bit-exact"], body, names=2
+        )
 
     def speedup_table(self, kernels: Sequence[str]) -> Cells:
         """A table like ``table``, of times alone."""
@@ -162,9 +165,11 @@ class Comparison:
         body = []
         for model, sizes, _ in self.models:
             row = [self.kernels.get((model, sizes, kernel), {}) for kernel in kernels]
-            ms, *_ = (each.get("kernel_ms") for each in row)
-            body.append([model, sizes, cell(ms), *(cell(each.get("speedup")) for each in row[1:])])
-        return Cells(["model", "batches", "ms", *(f"× {name}" for name in others)], body, names=2)
+            ms, mhz = row[0].get("kernel_ms"), row[0].get("clock_mhz")
+            speedups = (cell(each.get("speedup")) for each in row[1:])
+            body.append([model, sizes, cell(ms), *speedups, cell(mhz, 0)])
+        header = ["model", "batches", "ms", *(f"× {name}" for name in others), "MHz"]
+        return Cells(header, body, names=2)
 
     def model_table(self) -> Cells:
         """A row for each model and its batches: what bounds it."""

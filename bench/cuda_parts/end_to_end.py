@@ -40,6 +40,9 @@ BENCH = "cuda.end_to_end"
 LAYERS = (1024, 256, 128)
 PAPER_TORCHREC = 1.85
 
+METRICS = ("kernel_ms", "speedup", "clock_mhz")
+"""Those of a comparison's metrics that are recorded."""
+
 _QUICK_BATCHES = 4
 _KERNELS = (OURS, UNIFORM, TORCHREC, TORCH)
 
@@ -62,7 +65,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
                 results,
                 request.options["deadline"],
                 model_ways,
-                ("kernel_ms", "speedup"),
+                METRICS,
             )
             for path in folders
         ]

@@ -15,8 +15,9 @@ from bench.cuda_parts.cold_start import ColdStart
 from bench.cuda_parts.contenders import Contender, Fused, LeftOut, equal
 from bench.cuda_parts.limits import Limits, measure_limits
 from bench.cuda_parts.probes import Probes
+from bench.cuda_parts.stored_batches import StoredBatches, synthesise
 from bench.cuda_parts.torch_contenders import Make, TorchContender, first_line
-from bench.cuda_parts.traffic import Traffic, traffic
+from bench.cuda_parts.traffic import Traffic
 from bench.cuda_parts.uniform import choose_uniform
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.compiler.cuda import schedule_file
@@ -30,7 +31,7 @@ from gnarl.sw.runtime.cuda.gpu.driver import Context
 from gnarl.sw.runtime.cuda.gpu.embedding import DeviceTables, GpuEmbedding, upload
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo, gpus, require_gpu
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
-from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
+from gnarl.sw.workloads.embedding.data import synthesise_tables
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
 _TRIED = 8
@@ -43,21 +44,29 @@ class Field:
 
     sizes
         samples of each batch.
+    stored
+        batches that others have made; what is not there is made.
 
     Raises ``GnarlError`` where there is no such GPU.
     """
 
     def __init__(
-        self, model: EmbeddingModel, sizes: Sequence[int], seed: int, device: int = 0
+        self,
+        model: EmbeddingModel,
+        sizes: Sequence[int],
+        seed: int,
+        device: int = 0,
+        stored: StoredBatches | None = None,
     ) -> None:
         self.model = model
         self.gpu = require_gpu_of(device)
         self.config = config_for(self.gpu)
         self._device = device
+        self._stored = stored
         self._seed = seed
         self._sizes = sizes
         context = Context(device)
-        probes = Probes(context, self.gpu)
+        self._probes = probes = Probes(context, self.gpu)
         self.cold = ColdStart(context, probes)
         self.limits: Limits = measure_limits(context, self.gpu, probes, self.cold)
         self.tables = synthesise_tables(model, seed)
@@ -67,9 +76,18 @@ class Field:
     def batches(self) -> list[tuple[Batch, Traffic]]:
         """All of them, and what each must move: some GB on the host."""
         numbers = range(len(self._sizes))
+        if self._stored is not None:
+            return [
+                self._stored.load(self.model, size, self._seed, number)
+                for number, size in enumerate(self._sizes)
+            ]
         arguments = (repeat(self.model), self._sizes, repeat(self._seed), numbers)
         with ProcessPoolExecutor(_SYNTHESISERS, get_context("spawn")) as pool:
-            return list(pool.map(_synthesise, *arguments))
+            return list(pool.map(synthesise, *arguments))
+
+    def clock_mhz(self) -> float:
+        """The clock of a multiprocessor, as it is now."""
+        return self._probes.clock_mhz()
 
     def fused(self, schedules: ScheduleSet) -> Fused:
         program = build_program(self.model, schedules)
@@ -132,11 +150,6 @@ class Field:
     @cached_property
     def _golden(self) -> list[np.ndarray]:
         return golden.embedding_bags(self.model, self.tables, self._first)
-
-
-def _synthesise(model: EmbeddingModel, size: int, seed: int, number: int) -> tuple[Batch, Traffic]:
-    batch = synthesise_batch(model, size, seed, number)
-    return batch, traffic(model, batch)
 
 
 def our_schedules(

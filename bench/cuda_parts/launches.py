@@ -18,6 +18,7 @@ from bench.cuda_parts.goals import most_line
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.cuda_parts.models import models
 from bench.cuda_parts.protocol import counts, key_of, machine, newest
+from bench.cuda_parts.stored_batches import StoredBatches
 from bench.cuda_parts.traffic import Traffic
 from bench.lib.jobs import Failure, require_time, run_jobs
 from bench.lib.plots import save, subplots
@@ -44,17 +45,19 @@ METRICS = {
     "cold_us": Metric("µs", "lower"),
     "code_warm_us": Metric("µs", "lower"),
     "all_warm_us": Metric("µs", "lower"),
+    "clock_mhz": Metric("MHz", "none"),
 }
 """Medians of a model's batches of so many samples. ``bound_us``: ``Limits.bound_ms``;
 ``memory_bound_us``: without the part of it that the L2 cache sets. ``cold_us``: with caches
 emptied; ``code_warm_us``: emptied, then the kernel pools one other sample before it is timed;
-``all_warm_us``: after it has pooled the same batch."""
+``all_warm_us``: after it has pooled the same batch. ``clock_mhz``: behind them."""
 _HEADER = {
     "bound_us": "bound, µs",
     "memory_bound_us": "of memory alone, µs",
     "cold_us": "cold, µs",
     "code_warm_us": "code warm, µs",
     "all_warm_us": "all warm, µs",
+    "clock_mhz": "clock, MHz",
 }
 _TIMES = ("cold_us", "code_warm_us", "all_warm_us")
 _ALIKE = ("model", "schedules")
@@ -63,7 +66,7 @@ _ALIKE = ("model", "schedules")
 
 @dataclass(frozen=True)
 class Job:
-    """A model with batches of each size, and where its records go."""
+    """A model with batches of each size, and where its records go; ``stored``: as in ``Field``."""
 
     source: ModelFolder
     samples: tuple[int, ...]
@@ -72,6 +75,11 @@ class Job:
     schedules: Path
     results: Results
     deadline: float | None
+    stored: StoredBatches | None = None
+
+    def batch_sizes(self) -> list[int]:
+        """Samples of each batch; the last is that of ``code_warm_us``."""
+        return [*(size for size in self.samples for _ in range(self.batches)), 1]
 
     def __str__(self) -> str:
         return self.source.name
@@ -87,8 +95,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
     jobs = [
         Job(
             ModelFolder(path),
-            _QUICK_SAMPLES if request.quick else SAMPLES,
-            _QUICK_BATCHES if request.quick else _BATCHES,
+            *amount(request.quick),
             request.seed,
             options["schedules"],
             results,
@@ -107,14 +114,18 @@ def run(request: Request) -> tuple[list[Record], bool]:
     return results.load(), not any(isinstance(each, Failure) for each in done)
 
 
+def amount(quick: bool) -> tuple[tuple[int, ...], int]:
+    """Sizes of batches, and how many there are of each."""
+    return (_QUICK_SAMPLES, _QUICK_BATCHES) if quick else (SAMPLES, _BATCHES)
+
+
 def measure(job: Job) -> None:
     """Adds the job's records, size by size, to its results, but for those that are there.
 
     Raises ``TimeLimit`` when the deadline has passed.
     """
     model = job.source.load()
-    sizes = [size for size in job.samples for _ in range(job.batches)]
-    field = Field(model, [*sizes, 1], job.seed)
+    field = Field(model, job.batch_sizes(), job.seed, stored=job.stored)
     chosen = our_schedules(job.source.name, job.schedules, model, field.config)
     setting = Setting.of(configuration_for(field.gpu), job.seed, job.batches)
     key = key_of(field.gpu, build_program(model, chosen))
@@ -146,6 +157,7 @@ def _values(
         "cold_us": of(lambda batch, _: fused.time(batch)),
         "code_warm_us": of(lambda batch, _: fused.time(batch, after=other)),
         "all_warm_us": of(lambda batch, _: fused.time(batch, after=batch)),
+        "clock_mhz": field.clock_mhz(),
     }
 
 

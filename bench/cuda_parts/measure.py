@@ -12,6 +12,7 @@ from bench.cuda_parts.contenders import Contender, Fused, LeftOut
 from bench.cuda_parts.field import Field, configuration_for, our_schedules
 from bench.cuda_parts.model_sources import ModelSource
 from bench.cuda_parts.protocol import key_of, machine
+from bench.cuda_parts.stored_batches import StoredBatches
 from bench.cuda_parts.torch_contenders import embedding_bags, torchrec
 from bench.cuda_parts.uniform import uniform_schedules
 from bench.lib.jobs import TimeLimit, require_time
@@ -29,6 +30,7 @@ OURS = "this project"
 UNIFORM = "uniform, warp per sample"
 BEST_UNIFORM = "best uniform"
 SEPARATE = "separate and combine"
+QUICKLY_TUNED = "quick tuning"
 ON_DEVICE = "mapped on the GPU"
 AVERAGE, MAXIMUM = "static mapping, average", "static mapping, maximum"
 TORCH = "embedding_bag"
@@ -43,10 +45,11 @@ METRICS = {
     "of_bound": Metric("", "higher"),
     "mapping_share": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
+    "clock_mhz": Metric("MHz", "none"),
 }
 """Metrics of a contender over all batches. ``speedup``: of this project's kernel over it, timed by
 turns. ``of_bound``: ``Limits.bound_ms`` over its time. ``mapping_share``: time of the thread
-mapping, on the host or the GPU, over the kernel's."""
+mapping, on the host or the GPU, over the kernel's. ``clock_mhz``: behind the last batch."""
 
 MODEL_METRICS = {
     "batches": Metric("", "none"),
@@ -87,6 +90,10 @@ class Job:
         to which records are added.
     deadline
         of ``time.time``.
+    stored
+        batches that others have made.
+    tuned
+        folder of what contenders were tuned to, if it is another than ``schedules``.
     """
 
     bench: str
@@ -100,6 +107,8 @@ class Job:
     deadline: float | None = None
     ways: Ways = field(default_factory=lambda: layer_ways)
     metrics: tuple[str, ...] = tuple(METRICS)
+    stored: StoredBatches | None = None
+    tuned: Path | None = None
 
     @property
     def labels(self) -> dict[str, str]:
@@ -132,7 +141,7 @@ def measure(job: Job) -> Measured:
     ``GnarlError`` where there is no GPU.
     """
     model = job.source.load()
-    field = Field(model, job.batch_sizes(), job.seed)
+    field = Field(model, job.batch_sizes(), job.seed, stored=job.stored)
     setting = job.setting(field.gpu)
     chosen = our_schedules(job.source.name, job.schedules, model, field.config)
     key = key_of(field.gpu, build_program(model, chosen))
@@ -177,6 +186,8 @@ def multi_hot_share(model: EmbeddingModel) -> float:
 def layer_ways(job: Job, field: Field, chosen: ScheduleSet) -> dict[str, Callable[[], Contender]]:
     """How each contender is made that computes the embedding layer."""
 
+    tuned = job.tuned or job.schedules
+
     @cache
     def ours() -> Fused:
         return field.fused(chosen)
@@ -192,7 +203,8 @@ def layer_ways(job: Job, field: Field, chosen: ScheduleSet) -> dict[str, Callabl
         ON_DEVICE: lambda: Fused(ours().embedding, field.cold, "device"),
         AVERAGE: lambda: static("average"),
         MAXIMUM: lambda: static("maximum"),
-        SEPARATE: lambda: field.tuned(job.schedules / f"{job.source.name}.separate.json"),
+        SEPARATE: lambda: field.tuned(tuned / f"{job.source.name}.separate.json"),
+        QUICKLY_TUNED: lambda: field.tuned(tuned / f"{job.source.name}.json"),
         TORCHREC: lambda: field.foreign(torchrec),
         TORCH: lambda: field.foreign(embedding_bags),
         BEST_UNIFORM: field.best_uniform,
@@ -235,4 +247,5 @@ def _compare(
         "of_bound": _bound_ms(field) / total,
         "mapping_share": contender.mapping_ms / total or None,
         "bit_exact": exact,
+        "clock_mhz": field.clock_mhz(),
     }

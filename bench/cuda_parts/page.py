@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.cuda_parts import bits, emulation, end_to_end, kernels, scale
+from bench.cuda_parts import bits, emulation, end_to_end, kernels, outputs, scale
 from bench.lib.pages import Headline, Intro, Page
 
 _ALIKE = (
@@ -12,6 +12,17 @@ _ALIKE = (
 )
 
 INTROS = {
+    "card": Intro(
+        "The GPU",
+        "Clocks, and what it does at best: bytes read and written by a copy of random data, bytes "
+        "read from the L2 cache, an empty kernel. The clock is that of a multiprocessor, as cycles "
+        "over a time; tables below have it behind the measurements of a row.",
+    ),
+    "outputs": Intro(
+        "Outputs of whole models",
+        f"Batches of {', '.join(map(str, outputs.SAMPLES))} samples against the golden model, bit "
+        "by bit; and the first bits of the outputs' SHA-256, by which GPUs and kernels compare.",
+    ),
     "launches": Intro(
         "What a launch costs",
         "Microseconds of one kernel by CUDA events, medians of batches of so many samples. "
@@ -30,6 +41,17 @@ INTROS = {
         "cache; and an empty kernel's time besides. *Mapping*: time on the host over the kernel's. "
         "*Best uniform* is chosen on the first of these batches, which is to its advantage. "
         "*Varying* batches are the paper's, of 1 to 512 samples.",
+    ),
+    "counters": Intro(
+        "Counters",
+        "The profiler's counters of one launch with empty caches, at the GPU's own clock; medians "
+        "of four. *Lanes* of an instruction are those that are not idle; waits are cycles of a "
+        "warp between two instructions.",
+    ),
+    "variants": Intro(
+        "Parts of the design",
+        "Each with one part of the design off, or on that is off, and all else the same: how many "
+        "times as long it takes.",
     ),
     "scale": Intro(
         "Many features, large tables",

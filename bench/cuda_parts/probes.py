@@ -7,7 +7,15 @@ import ctypes
 import numpy as np
 
 from gnarl.sw.compiler.cuda.nvrtc import compile_kernel
-from gnarl.sw.runtime.cuda.gpu.driver import Context, DeviceMemory, call, free_with, store
+from gnarl.sw.runtime.cuda.gpu.driver import (
+    Context,
+    DeviceMemory,
+    Event,
+    Stream,
+    call,
+    free_with,
+    store,
+)
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 _THREADS = 256
@@ -74,6 +82,16 @@ class Probes:
     def delay(self, stream: int, ms: float) -> None:
         """Keeps a stream busy for at least so long."""
         self._put("delay", 1, stream, int(ms * _CYCLES), 0)
+
+    def clock_mhz(self) -> float:
+        """The clock of a multiprocessor, as it is now: cycles over a time by events."""
+        stream, begin, end = Stream(self._context), Event(self._context), Event(self._context)
+        with self._context:
+            begin.record(stream.handle)
+            self.delay(stream.handle, 1.0)
+            end.record(stream.handle)
+            end.synchronise()
+            return _CYCLES / (1e3 * end.ms_since(begin))
 
     def nothing(self, stream: int) -> None:
         """Puts an empty kernel into a stream."""

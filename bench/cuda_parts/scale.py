@@ -34,9 +34,8 @@ _KERNELS = (OURS, UNIFORM, TORCHREC, TORCH)
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures both; whether all went well. The features are those of the first model."""
     base, options = models(request)[0], request.options
-    features, most, batches = FEATURES, MLPERF_BYTES, max(1, options["batches"] // _FEWER)
-    if request.quick:
-        features, most, batches = _QUICK_FEATURES, _QUICK_BYTES, _QUICK_BATCHES
+    features, most = amount(request.quick)
+    batches = _QUICK_BATCHES if request.quick else max(1, options["batches"] // _FEWER)
 
     def jobs(results: Results, gpu: GpuInfo) -> list[Job]:
         sources: tuple[ModelSource, ...] = (
@@ -59,6 +58,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
         ]
 
     return run_comparison(request, BENCH, jobs)
+
+
+def amount(quick: bool) -> tuple[int, int]:
+    """Features of the one model, bytes of the other's tables."""
+    return (_QUICK_FEATURES, _QUICK_BYTES) if quick else (FEATURES, MLPERF_BYTES)
 
 
 def tables(records: Sequence[Record]) -> dict[str, Cells]:

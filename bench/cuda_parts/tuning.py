@@ -39,7 +39,7 @@ FILES = {"two-stage": "{}.json", "separate": "{}.separate.json"}
 GOALS_S = {FULL: 600.0, QUICK: 180.0}
 """Goals in seconds of a model, by two stages."""
 
-_METRICS = {"seconds": Metric("s", "lower"), "gpus": Metric("", "none")}
+METRICS = {"seconds": Metric("s", "lower"), "gpus": Metric("", "none")}
 """``seconds``: none of a tuning that was resumed."""
 _HEADER = {"seconds": "seconds", "gpus": "GPUs"}
 
@@ -101,7 +101,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         BENCH,
         measure,
         jobs,
-        _METRICS,
+        METRICS,
         console=request.console,
         also=machine(gpu),
         key=key,
@@ -120,7 +120,7 @@ def key(job: Job) -> dict[str, str]:
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """Values of ``_METRICS``. Raises ``TimeLimit`` when the deadline has passed: what has been
+    """Values of ``METRICS``. Raises ``TimeLimit`` when the deadline has passed: what has been
     measured until then is in the tuner's journal."""
     output = job.schedules / FILES[job.strategy].format(job.path.stem)
     journal = journal_path(output)

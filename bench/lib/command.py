@@ -22,6 +22,30 @@ WRONG = 1
 BAD_INPUT = 2
 
 
+class _WithOthers(click.Command):
+    """A command, or another where the first argument is its name."""
+
+    def __init__(self, first: click.Command, others: Mapping[str, click.Command]) -> None:
+        super().__init__(first.name, callback=first.callback, params=first.params, help=first.help)
+        self._others = others
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> click.Context:
+        if args and (other := self._others.get(args[0])) is not None:
+            name = f"{info_name} {args[0]}"
+            return other.make_context(name, args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return super().invoke(ctx) if ctx.command is self else ctx.command.invoke(ctx)
+
+
+def with_others(first: click.Command, *others: click.Command) -> click.Command:
+    """A command, which is another one where the first argument is its name."""
+    return _WithOthers(first, {other.name or "": other for other in others})
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """The parts of a target's benchmark.
