@@ -269,9 +269,10 @@ def _median(launches: Sequence[Mapping[str, str]], counter: str, factor: float) 
     """``None`` for a counter that this GPU does not have."""
     texts = [(row.get(counter) or "").replace(",", "") for row in launches]
     try:
-        return factor * median(map(float, texts))
+        value = factor * median(map(float, texts))
     except ValueError:
         return None
+    return int(value) if factor == 1.0 and value.is_integer() else value
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

@@ -85,7 +85,7 @@ class Field:
         with ProcessPoolExecutor(_SYNTHESISERS, get_context("spawn")) as pool:
             return list(pool.map(synthesise, *arguments))
 
-    def clock_mhz(self) -> float:
+    def clock_mhz(self) -> int:
         """The clock of a multiprocessor, as it is now."""
         return self._probes.clock_mhz()
 

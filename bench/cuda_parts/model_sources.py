@@ -31,6 +31,9 @@ class ModelSource(Protocol):
     def load(self) -> EmbeddingModel:
         """Raises ``WorkloadError`` for bad input."""
 
+    def __hash__(self) -> int:
+        """Equal for the same model."""
+
 
 @dataclass(frozen=True)
 class ModelFolder:

@@ -83,7 +83,7 @@ class Probes:
         """Keeps a stream busy for at least so long."""
         self._put("delay", 1, stream, int(ms * _CYCLES), 0)
 
-    def clock_mhz(self) -> float:
+    def clock_mhz(self) -> int:
         """The clock of a multiprocessor, as it is now: cycles over a time by events."""
         stream, begin, end = Stream(self._context), Event(self._context), Event(self._context)
         with self._context:
@@ -91,7 +91,7 @@ class Probes:
             self.delay(stream.handle, 1.0)
             end.record(stream.handle)
             end.synchronise()
-            return _CYCLES / (1e3 * end.ms_since(begin))
+            return round(_CYCLES / (1e3 * end.ms_since(begin)))
 
     def nothing(self, stream: int) -> None:
         """Puts an empty kernel into a stream."""

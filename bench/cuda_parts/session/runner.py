@@ -85,7 +85,7 @@ def run(
     ):
         stored = StoredBatches(Path(folder))
         plan = Plan(models, state, schedules, stored, seed, quick, step_seconds)
-        return _Session(state, all_steps(plan), supplies, limits, say).run(seed, step_seconds)
+        return _Session(state, all_steps(plan), supplies, limits, say).run(plan)
 
 
 class _Session:
@@ -103,12 +103,14 @@ class _Session:
         self._missing: dict[str, str] = {}
         self._report = Report()
 
-    def run(self, seed: int, step_seconds: float) -> Report:
+    def run(self, plan: Plan) -> Report:
         """Runs what is not done yet."""
-        gpu = self._look_at_card(seed, step_seconds)
+        gpu = self._look_at_card(plan.seed, plan.step_seconds)
         self._report.gpu = gpu.name
         subjects = dict.fromkeys(step.subject for step in self._steps)
-        keys = self._supplies.keys(subjects, gpu, self._limits.until)
+        found = self._supplies.keys(subjects, gpu, self._limits.until)
+        amount = {"seed": str(plan.seed), "quick": str(plan.quick)}
+        keys = {subject: {**key, **amount} for subject, key in found.items()}
         waiting = [step for step in self._steps if not self._is_done(step, keys)]
         for step in self._steps:
             if step not in waiting:

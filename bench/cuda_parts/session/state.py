@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cuda_parts.protocol import PROTOCOL, counts
-from bench.cuda_parts.session.outcome import FINAL, Outcome
+from bench.cuda_parts.session.outcome import FAILED, FINAL, UNFINISHED, Outcome
 from bench.lib.records import commit
 from bench.lib.results import Results
 from gnarl.hw.lib.errors import GnarlError
@@ -98,7 +98,7 @@ class State:
 
     def note(self, step: str, outcome: Outcome, key: Mapping[str, str], seconds: float) -> None:
         """Saves how a step has ended."""
-        failures = 0 if outcome.status in FINAL else self.failures(step) + 1
+        failures = self._failures(step, outcome)
         self.entries[step] = Entry(
             outcome.status, outcome.reason, dict(key), round(seconds, 1), commit(), failures
         )
@@ -122,6 +122,14 @@ class State:
         if (left := self.size()) > MOST_BYTES:
             raise StateError(f"{self.folder}: {_mib(left)}: must be at most {_mib(MOST_BYTES)}")
         return f"{_mib(size)} are too many: removed {len(journals)} journals of tuning"
+
+    def _failures(self, step: str, outcome: Outcome) -> int:
+        """How often a step has failed now. What is unfinished once has made headway."""
+        before = self.entries.get(step)
+        again = before is not None and before.status == outcome.status == UNFINISHED
+        if outcome.status in FINAL:
+            return 0
+        return self.failures(step) + (again or outcome.status == FAILED)
 
     def _save(self) -> None:
         steps = {name: asdict(entry) for name, entry in self.entries.items()}

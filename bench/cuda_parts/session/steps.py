@@ -41,7 +41,7 @@ from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 from gnarl.sw.workloads.embedding.model import POOLINGS
 
-PROFILER, FBGEMM, PYTORCH = counters.PROFILER, "fbgemm_gpu", "torch"
+PROFILER, FBGEMM, PYTORCH = counters.PROFILER, "fbgemm_gpu", tasks.PYTORCH
 """What a step may need that a machine may lack."""
 
 _BITS_FIRST = ("D", "E")
@@ -303,8 +303,9 @@ def _embedding_bags(plan: Plan) -> Steps:
 
 
 def _bits(plan: Plan) -> Steps:
-    known = list(product(templates(), POOLINGS))
-    for template, pooling in known[:1] if plan.quick else known:
+    """All templates, in no quick session: their kernels, and the emulation, compile for long."""
+    known = [] if plan.quick else product(templates(), POOLINGS)
+    for template, pooling in known:
         task = tasks.Bits(template, pooling, plan.seed, plan.state.results("bits"))
         subject = TemplateSubject(template, pooling, plan.seed)
         name = f"bits: {template}, {pooling}"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.pool import AsyncResult
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,11 +23,17 @@ from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.runtime.cuda.gpu.embedding import compile_program
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
 OURS, UNIFORM, UNIFORM_CHOICES = "ours", "uniform", "choices"
 """Schedules whose kernels are compiled ahead."""
 
 _NICENESS = 10
+
+
+@cache
+def _model(source: ModelSource) -> EmbeddingModel:
+    return source.load()
 
 
 class Item(Protocol):
@@ -47,11 +54,11 @@ class BatchItem:
 
     def make(self, stored: StoredBatches, gpu: GpuInfo | None) -> None:
         """Makes it, unless it is there."""
-        stored.make(self.source.load(), self.samples, self.seed, self.number)
+        stored.make(_model(self.source), self.samples, self.seed, self.number)
 
     def path(self, stored: StoredBatches) -> Path:
         """The file that has it."""
-        return stored.path(self.source.load(), self.samples, self.seed, self.number)
+        return stored.path(_model(self.source), self.samples, self.seed, self.number)
 
 
 @dataclass(frozen=True)
@@ -67,10 +74,10 @@ class KernelItem:
         if gpu is None:
             return
         for each in self._schedule_sets(gpu):
-            compile_program(build_program(self.source.load(), each))
+            compile_program(build_program(_model(self.source), each))
 
     def _schedule_sets(self, gpu: GpuInfo) -> list[ScheduleSet]:
-        model, config = self.source.load(), config_for(gpu)
+        model, config = _model(self.source), config_for(gpu)
         if self.which == UNIFORM:
             return [uniform_schedules(model, config)]
         if self.which == UNIFORM_CHOICES:

@@ -27,6 +27,9 @@ from bench.lib.results import Results
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
+PYTORCH = "torch"
+_PYTORCH_ON_GPU = "lib/libtorch_cuda.so"
+
 
 class Task(Protocol):
     """Work of a step, pickled to the process that does it."""
@@ -108,8 +111,8 @@ class Comparison:
     file: Path | None = None
 
     def __call__(self, gpu: GpuInfo, deadline: float) -> Outcome:
-        if self.module and find_spec(self.module) is None:
-            return Outcome(NOT_POSSIBLE, f"{self.module} is not installed")
+        if self.module and (lacking := _lacking(self.module)):
+            return Outcome(NOT_POSSIBLE, lacking)
         if self.file is not None and not self.file.is_file():
             return Outcome(NOT_POSSIBLE, f"{self.file.name} is not there: it was not tuned")
         measured = measure.measure(replace(self.job, deadline=deadline))
@@ -120,7 +123,8 @@ class Comparison:
         if len(measured.left_out) >= max(1, len(self.job.contenders)):
             return Outcome(NOT_POSSIBLE, left_out)
         names = (measure.OURS, *self.job.contenders)
-        return replace(_right(self.job.results, self.job.bench, *self.job.labels.values(), names))
+        right = _right(self.job.results, self.job.bench, *self.job.labels.values(), names)
+        return replace(right, reason="; ".join(filter(None, [right.reason, left_out])))
 
 
 @dataclass(frozen=True)
@@ -160,10 +164,21 @@ class Bits:
         return Outcome(DONE if values["equal"] else WRONG)
 
 
+def _lacking(module: str) -> str:
+    """What there is not of a module that must work on a GPU, without the time to import it."""
+    for name in dict.fromkeys((PYTORCH, module)):
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            return f"{name} is not installed"
+        if name == PYTORCH and not (Path(spec.origin).parent / _PYTORCH_ON_GPU).is_file():
+            return f"{name} is installed for the CPU"
+    return ""
+
+
 def _right(results: Results, bench: str, *labels: str | Sequence[str]) -> Outcome:
     """Whether all results with these labels, the first of a record's, are bit-exact."""
     wrong = [
-        record.name.removesuffix("/bit_exact")
+        str([*record.labels.values()][-1])
         for record in results.load()
         if record.bench == bench
         and (record.metric, record.value) == ("bit_exact", False)
