@@ -68,3 +68,19 @@ def test_what_is_no_results_file_is_refused(tmp_path: Path):
     path.write_text(json.dumps([]))
     with pytest.raises(ResultsError):
         Results.begin(path, resume=True)
+
+
+def test_a_benchmark_may_say_what_counts(tmp_path: Path):
+    path = tmp_path / "r.json"
+    save(path, [*of("A", 1.0), *(replace(each, commit="other") for each in of("B", 2.0))])
+    Results.begin(path, True, lambda record: record.tools["gpu"] == "G")
+    assert values(path) == {"A": 1.0, "B": 2.0}
+    Results.begin(path, True, lambda record: record.labels["model"] == "B")
+    assert values(path) == {"B": 2.0}
+
+
+def test_as_many_runs_or_more_will_do(tmp_path: Path):
+    results = Results.begin(tmp_path / "r.json", resume=False)
+    results.add(of("A", 1.0))
+    assert results.has("b", {"model": "A"}, replace(SETTING, runs=SETTING.runs - 1))
+    assert not results.has("b", {"model": "A"}, replace(SETTING, runs=SETTING.runs + 1))
