@@ -20,7 +20,7 @@ from bench.lib.request import Request
 from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from gnarl.sw.runtime.cuda.gpu.driver import Context, call, device_attribute
+from gnarl.sw.runtime.cuda.gpu.driver import Context, GpuError, call, device_attribute
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 BENCH = "cuda.card"
@@ -103,13 +103,21 @@ def measure(job: Job) -> dict[str, Any]:
         "memory_gib": gpu.memory / (1 << 30),
         "l2_mib": gpu.l2 / (1 << 20),
         "driver": call("cuDriverGetVersion") / 1000,
-        "most_mhz": device_attribute(0, "CLOCK_RATE") // 1000,
+        "most_mhz": _mhz("CLOCK_RATE"),
         "clock_mhz": probes.clock_mhz(),
-        "memory_mhz": device_attribute(0, "MEMORY_CLOCK_RATE") // 1000,
+        "memory_mhz": _mhz("MEMORY_CLOCK_RATE"),
         "bandwidth": 1e-9 * limits.memory,
         "l2_bandwidth": 1e-9 * limits.l2,
         "empty_us": 1e3 * limits.empty_ms,
     }
+
+
+def _mhz(attribute: str) -> int | None:
+    """A clock that the driver knows; ``None`` where it does not say."""
+    try:
+        return device_attribute(0, attribute) // 1000
+    except GpuError:
+        return None
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

@@ -230,6 +230,7 @@ def _profile(job: Job) -> str:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if isinstance(error, subprocess.TimeoutExpired):
+            require_time(job.deadline)
             raise GnarlError(f"{PROFILER} took more than {left:.0f} s") from None
         raise
     if process.returncode:

@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from bench.cuda_parts.field import require_gpu_of
 from bench.cuda_parts.session import tasks
 from bench.cuda_parts.session.outcome import DONE, FAILED, NOT_POSSIBLE, UNFINISHED, WRONG, Outcome
 from bench.cuda_parts.session.processes import Ended, call
 from bench.cuda_parts.session.state import State
 from bench.cuda_parts.session.steps import Plan, Step, all_steps
 from bench.cuda_parts.session.subjects import Subject
-from bench.cuda_parts.session.supplies import Supplies
+from bench.cuda_parts.session.supplies import Supplies, keys_of
 from bench.cuda_parts.stored_batches import StoredBatches
 from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.runtime.cuda.gpu.driver import GpuError
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 
 _AHEAD = 4
@@ -105,10 +108,18 @@ class _Session:
 
     def run(self, plan: Plan) -> Report:
         """Runs what is not done yet."""
-        gpu = self._look_at_card(plan.seed, plan.step_seconds)
+        self._supplies.begin(item for step in self._steps[:_AHEAD] for item in step.items)
+        gpu = self._ask(require_gpu_of, 0, seconds=plan.step_seconds)
+        assert isinstance(gpu, GpuInfo)
+        self._supplies.gpu = gpu
         self._report.gpu = gpu.name
         subjects = dict.fromkeys(step.subject for step in self._steps)
-        found = self._supplies.keys(subjects, gpu, self._limits.until)
+        asked = self._supplies.ask_keys(subjects, gpu)
+        begin = time.time()
+        results = self._state.results("card")
+        self._ask(tasks.look_at_card, gpu, results, plan.seed, seconds=plan.step_seconds)
+        self._say(f"{gpu.name}, {gpu.arch}: looked at in {time.time() - begin:.1f} s")
+        found = keys_of(asked, self._limits.until)
         amount = {"seed": str(plan.seed), "quick": str(plan.quick)}
         keys = {subject: {**key, **amount} for subject, key in found.items()}
         waiting = [step for step in self._steps if not self._is_done(step, keys)]
@@ -126,18 +137,14 @@ class _Session:
             self._supplies.drop(item for item in step.items if item not in needed)
         return self._report
 
-    def _look_at_card(self, seed: int, seconds: float) -> GpuInfo:
-        self._supplies.begin(item for step in self._steps[:_AHEAD] for item in step.items)
-        begin = time.time()
-        seconds = min(seconds, self._left())
+    def _ask(self, function: Callable[..., Any], *arguments: Any, seconds: float) -> Any:
+        """What a function says of the GPU. Raises ``GpuError`` if it says nothing."""
         try:
-            gpu = call(tasks.look_at_card, self._state.results("card"), seed, seconds=seconds)
-        except Ended as error:
-            raise GnarlError(f"the GPU: {error}") from None
-        assert isinstance(gpu, GpuInfo)
-        self._supplies.gpu = gpu
-        self._say(f"{gpu.name}, {gpu.arch}: looked at in {time.time() - begin:.1f} s")
-        return gpu
+            return call(function, *arguments, seconds=min(seconds, self._left()))
+        except GnarlError:
+            raise
+        except Exception as error:
+            raise GpuError(f"the GPU: {error}") from error
 
     def _is_done(self, step: Step, keys: Mapping[Subject, Mapping[str, str]]) -> bool:
         return self._state.is_done(step.name, keys.get(step.subject, {}))

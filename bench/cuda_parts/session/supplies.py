@@ -31,6 +31,9 @@ OURS, UNIFORM, UNIFORM_CHOICES = "ours", "uniform", "choices"
 _NICENESS = 10
 
 
+AskedKeys = dict[Subject, "AsyncResult[dict[str, str]]"]
+
+
 @cache
 def _model(source: ModelSource) -> EmbeddingModel:
     return source.load()
@@ -108,17 +111,9 @@ class Supplies:
         self._pool.terminate()
         self._pool.join()
 
-    def keys(
-        self, subjects: Iterable[Subject], gpu: GpuInfo, until: float
-    ) -> dict[Subject, dict[str, str]]:
-        """What figures of each are known by; those that are known by ``until``, of
-        ``time.time``."""
-        asked = {each: self._pool.apply_async(key, (each, gpu)) for each in subjects}
-        found: dict[Subject, dict[str, str]] = {}
-        for subject, answer in asked.items():
-            with suppress(Exception):  # the step fails by the same, and says why
-                found[subject] = answer.get(max(0.0, until - time.time()))
-        return found
+    def ask_keys(self, subjects: Iterable[Subject], gpu: GpuInfo) -> AskedKeys:
+        """Has it found out what figures of each are known by, for ``keys_of``."""
+        return {each: self._pool.apply_async(key, (each, gpu)) for each in subjects}
 
     def begin(self, items: Iterable[Item]) -> None:
         """Has these made, as long as there is memory."""
@@ -147,6 +142,16 @@ class Supplies:
             with suppress(OSError):  # renamed since
                 total += each.stat().st_size
         return total
+
+
+def keys_of(asked: AskedKeys, until: float) -> dict[Subject, dict[str, str]]:
+    """What figures of each are known by; of those that are known by ``until``, of
+    ``time.time``."""
+    found: dict[Subject, dict[str, str]] = {}
+    for subject, answer in asked.items():
+        with suppress(Exception):  # the step fails by the same, and says why
+            found[subject] = answer.get(max(0.0, until - time.time()))
+    return found
 
 
 def _make(item: Item, *arguments: Any) -> None:

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from bench.cuda_parts import bits, card, counters, launches, measure, outputs, tuning
 from bench.cuda_parts.contenders import LeftOut
-from bench.cuda_parts.field import require_gpu_of
 from bench.cuda_parts.protocol import machine
 from bench.cuda_parts.session.outcome import (
     DONE,
@@ -52,14 +51,12 @@ def do(task: Task, gpu: GpuInfo, deadline: float) -> Outcome:
         return Outcome(FAILED, f"{type(error).__name__}: {_line(error)}")
 
 
-def look_at_card(results: Results, seed: int) -> GpuInfo:
-    """Measures the GPU, and says which it is. Raises ``GnarlError`` where there is none."""
-    gpu = require_gpu_of(0)
+def look_at_card(gpu: GpuInfo, results: Results, seed: int) -> None:
+    """Measures the GPU."""
     job = card.Job(gpu, seed)
     values = card.measure(job)
     also = machine(gpu) | job.key()
     results.add(records(card.BENCH, job.labels, values, card.METRICS, job.setting(), also=also))
-    return gpu
 
 
 @dataclass(frozen=True)

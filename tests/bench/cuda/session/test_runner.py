@@ -83,7 +83,7 @@ class FakeSupplies:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def keys(self, subjects: Any, *_: Any) -> Any:
+    def ask_keys(self, subjects: Any, gpu: Any) -> Any:
         return {each: {"gpu": GPU.name} for each in subjects}
 
     def begin(self, items: Any) -> None:
@@ -128,7 +128,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             return found
 
         def answer(function: Any, *arguments: Any, seconds: float) -> Any:
-            if function is runner.tasks.look_at_card:
+            if function in (runner.require_gpu_of, runner.tasks.look_at_card):
                 return GPU
             clock.now += each
             ran.append(steps[id(arguments[0])])
@@ -138,6 +138,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setattr(runner, "call", answer)
         monkeypatch.setattr(runner, "Supplies", FakeSupplies)
         monkeypatch.setattr(runner, "all_steps", known)
+        monkeypatch.setattr(runner, "keys_of", lambda asked, until: asked)
         report = runner.run(
             [tmp_path / "A"],
             State.open(tmp_path / "state"),
