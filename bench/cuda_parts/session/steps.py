@@ -261,18 +261,19 @@ def _scale(plan: Plan) -> Steps:
     """MLPerf's tables are smaller than in ``scale``: to make those would take a minute."""
     features, most = scale.amount(plan.quick)
     sources = (ManyFeatures(plan.models[0], features), Mlperf(min(most, _MLPERF_BYTES)))
-    for source in sources:
-        job = measure.Job(
-            scale.BENCH,
-            source,
-            VARYING,
-            1 if plan.quick else 8,
-            plan.seed,
-            plan.schedules,
-            (UNIFORM,),
-            plan.state.results("scale"),
-        )
-        yield _of_job(plan, "scale", job)
+    for contender, module in ((UNIFORM, ""), (TORCHREC, FBGEMM)):
+        for source in sources:
+            job = measure.Job(
+                scale.BENCH,
+                source,
+                VARYING,
+                1 if plan.quick else 8,
+                plan.seed,
+                plan.schedules,
+                (contender,),
+                plan.state.results("scale"),
+            )
+            yield _of_job(plan, f"scale, {contender}", job, module=module)
 
 
 def _end_to_end(plan: Plan) -> Steps:

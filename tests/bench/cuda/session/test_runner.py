@@ -51,7 +51,8 @@ def test_what_is_worth_most_comes_first(tmp_path: Path):
     kinds = list(dict.fromkeys(name.partition(":")[0] for name in names[24:]))
     assert kinds == [
         *("variants", "tuning, two-stage", "tuned", "batches of 2560", "static mappings"),
-        *("tuning, separate", "separate", "TorchRec", "scale"),
+        *("tuning, separate", "separate", "TorchRec"),
+        *(f"scale, {each}" for each in ("uniform, warp per sample", "TorchRec")),
         *(f"end to end, {each}" for each in ("uniform, warp per sample", "TorchRec")),
         *("end to end, embedding_bag", "128 batches", "embedding_bag", "bits"),
     ]
@@ -61,7 +62,7 @@ def test_what_is_worth_most_comes_first(tmp_path: Path):
 def test_a_quick_session_has_a_little_of_each_kind(tmp_path: Path):
     steps = all_steps(plan_of(tmp_path, quick=True))
     assert {step.name.partition(": ")[2] for step in steps} == {"A", "20_features", "mlperf"}
-    assert len(steps) == 19
+    assert len(steps) == 21
 
 
 def test_no_step_takes_longer_than_a_minute(tmp_path: Path):
@@ -164,13 +165,13 @@ def test_it_begins_nothing_that_may_not_fit_and_goes_on(run: Run):
     ]
     assert not report.well
     assert report.left[0] == "batches of 16: A"
-    assert len(report.left) == 12
+    assert len(report.left) == 14
     report, second, said = run(100.0)
-    assert "7 of 19 steps were done before" in said
+    assert "7 of 21 steps were done before" in said
     assert second[0] == "batches of 16: A"
     report, third, _ = run(1000.0)
     assert report.well
-    assert len({*first, *second, *third}) == len([*first, *second, *third]) == 19
+    assert len({*first, *second, *third}) == len([*first, *second, *third]) == 21
     report, none, _ = run(1000.0)
     assert (report.well, none) == (True, [])
 

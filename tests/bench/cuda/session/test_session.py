@@ -25,6 +25,8 @@ NOT_POSSIBLE = {
     *(f"end to end, {kernel}: A" for kernel in ("uniform, warp per sample", "TorchRec")),
     "end to end, embedding_bag: A",
     "embedding_bag: A",
+    "scale, TorchRec: 20_features",
+    "scale, TorchRec: mlperf",
 }
 
 
