@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +15,7 @@ from bench.cuda_parts.session.outcome import DONE, FAILED, NOT_POSSIBLE, UNFINIS
 from bench.cuda_parts.session.processes import Ended, call
 from bench.cuda_parts.session.state import State
 from bench.cuda_parts.session.steps import Plan, Step, all_steps
-from bench.cuda_parts.session.subjects import Subject
-from bench.cuda_parts.session.supplies import Supplies, keys_of
+from bench.cuda_parts.session.supplies import Keys, Supplies
 from bench.cuda_parts.stored_batches import StoredBatches
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.runtime.cuda.gpu.driver import GpuError
@@ -105,6 +104,8 @@ class _Session:
         self._steps = sorted(steps, key=lambda step: state.failures(step.name))
         self._missing: dict[str, str] = {}
         self._report = Report()
+        self._keys = Keys({})
+        self._amount: dict[str, str] = {}
 
     def run(self, plan: Plan) -> Report:
         """Runs what is not done yet."""
@@ -114,15 +115,13 @@ class _Session:
         self._supplies.gpu = gpu
         self._report.gpu = gpu.name
         subjects = dict.fromkeys(step.subject for step in self._steps)
-        asked = self._supplies.ask_keys(subjects, gpu)
+        self._keys = self._supplies.keys(subjects, gpu)
+        self._amount = {"seed": str(plan.seed), "quick": str(plan.quick)}
         begin = time.time()
         results = self._state.results("card")
         self._ask(tasks.look_at_card, gpu, results, plan.seed, seconds=plan.step_seconds)
         self._say(f"{gpu.name}, {gpu.arch}: looked at in {time.time() - begin:.1f} s")
-        found = keys_of(asked, self._limits.until)
-        amount = {"seed": str(plan.seed), "quick": str(plan.quick)}
-        keys = {subject: {**key, **amount} for subject, key in found.items()}
-        waiting = [step for step in self._steps if not self._is_done(step, keys)]
+        waiting = [step for step in self._steps if not self._is_done(step)]
         for step in self._steps:
             if step not in waiting:
                 entry = self._state.entries[step.name]
@@ -132,7 +131,7 @@ class _Session:
         while waiting:
             step = waiting.pop(0)
             self._supplies.begin(item for each in [step, *waiting[:_AHEAD]] for item in each.items)
-            self._take(step, gpu, keys.get(step.subject, {}))
+            self._take(step, gpu)
             needed = {item for each in waiting for item in each.items}
             self._supplies.drop(item for item in step.items if item not in needed)
         return self._report
@@ -146,17 +145,21 @@ class _Session:
         except Exception as error:
             raise GpuError(f"the GPU: {error}") from error
 
-    def _is_done(self, step: Step, keys: Mapping[Subject, Mapping[str, str]]) -> bool:
-        return self._state.is_done(step.name, keys.get(step.subject, {}))
+    def _is_done(self, step: Step) -> bool:
+        return self._state.has(step.name) and self._state.is_done(step.name, self._key(step))
+
+    def _key(self, step: Step) -> dict[str, str]:
+        """What the step's figures are known by, and how many there are."""
+        return self._keys.of(step.subject, self._limits.until) | self._amount
 
     def _left(self) -> float:
         return self._limits.until - _SPARE_S - time.time()
 
-    def _take(self, step: Step, gpu: GpuInfo, key: Mapping[str, str]) -> None:
+    def _take(self, step: Step, gpu: GpuInfo) -> None:
         """Runs a step, if it fits and may be possible, and saves how it has ended."""
         if step.needs in self._missing:
             outcome = Outcome(NOT_POSSIBLE, self._missing[step.needs])
-            self._save(step, outcome, key, 0.0, quiet=True)
+            self._save(step, outcome, 0.0, quiet=True)
             return
         if self._left() >= step.seconds:
             self._supplies.wait(step.items, self._limits.until - _SPARE_S - step.seconds)
@@ -172,18 +175,17 @@ class _Session:
         assert isinstance(outcome, Outcome)
         if outcome.status == NOT_POSSIBLE and step.needs:
             self._missing[step.needs] = outcome.reason
-        self._save(step, outcome, key, time.time() - begin)
+        self._save(step, outcome, time.time() - begin)
 
     def _save(
         self,
         step: Step,
         outcome: Outcome,
-        key: Mapping[str, str],
         seconds: float,
         *,
         quiet: bool = False,
     ) -> None:
-        self._state.note(step.name, outcome, key, seconds)
+        self._state.note(step.name, outcome, self._key(step), seconds)
         self._report.statuses[step.name] = outcome
         if removed := self._state.make_room():
             self._say(removed)

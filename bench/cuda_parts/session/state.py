@@ -92,6 +92,10 @@ class State:
         entry = self.entries.get(step)
         return entry is not None and entry.status in FINAL and entry.key == key
 
+    def has(self, step: str) -> bool:
+        """Whether a step was done, with whatever kernel."""
+        return step in self.entries and self.entries[step].status in FINAL
+
     def failures(self, step: str) -> int:
         """How often a step has failed since it was last done."""
         return self.entries[step].failures if step in self.entries else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -29,9 +29,6 @@ OURS, UNIFORM, UNIFORM_CHOICES = "ours", "uniform", "choices"
 """Schedules whose kernels are compiled ahead."""
 
 _NICENESS = 10
-
-
-AskedKeys = dict[Subject, "AsyncResult[dict[str, str]]"]
 
 
 @cache
@@ -88,6 +85,20 @@ class KernelItem:
         return [our_schedules(self.source.name, self.schedules, model, config)]
 
 
+class Keys:
+    """What figures of subjects are known by, as soon as makers have found it out."""
+
+    def __init__(self, asked: Mapping[Subject, AsyncResult[dict[str, str]]]) -> None:
+        self._asked = asked
+
+    def of(self, subject: Subject, until: float) -> dict[str, str]:
+        """A subject's key; empty where it is not known by ``until``, of ``time.time``."""
+        try:
+            return self._asked[subject].get(max(0.0, until - time.time()))
+        except Exception:  # the step fails by the same, and says why
+            return {}
+
+
 class Supplies:
     """Makers on some cores, and the folder of what they make.
 
@@ -111,9 +122,9 @@ class Supplies:
         self._pool.terminate()
         self._pool.join()
 
-    def ask_keys(self, subjects: Iterable[Subject], gpu: GpuInfo) -> AskedKeys:
-        """Has it found out what figures of each are known by, for ``keys_of``."""
-        return {each: self._pool.apply_async(key, (each, gpu)) for each in subjects}
+    def keys(self, subjects: Iterable[Subject], gpu: GpuInfo) -> Keys:
+        """What figures of each are known by, which is found out meanwhile."""
+        return Keys({each: self._pool.apply_async(key, (each, gpu)) for each in subjects})
 
     def begin(self, items: Iterable[Item]) -> None:
         """Has these made, as long as there is memory."""
@@ -142,16 +153,6 @@ class Supplies:
             with suppress(OSError):  # renamed since
                 total += each.stat().st_size
         return total
-
-
-def keys_of(asked: AskedKeys, until: float) -> dict[Subject, dict[str, str]]:
-    """What figures of each are known by; of those that are known by ``until``, of
-    ``time.time``."""
-    found: dict[Subject, dict[str, str]] = {}
-    for subject, answer in asked.items():
-        with suppress(Exception):  # the step fails by the same, and says why
-            found[subject] = answer.get(max(0.0, until - time.time()))
-    return found
 
 
 def _make(item: Item, *arguments: Any) -> None:

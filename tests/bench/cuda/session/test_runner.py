@@ -84,8 +84,11 @@ class FakeSupplies:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def ask_keys(self, subjects: Any, gpu: Any) -> Any:
-        return {each: {"gpu": GPU.name} for each in subjects}
+    def keys(self, subjects: Any, gpu: Any) -> FakeSupplies:
+        return self
+
+    def of(self, subject: Any, until: float) -> dict[str, str]:
+        return {"gpu": GPU.name}
 
     def begin(self, items: Any) -> None:
         list(items)
@@ -139,7 +142,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setattr(runner, "call", answer)
         monkeypatch.setattr(runner, "Supplies", FakeSupplies)
         monkeypatch.setattr(runner, "all_steps", known)
-        monkeypatch.setattr(runner, "keys_of", lambda asked, until: asked)
         report = runner.run(
             [tmp_path / "A"],
             State.open(tmp_path / "state"),
