@@ -14,7 +14,7 @@ from bench.lib.records import Record, load, save
 from tests.support.cuda.bench import write_model
 from tests.support.cuda.fake_cuda import fake_gpus
 
-PARTS = ("launches", "kernels", "bits", "scale", "end_to_end")
+PARTS = ("outputs", "launches", "kernels", "variants", "bits", "scale", "end_to_end")
 
 
 def run(folder: str, *arguments: str) -> tuple[int, str]:
@@ -22,7 +22,7 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
     from click.testing import CliRunner
 
     from bench.cuda import main
-    from bench.cuda_parts import comparison, launches
+    from bench.cuda_parts import comparison, launches, outputs
     from bench.lib import measurements
     from bench.lib.jobs import Failure
     from gnarl.hw.lib.errors import GnarlError
@@ -43,7 +43,7 @@ def run(folder: str, *arguments: str) -> tuple[int, str]:
                 results.append(Failure(str(error)))
         return results
 
-    for module in (comparison, launches, measurements):
+    for module in (comparison, launches, measurements, outputs):
         module.run_jobs = run_jobs  # type: ignore[attr-defined]
     os.chdir(folder)
     done = CliRunner().invoke(main, [*arguments, "--workloads", ".", "--models", "A"])
@@ -57,7 +57,7 @@ def _marked(path: Path) -> list[Record]:
     found = [
         each
         if isinstance(each.value, bool) or each.value is None
-        else replace(each, value=each.value + 0.125)
+        else replace(each, value=each.value + (1 if isinstance(each.value, int) else 0.125))
         for each in load(path)
     ]
     save(path, found)
@@ -76,7 +76,9 @@ def test_parts_are_measured_and_resumed(tmp_path: Path):
     assert found == {part: load(tmp_path / f"out/cuda_{part}.json") for part in PARTS}
     names = {record.name for records in found.values() for record in records}
     for wanted in (
+        "cuda.outputs/A/8/hash",
         "cuda.launches/A/cost model/1/code_warm_us",
+        "cuda.variants/A/varying/checked/speedup",
         "cuda.kernels/A/5/static mapping, maximum/speedup",
         "cuda.scale/20_features/varying/uniform, warp per sample/speedup",
         "cuda.scale/mlperf/varying/this project/of_bound",

@@ -52,7 +52,7 @@ def session(state: Path, *options: str | Path, **environment: str) -> Any:
         cwd=state.parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
 
 
@@ -60,7 +60,7 @@ def quick_session(workloads: Path, state: Path) -> Any:
     """One with the stand-in for a driver, and without what a machine may lack."""
     return session(
         state,
-        *("--quick", "--models", "A", "--workloads", workloads, "--minutes", "0.9"),
+        *("--quick", "--models", "A", "--workloads", workloads, "--minutes", "2"),
         *("--step-seconds", "15", "--cores", "2", "--json", state.parent / "done.json"),
         LD_LIBRARY_PATH=str(driver_folder()),
         PATH=os.pathsep.join(["/usr/bin", "/bin"]),
