@@ -109,13 +109,15 @@ class _Session:
 
     def run(self, plan: Plan) -> Report:
         """Runs what is not done yet."""
-        self._supplies.begin(item for step in self._steps[:_AHEAD] for item in step.items)
+        new = [step for step in self._steps if not self._state.has(step.name)]
+        self._supplies.begin(item for step in new[:_AHEAD] for item in step.items)
         gpu = self._ask(require_gpu_of, 0, seconds=plan.step_seconds)
         assert isinstance(gpu, GpuInfo)
         self._supplies.gpu = gpu
         self._report.gpu = gpu.name
-        subjects = dict.fromkeys(step.subject for step in self._steps)
-        self._keys = self._supplies.keys(subjects, gpu)
+        # First those that say what is done.
+        ordered = sorted(self._steps, key=lambda step: not self._state.has(step.name))
+        self._keys = self._supplies.keys(dict.fromkeys(step.subject for step in ordered), gpu)
         self._amount = {"seed": str(plan.seed), "quick": str(plan.quick)}
         begin = time.time()
         results = self._state.results("card")

@@ -42,6 +42,7 @@ from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 from gnarl.sw.workloads.embedding.model import POOLINGS
 
 PROFILER, FBGEMM, PYTORCH = counters.PROFILER, "fbgemm_gpu", tasks.PYTORCH
+COMPILER = "C++ compiler"
 """What a step may need that a machine may lack."""
 
 _BITS_FIRST = ("D", "E")
@@ -313,7 +314,7 @@ def _bits(plan: Plan) -> Steps:
         task = tasks.Bits(template, pooling, plan.seed, plan.state.results("bits"))
         subject = TemplateSubject(template, pooling, plan.seed)
         name = f"bits: {template}, {pooling}"
-        yield Step(name, subject, task, plan.step_seconds)
+        yield Step(name, subject, task, plan.step_seconds, COMPILER)
 
 
 def _tune(plan: Plan, strategy: str) -> Steps:

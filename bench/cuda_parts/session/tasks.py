@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from bench.lib.records import records
 from bench.lib.results import Results
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+from gnarl.sw.runtime.machine.tools import cxx
 
 PYTORCH = "torch"
 _PYTORCH_ON_GPU = "lib/libtorch_cuda.so"
@@ -152,6 +154,9 @@ class Bits:
     results: Results
 
     def __call__(self, gpu: GpuInfo, deadline: float) -> Outcome:
+        compiler, *_ = cxx()
+        if shutil.which(compiler) is None:
+            return Outcome(NOT_POSSIBLE, f"the emulation needs a C++ compiler: {compiler}")
         job = bits.Job(self.template, self.pooling, gpu, self.seed)
         values = bits.measure(job)
         also = machine(gpu) | bits.key(job)

@@ -112,6 +112,14 @@ def test_what_is_lacking_is_not_tried(compare: Compare, tmp_path: Path):
     assert compare(Measured(), measure.SEPARATE, file=file) == Outcome(DONE)
 
 
+def test_bits_need_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CXX", "no-such-compiler -O1")
+    results = Results.begin(tmp_path / "r.json", resume=False)
+    reason = "the emulation needs a C++ compiler: no-such-compiler"
+    found = tasks.Bits("one_hot", "mean", 0, results)(GPU, 0.0)
+    assert found == Outcome(NOT_POSSIBLE, reason)
+
+
 def test_batches_are_made_ahead(tmp_path: Path):
     source = ModelFolder(write_model(tmp_path / "A"))
     folder = tmp_path / "made"
