@@ -104,7 +104,7 @@ class _Session:
         self._steps = sorted(steps, key=lambda step: state.failures(step.name))
         self._missing: dict[str, str] = {}
         self._report = Report()
-        self._keys = Keys({})
+        self._keys: Keys | None = None
         self._amount: dict[str, str] = {}
 
     def run(self, plan: Plan) -> Report:
@@ -115,9 +115,10 @@ class _Session:
         assert isinstance(gpu, GpuInfo)
         self._supplies.gpu = gpu
         self._report.gpu = gpu.name
-        # First those that say what is done.
-        ordered = sorted(self._steps, key=lambda step: not self._state.has(step.name))
-        self._keys = self._supplies.keys(dict.fromkeys(step.subject for step in ordered), gpu)
+        self._keys = keys = self._supplies.keys(gpu)
+        for step in self._steps:
+            if step not in new:
+                keys.ask(step.subject)
         self._amount = {"seed": str(plan.seed), "quick": str(plan.quick)}
         begin = time.time()
         results = self._state.results("card")
@@ -132,7 +133,9 @@ class _Session:
             self._say(f"{known} of {len(self._steps)} steps were done before")
         while waiting:
             step = waiting.pop(0)
-            self._supplies.begin(item for each in [step, *waiting[:_AHEAD]] for item in each.items)
+            for each in (step, *waiting[:_AHEAD]):
+                self._supplies.begin(each.items)
+                keys.ask(each.subject)
             self._take(step, gpu)
             needed = {item for each in waiting for item in each.items}
             self._supplies.drop(item for item in step.items if item not in needed)
@@ -152,6 +155,7 @@ class _Session:
 
     def _key(self, step: Step) -> dict[str, str]:
         """What the step's figures are known by, and how many there are."""
+        assert self._keys is not None, "the GPU is known"
         return self._keys.of(step.subject, self._limits.until) | self._amount
 
     def _left(self) -> float:

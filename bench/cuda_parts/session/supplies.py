@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing.pool import AsyncResult
+from multiprocessing.pool import AsyncResult, Pool
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,11 +88,19 @@ class KernelItem:
 class Keys:
     """What figures of subjects are known by, as soon as makers have found it out."""
 
-    def __init__(self, asked: Mapping[Subject, AsyncResult[dict[str, str]]]) -> None:
-        self._asked = asked
+    def __init__(self, pool: Pool, gpu: GpuInfo) -> None:
+        self._pool = pool
+        self._gpu = gpu
+        self._asked: dict[Subject, AsyncResult[dict[str, str]]] = {}
+
+    def ask(self, subject: Subject) -> None:
+        """Has a subject's key found out, unless it has been asked for."""
+        if subject not in self._asked:
+            self._asked[subject] = self._pool.apply_async(key, (subject, self._gpu))
 
     def of(self, subject: Subject, until: float) -> dict[str, str]:
         """A subject's key; empty where it is not known by ``until``, of ``time.time``."""
+        self.ask(subject)
         try:
             return self._asked[subject].get(max(0.0, until - time.time()))
         except Exception:  # the step fails by the same, and says why
@@ -122,9 +130,9 @@ class Supplies:
         self._pool.terminate()
         self._pool.join()
 
-    def keys(self, subjects: Iterable[Subject], gpu: GpuInfo) -> Keys:
-        """What figures of each are known by, which is found out meanwhile."""
-        return Keys({each: self._pool.apply_async(key, (each, gpu)) for each in subjects})
+    def keys(self, gpu: GpuInfo) -> Keys:
+        """What figures are known by, which makers find out."""
+        return Keys(self._pool, gpu)
 
     def begin(self, items: Iterable[Item]) -> None:
         """Has these made, as long as there is memory."""

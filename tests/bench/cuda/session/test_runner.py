@@ -84,8 +84,11 @@ class FakeSupplies:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def keys(self, subjects: Any, gpu: Any) -> FakeSupplies:
+    def keys(self, gpu: Any) -> FakeSupplies:
         return self
+
+    def ask(self, subject: Any) -> None:
+        pass
 
     def of(self, subject: Any, until: float) -> dict[str, str]:
         return {"gpu": GPU.name}

@@ -141,7 +141,7 @@ def test_batches_are_made_ahead(tmp_path: Path):
         assert set(folder.iterdir()) == set(files[1:])
         subject = ModelSubject(source, tmp_path)
         missing = replace(subject, source=ModelFolder(tmp_path / "none"))
-        keys = supplies.keys([subject, missing], GPU)
+        keys = supplies.keys(GPU)
         assert keys.of(subject, time.time() + 60) == subject.key(GPU)
         assert keys.of(missing, time.time() + 60) == {}
 
