@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from bench.cuda import main
 from bench.cuda_parts.protocol import PROTOCOL
 from bench.cuda_parts.session.state import MOST_BYTES
 from bench.lib.records import load, save
@@ -80,7 +82,9 @@ def commit_of_another(state: Path) -> None:
         assert {record.commit for record in load(path)} == {"another"}
 
 
-def test_a_session_is_run_and_goes_on(workloads: Path, tmp_path: Path):
+def test_a_session_is_run_and_goes_on(
+    workloads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Kernels do nothing, so that all results are wrong, and it must say so."""
     state = tmp_path / "state"
     done = quick_session(workloads, state)
@@ -106,6 +110,14 @@ def test_a_session_is_run_and_goes_on(workloads: Path, tmp_path: Path):
         assert {record.tools["protocol"] for record in records} == {str(PROTOCOL)}
         exact = [record.value for record in records if record.metric == "bit_exact"]
         assert not any(exact)
+
+    (tmp_path / "README.md").write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["page", "-o", str(state)]).exit_code == 0
+    page = (tmp_path / "docs" / "results" / "cuda.md").read_text()
+    assert f"\n| {NAME} | 4 | " in page
+    for part in ("counters", "bits"):
+        assert f"<!-- {part}:begin -->\nNot measured yet.\n" in page
 
     commit_of_another(state)
     before = contents(state)
