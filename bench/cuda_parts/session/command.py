@@ -141,9 +141,9 @@ def session(
     try:
         console = Console(stderr=True, markup=False)
         request = Request(workloads, folder, "", seed, False, console, options)
+        paths = [path.absolute() for path in models(request)]
         state = State.open(folder)
         limits = Limits(begin + 60 * minutes, cores, int(memory * (1 << 30)))
-        paths = [path.absolute() for path in models(request)]
         report = run(paths, state, schedules.absolute(), seed, quick, step_seconds, limits, say)
     except GpuError as error:
         click.echo(f"{_NAME}: {str(error).removesuffix(f': {ON_THE_CPU}')}", err=True)

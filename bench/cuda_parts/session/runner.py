@@ -133,9 +133,10 @@ class _Session:
             self._say(f"{known} of {len(self._steps)} steps were done before")
         while waiting:
             step = waiting.pop(0)
-            for each in (step, *waiting[:_AHEAD]):
-                self._supplies.begin(each.items)
-                keys.ask(each.subject)
+            if self._left() >= step.seconds:
+                for each in (step, *waiting[:_AHEAD]):
+                    keys.ask(each.subject)
+                    self._supplies.begin(each.items)
             self._take(step, gpu)
             needed = {item for each in waiting for item in each.items}
             self._supplies.drop(item for item in step.items if item not in needed)

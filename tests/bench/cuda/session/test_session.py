@@ -146,6 +146,35 @@ def test_a_state_of_another_protocol_is_refused(workloads: Path, tmp_path: Path)
     assert contents(state) == before
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (
+            ("--minutes", "9.9"),
+            "Invalid value for --minutes: 9.9: must leave 20 of the 600 s that a command may take "
+            "(--command-seconds)",
+        ),
+        (
+            ("--minutes", "9", "--command-seconds", "300"),
+            "Invalid value for --minutes: 9: must leave 20 of the 300 s that a command may take "
+            "(--command-seconds)",
+        ),
+        (("--json", "none/a.json"), "Invalid value for --json: none: no such folder"),
+        (("--minutes", "0"), "Invalid value for '--minutes': 0.0 is not in the range x>0."),
+        (("--models", "A,G"), "recflex/G: no such folder: must be a model of the workloads"),
+        (("--models", ","), "Invalid value for '--models': ',': must be names between commas"),
+    ],
+)
+def test_bad_options_change_nothing(
+    workloads: Path, tmp_path: Path, options: tuple[str, ...], complaint: str
+):
+    arguments = ["session", "--state", str(tmp_path / "state"), "--workloads", str(workloads)]
+    done = CliRunner().invoke(main, [*arguments, *options])
+    assert done.exit_code == 2
+    assert complaint in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
 def test_without_a_gpu_nothing_is_measured(workloads: Path, tmp_path: Path):
     state = tmp_path / "state"
     options = ("--models", "A", "--workloads", workloads, "--minutes", "0.5")
