@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 
 from gnarl.sw.compiler.cuda.backward import SEGMENT, BackwardProgram
-from gnarl.sw.compiler.cuda.fusion import CXX_POOLING, CXX_TYPES
 from gnarl.sw.compiler.cuda.optimizers import (
     SGD,
     Adagrad,
@@ -16,6 +15,7 @@ from gnarl.sw.compiler.cuda.optimizers import (
     PartialRowWiseAdam,
     RowWiseAdagrad,
 )
+from gnarl.sw.compiler.cuda.source_parts import CXX_POOLING, CXX_TYPES
 
 FIND_KEYS = "gnarl_find_keys"
 FIND_GRADIENTS = "gnarl_find_gradients"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -20,6 +21,7 @@ from gnarl.sw.compiler.cuda.device_rates import DeviceRates
 from gnarl.sw.compiler.cuda.layouts import block_shared_bytes
 from gnarl.sw.compiler.cuda.schedule import Schedule
 from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.compiler.cuda.templates.warp_template import WarpTemplate
 from gnarl.sw.workloads.embedding.model import Feature
 from gnarl.sw.workloads.embedding.statistics import FeatureStatistics
 
@@ -43,7 +45,7 @@ class Estimates:
     """What a feature's candidates do: arrays [candidates], for one batch.
 
     blocks
-        of the grid.
+        of the grid; of warps that do tasks by themselves as many as their tasks fill.
     rounds, longest_rounds
         dependent loads that an average block waits for, and the one with the longest bag.
     instructions, sectors, barriers
@@ -75,16 +77,21 @@ def estimate(
     """Asks the templates. O(candidates)."""
     values = batch * statistics.mean
     longest_of_batch = longest_bag(statistics, batch)
-    longest_of_block: dict[int, float] = {}  # by the grid's blocks: few schedules differ in these
+    longest_of = cache(partial(longest_bag, statistics))
+    longest_of_block: dict[float, float] = {}  # by the grid's blocks: few schedules differ in these
     rows = []
     for schedule in candidates:
         kind = template(schedule.template)
         count = kind.block_count(schedule, feature, block_threads)
-        blocks = int(count.blocks(batch, math.ceil(values)))
+        blocks = float(count.blocks(batch, math.ceil(values)))
         if blocks not in longest_of_block:
             longest_of_block[blocks] = longest_bag(statistics, max(1.0, batch / blocks))
         longest = longest_of_block[blocks]
-        average = kind.work(schedule, feature, block_threads, batch, values, longest)
+        if isinstance(kind, WarpTemplate):
+            blocks = kind.parts_of_blocks(schedule, feature, block_threads, batch)
+            average = kind.work_of(schedule, feature, block_threads, batch, values, longest_of)
+        else:
+            average = kind.work(schedule, feature, block_threads, batch, values, longest)
         worst = average
         if longest_of_batch > longest:
             worst = kind.work(schedule, feature, block_threads, batch, values, longest_of_batch)

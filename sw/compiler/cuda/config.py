@@ -16,11 +16,17 @@ from gnarl.hw.lib.configuration import (
 )
 from gnarl.hw.lib.errors import ConfigError, Violation, quoted
 from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
-from gnarl.sw.compiler.cuda.occupancy import maximum_blocks, occupancies
+from gnarl.sw.compiler.cuda.occupancy import maximum_blocks, occupancies, warp_occupancy
 from gnarl.sw.workloads.embedding.model import TABLE_TYPES
 
 BLOCK_THREADS = (32, 64, 128, 256, 512, 1024)
 """Threads that a block may have."""
+
+WORKERS = ("warps", "blocks")
+"""What does the tasks of a kernel."""
+
+WARP_BLOCK_THREADS = 256
+"""Threads of a block whose warps are workers, where nothing else is said."""
 
 TRIED_BLOCK_THREADS = (64, 128, 256)
 """Sizes of blocks that a choice is among."""
@@ -40,6 +46,9 @@ class CudaConfig(TargetConfig):
         best.
     checked
         whether kernels check every index, and stop at the first that is out of range.
+    workers
+        what does the tasks of a kernel, a name of ``WORKERS``: warps, of which none waits for
+        another, or whole blocks, as in RecFlex.
     format
         of the tensors of expressions, a name of ``TABLE_TYPES``; sums are in float32. Models say
         what their features have.
@@ -52,6 +61,7 @@ class CudaConfig(TargetConfig):
     blocks_per_sm: int = 0
     checked: bool = False
     format: str = "float32"
+    workers: str = "warps"
 
     @property
     def plain_block_threads(self) -> int:
@@ -65,6 +75,8 @@ class CudaConfig(TargetConfig):
         or with each worth trying."""
         if self.block_threads:
             return (self,)
+        if self.workers == "warps":
+            return (replace(self, block_threads=WARP_BLOCK_THREADS),)
         return tuple(
             replace(self, block_threads=threads)
             for threads in TRIED_BLOCK_THREADS
@@ -77,6 +89,8 @@ class CudaConfig(TargetConfig):
         trying, most first. Of a configuration with a size of blocks."""
         if self.blocks_per_sm:
             return (self.blocks_per_sm,)
+        if self.workers == "warps":
+            return (warp_occupancy(self.arch, self.block_threads),)
         return occupancies(self.arch, self.block_threads)
 
     def violations(self) -> list[Violation]:
@@ -90,6 +104,7 @@ class CudaConfig(TargetConfig):
             most = maximum_blocks(self.arch, self.block_threads or min(TRIED_BLOCK_THREADS))
             wrong += number_violations(self, [("blocks_per_sm", 0, most)])
         wrong += choice_violations(self, "format", tuple(TABLE_TYPES))
+        wrong += choice_violations(self, "workers", WORKERS)
         return wrong + flag_violations(self, ["checked"])
 
 

@@ -127,12 +127,18 @@ def _choose(groups: list[FeatureGroup], config: CudaConfig, blocks_per_sm: int) 
         costs = group_costs(groups, config, blocks_per_sm, resident)
         limit = longest_block(costs)
     assert limit is not None, "what fits does not depend on how full the device is"
-    schedules = share_codes(
-        [
-            affordable(group, group.estimates.candidates, each, limit)
+    if config.workers == "warps":  # whose codes are few, and tasks as short as a batch wants them
+        schedules = [
+            group.estimates.candidates[int(np.argmin(each.latency))]
             for group, each in zip(groups, costs, strict=True)
         ]
-    )
+    else:
+        schedules = share_codes(
+            [
+                affordable(group, group.estimates.candidates, each, limit)
+                for group, each in zip(groups, costs, strict=True)
+            ]
+        )
     return Choice(kernel_latency(groups, costs, schedules), blocks_per_sm, schedules)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.cuda.block_estimates import Estimates, cold_share, estimate
@@ -42,20 +42,22 @@ class FeatureGroup:
     cold: float
 
 
-def feature_candidates(feature: Feature, block_threads: int) -> tuple[Schedule, ...]:
-    """Every schedule of every template that can compute the feature, in a fixed order.
+def feature_candidates(
+    feature: Feature, block_threads: int, workers: str = "blocks"
+) -> tuple[Schedule, ...]:
+    """Every schedule that can compute the feature of every template with such workers, in a fixed
+    order.
 
     Raises ``WorkloadError`` naming feature, dim, types and each template's reason if there is none.
     """
+    kinds = [kind for kind in templates().values() if kind.workers == workers]
     candidates = tuple(
-        schedule
-        for kind in templates().values()
-        for schedule in kind.candidates(feature, block_threads)
+        schedule for kind in kinds for schedule in kind.candidates(feature, block_threads)
     )
     if candidates:
         return candidates
     reasons = []
-    for kind in templates().values():
+    for kind in kinds:
         first = Schedule(kind.name, tuple((each.name, each.values[0]) for each in kind.parameters))
         reasons.append(f"{kind.name}: {kind.refusal(first, feature, block_threads)}")
     raise WorkloadError(
@@ -115,17 +117,19 @@ def block_sizes(
     config: CudaConfig,
     statistics: Sequence[FeatureStatistics] | None = None,
     batch: int = 256,
-    candidates_of: CandidatesOf = feature_candidates,
+    candidates_of: CandidatesOf | None = None,
 ) -> list[BlockSize]:
     """For each size of blocks that a choice is among; arguments are those of ``group_features``.
 
-    Sizes with which no template takes some feature are left out, unless that is all of them. The
+    Candidates are those of the configuration's workers, unless ``candidates_of`` says else. Sizes
+    with which no template takes some feature are left out, unless that is all of them. The
     last results without statistics are kept: estimates of hundreds of groups take seconds. Raises
     ``WorkloadError`` as ``feature_candidates`` does.
     """
-    if statistics is None and candidates_of is feature_candidates:
+    if statistics is None and candidates_of is None:
         return _expected_sizes(model, config, batch, tuple(templates().values()))
-    return _block_sizes(model, config, statistics, batch, candidates_of)
+    own = partial(feature_candidates, workers=config.workers)
+    return _block_sizes(model, config, statistics, batch, candidates_of or own)
 
 
 @lru_cache(maxsize=8)
@@ -133,7 +137,8 @@ def _expected_sizes(
     model: EmbeddingModel, config: CudaConfig, batch: int, _: tuple[Template, ...]
 ) -> list[BlockSize]:
     """Block sizes estimated from the features' factors, with these templates."""
-    return _block_sizes(model, config, None, batch, feature_candidates)
+    own = partial(feature_candidates, workers=config.workers)
+    return _block_sizes(model, config, None, batch, own)
 
 
 def _block_sizes(

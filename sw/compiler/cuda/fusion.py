@@ -8,22 +8,31 @@ inline. A chain of ``if`` (the paper's) becomes one comparison after the other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
 from gnarl.sw.compiler.cuda.demands import feature_demands
 from gnarl.sw.compiler.cuda.layouts import (
+    BLOCK_STRUCTS,
     SHARED_ALIGNMENT,
     block_shared_bytes,
     feature_constants,
     layout_checks,
 )
 from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
+from gnarl.sw.compiler.cuda.source_parts import (
+    CONSTANT_BYTES,
+    CXX_POOLING,
+    CXX_TYPES,
+    SHARED_MEMORY,
+    FusedKernel,
+    kernel_head,
+    table_lines,
+)
 from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.compiler.cuda.warp_fusion import fuse_warps
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
 
 KERNEL = "gnarl_fused_embedding_bags"
@@ -61,42 +70,7 @@ MAP_PARAMETERS = {
 block for each ``block_threads`` features: it fills ``tasks``, ``shares`` and the state's
 ``count``."""
 
-CONSTANT_BYTES = 48 << 10
-"""Bytes of constant memory that features may take; those of larger models are in global memory."""
-
-SHARED_MEMORY = "gnarl_shared_memory"
-
 MAXIMUM_CODES = 65_535
-
-
-CXX_TYPES = {
-    "float32": "float",
-    "float16": "gnarl::Float16",
-    "bfloat16": "gnarl::BFloat16",
-    "int8_rowwise": "gnarl::Int8Rowwise",
-    "int4_rowwise": "gnarl::Int4Rowwise",
-    "fp8_rowwise": "gnarl::Fp8Rowwise",
-}
-"""C++ types of elements, by name."""
-
-CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
-
-
-@dataclass(frozen=True)
-class FusedKernel:
-    """CUDA C++ of a fused kernel, and what launching it needs.
-
-    source
-        the translation unit.
-    code_of_feature
-        for each feature the number of its branch.
-    shared_bytes
-        dynamic shared memory of every block.
-    """
-
-    source: str
-    code_of_feature: tuple[int, ...]
-    shared_bytes: int
 
 
 @dataclass(frozen=True)
@@ -142,8 +116,11 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
     """Features with equal kind and schedule share code. Linear in features.
 
     Raises ``CapacityError`` for too many codes, and for a schedule that needs more shared memory
-    than the architecture gives a block.
+    than the architecture gives a block; ``WorkloadError`` where some templates' workers are warps,
+    some blocks.
     """
+    if schedules_workers(schedules) == "warps":
+        return fuse_warps(model, schedules)
     numbers: dict[tuple[FeatureKind, Schedule], int] = {}
     codes: list[_Code] = []
     of_feature = []
@@ -159,7 +136,19 @@ def fuse(model: EmbeddingModel, schedules: ScheduleSet) -> FusedKernel:
             f"must be at most {MAXIMUM_CODES:,}"
         )
     shared = _shared_bytes(codes, schedules.arch)
-    return FusedKernel(_source(model, schedules, codes, of_feature), tuple(of_feature), shared)
+    source = _source(model, schedules, codes, of_feature)
+    return FusedKernel(source, tuple(of_feature), shared, KERNEL)
+
+
+def schedules_workers(schedules: ScheduleSet) -> str:
+    """A name of ``WORKERS``. Raises ``WorkloadError`` as ``fuse`` does."""
+    firsts = {template(each.template).workers: each for each in reversed(schedules.schedules)}
+    if len(firsts) > 1:
+        raise WorkloadError(
+            f"{firsts['warps']}, {firsts['blocks']}: tasks of one are done by warps, of the other "
+            "by blocks: a kernel has but one kind of workers"
+        )
+    return next(iter(firsts), "blocks")
 
 
 def _shared_bytes(codes: Sequence[_Code], arch: str) -> int:
@@ -186,7 +175,7 @@ def _source(
         '#include "gnarl/task_map.cuh"',
         '#include "gnarl/task_queue.cuh"',
         "",
-        *layout_checks(),
+        *layout_checks(BLOCK_STRUCTS),
         "",
         f"constexpr int kFeatures = {len(of_feature)};",
         f"constexpr int kBlockThreads = {schedules.block_threads};",
@@ -232,10 +221,10 @@ def _features(
     constants = feature_constants(model, of_feature)
     space = "__constant__" if constants.nbytes <= CONSTANT_BYTES else "__device__"
     yield f"{space} const gnarl::FeatureConstants kConstants[kFeatures] = {{"
-    yield from _table(constants)
+    yield from table_lines(constants)
     yield "};"
     yield "__device__ const gnarl::Demand kDemands[kFeatures] = {"
-    yield from _table(feature_demands(model, schedules))
+    yield from table_lines(feature_demands(model, schedules))
     yield "};"
 
 
@@ -256,7 +245,7 @@ def _codes(codes: Sequence[_Code]) -> Iterator[str]:
 
 def _fused_kernel(blocks_per_sm: int) -> Iterator[str]:
     yield f'extern "C" __global__ void __launch_bounds__(kBlockThreads, {blocks_per_sm})'
-    yield from _head(KERNEL, PARAMETERS)
+    yield from kernel_head(KERNEL, PARAMETERS)
     yield f"  const gnarl::Launch launch{{{', '.join(PARAMETERS)}}};"
     yield f"  BlockMemory& memory = *reinterpret_cast<BlockMemory*>({SHARED_MEMORY});"
     yield "  gnarl::run_tasks<Codes>(launch, kConstants, memory.shared, memory.slot);"
@@ -270,20 +259,7 @@ def _map_kernel(block_threads: int) -> Iterator[str]:
         '"map_shared_bytes is wrong");'
     )
     yield 'extern "C" __global__ void __launch_bounds__(kBlockThreads)'
-    yield from _head(MAP_KERNEL, MAP_PARAMETERS)
+    yield from kernel_head(MAP_KERNEL, MAP_PARAMETERS)
     yield "  gnarl::map_tasks<kBlockThreads>(kDemands, offsets, batch, kFeatures, blocks, queues,"
     yield f"      tasks, shares, state, *reinterpret_cast<MapShared*>({SHARED_MEMORY}));"
     yield "}"
-
-
-def _head(kernel: str, parameters: Mapping[str, str]) -> Iterator[str]:
-    listed = [f"{type} {name}" for name, type in parameters.items()]
-    yield f"{kernel}("
-    yield "    " + ",\n    ".join(listed) + ") {"
-
-
-def _table(rows: np.ndarray) -> Iterator[str]:
-    """A structured array's rows as initializers, a few to a line."""
-    texts = ["{" + ", ".join(map(str, row)) + "}," for row in rows.tolist()]
-    for at in range(0, len(texts), 4):
-        yield "  " + " ".join(texts[at : at + 4])

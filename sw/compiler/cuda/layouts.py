@@ -3,7 +3,7 @@ generated source checks that both agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,8 +42,46 @@ QUEUE_STATE = np.dtype(
     [("count", np.int32), ("per_queue", np.int32), ("ended", np.int32), ("reserved", np.int32)]
 )
 BLOCK_TIME = np.dtype([("begin", np.uint64), ("end", np.uint64)])
+WARP_FEATURE = np.dtype(
+    [
+        ("feature", np.int32),
+        ("rows", np.int32),
+        ("row_bytes", np.int32),
+        ("output", np.int32),
+        ("output_stride", np.int32),
+        ("dim", np.uint16),
+        ("scale", np.uint16),
+        ("lanes", np.uint8),
+        ("rows_aside", np.uint8),
+        ("buffer", np.uint8),
+        ("output_type", np.uint8),
+        ("is_mean", np.uint8),
+        ("reserved", np.uint8),
+        ("more_reserved", np.uint16),
+    ]
+)
+TASK_CLASS = np.dtype(
+    [
+        ("begin", np.int32),
+        ("first", np.int32),
+        ("of_feature", np.int32),
+        ("reciprocal", np.uint32),
+        ("partials", np.uint32),
+        ("counters", np.int32),
+        ("code", np.uint16),
+        ("samples", np.uint16),
+        ("pieces", np.uint8),
+        ("rounds", np.uint8),
+        ("slices", np.uint8),
+        ("spread", np.uint8),
+    ]
+)
+TASK_PLAN_HEAD = np.dtype(
+    [("tasks", np.int32), ("dealt", np.int32), ("run", np.int32), ("wrap", np.uint32)]
+)
+"""What a ``TaskPlan`` has before its classes."""
 
-_STRUCTS = {
+BLOCK_STRUCTS = {
     "FeatureConstants": FEATURE_CONSTANTS,
     "Demand": DEMAND,
     "ErrorRecord": ERROR_RECORD,
@@ -52,14 +90,21 @@ _STRUCTS = {
     "QueueState": QUEUE_STATE,
     "BlockTime": BLOCK_TIME,
 }
+WARP_STRUCTS = {
+    "WarpFeature": WARP_FEATURE,
+    "TaskClass": TASK_CLASS,
+    "ErrorRecord": ERROR_RECORD,
+    "BlockTime": BLOCK_TIME,
+}
+"""Structs of kernels whose workers are blocks, or warps, by name."""
 
 _AND = " &&\n              "
 """Between conditions, each on a line of its own."""
 
 
-def layout_checks() -> Iterator[str]:
+def layout_checks(structs: Mapping[str, np.dtype]) -> Iterator[str]:
     """C++ lines that refuse to compile where a struct differs from its layout here."""
-    for name, layout in _STRUCTS.items():
+    for name, layout in structs.items():
         struct = f"gnarl::{name}"
         conditions = [f"sizeof({struct}) == {layout.itemsize}"]
         for field in layout.names or ():

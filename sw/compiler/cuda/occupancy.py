@@ -16,6 +16,9 @@ MAXIMUM_REGISTERS = 255
 
 MAXIMUM_OCCUPANCIES = 9
 
+WARP_REGISTERS = 80
+"""Registers of a thread of a kernel whose workers are warps."""
+
 _PARTITIONS = 4
 _REGISTER_UNIT = 256
 
@@ -76,6 +79,17 @@ def occupancies(arch: str, block_threads: int) -> tuple[int, ...]:
     while len(kept) > MAXIMUM_OCCUPANCIES:
         kept.pop(min(range(1, len(kept) - 1), key=lambda at: kept[at + 1] / kept[at - 1]))
     return tuple(limits[registers] for registers in kept)
+
+
+def warp_occupancy(arch: str, block_threads: int) -> int:
+    """Blocks on a multiprocessor of a kernel whose workers are warps: the most whose threads have
+    the registers that eight vectors in flight, and the indices of the next, want."""
+    fitting = [
+        blocks
+        for blocks in range(1, maximum_blocks(arch, block_threads) + 1)
+        if register_limit(arch, block_threads, blocks) >= WARP_REGISTERS
+    ]
+    return max(fitting, default=1)
 
 
 def _warps(block_threads: int) -> int:

@@ -10,12 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from gnarl.sw.compiler.cuda.demands import feature_demands
-from gnarl.sw.compiler.cuda.fusion import FusedKernel, fuse
+from gnarl.sw.compiler.cuda.device_rates import RATES
+from gnarl.sw.compiler.cuda.fusion import fuse
 from gnarl.sw.compiler.cuda.layouts import BLOCK_COUNT, OutputLayout, output_layout
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
+from gnarl.sw.compiler.cuda.source_parts import FusedKernel
+from gnarl.sw.compiler.cuda.task_plan import TaskPlan, plan_tasks
 from gnarl.sw.compiler.cuda.templates import template
 from gnarl.sw.compiler.cuda.templates.template import INCLUDE
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
+
+_KEPT_PLANS = 4096
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,27 @@ class EmbeddingProgram:
             feature.name: buffers[type][:, column : column + feature.dim]
             for feature, type, column in zip(features, layout.types, layout.columns, strict=True)
         }
+
+    def plan(self, batch: int, blocks: int = 0) -> TaskPlan:
+        """What the warps of so many blocks do with a batch of so many samples: made once for each.
+
+        Of kernels whose workers are warps. ``blocks``: 0 for those of the GPU that ``RATES`` names.
+        Raises ``CapacityError`` as ``plan_tasks`` does.
+        """
+        layout = self.kernel.layout
+        assert layout is not None, "workers are blocks"
+        schedules = self.schedules
+        blocks = blocks or RATES[schedules.arch].multiprocessors * schedules.blocks_per_sm
+        key = batch, blocks
+        if key not in self._plans:
+            if len(self._plans) >= _KEPT_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan_tasks(layout, batch, blocks, schedules.block_threads)
+        return self._plans[key]
+
+    @cached_property
+    def _plans(self) -> dict[tuple[int, int], TaskPlan]:
+        return {}
 
     @cached_property
     def demands(self) -> np.ndarray:

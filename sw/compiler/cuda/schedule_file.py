@@ -7,6 +7,7 @@ line of its own. Equal schedules are equal texts.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,9 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
     """The schedules in a file's text, for a model on a configuration.
 
     Raises ``WorkloadError`` that begins with ``place``: for damaged JSON with its line, for another
-    model, architecture or size of blocks, for unknown templates, parameters and values, and for a
-    schedule that cannot compute its feature, with the reason.
+    model, architecture or size of blocks, for unknown templates, parameters and values, for
+    templates of which some have warps as workers and some blocks, and for a schedule that cannot
+    compute its feature, with the reason.
     """
     with damaged_as(WorkloadError, place):
         data = parse_json(text, place)
@@ -81,6 +83,7 @@ def from_text(text: str, model: EmbeddingModel, config: CudaConfig, place: str) 
             first = schedules.setdefault(_schedule(entry, f"{place}: schedules[{at}]"), at)
             if first != at:
                 raise WorkloadError(f"{place}: schedules[{at}]: duplicates schedules[{first}]")
+        _check_workers(list(schedules), place)
         _check_features(data["of_feature"], list(schedules), model, data["block_threads"], place)
     return ScheduleSet(
         schedules=tuple(schedules),
@@ -170,6 +173,17 @@ def _schedule(entry: Any, place: str) -> Schedule:
                 f"must be one of {', '.join(map(str, parameter.values))}"
             )
     return Schedule(name, tuple((given, values[given]) for given in known))
+
+
+def _check_workers(schedules: Sequence[Schedule], place: str) -> None:
+    """Raises ``WorkloadError`` unless the workers of all templates are the same."""
+    for at, schedule in enumerate(schedules):
+        first = template(schedules[0].template)
+        if template(schedule.template).workers != first.workers:
+            raise WorkloadError(
+                f"{place}: schedules[{at}]: template = {schedule.template!r}: must be one whose "
+                f"workers are {first.workers}, as those of {first.name}"
+            )
 
 
 def _check_features(

@@ -106,6 +106,8 @@ class Template(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     include: ClassVar[Path] = INCLUDE
     """Folder of the header."""
+    workers: ClassVar[str] = "blocks"
+    """What does its tasks: a name of ``WORKERS``. A kernel has one kind of them."""
     registers: ClassVar[int] = 46
     """About what a thread needs besides its vectors in flight; for the cost model."""
 

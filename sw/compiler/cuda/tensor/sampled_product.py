@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnarl.sw.compiler.cuda.config import CudaConfig
-from gnarl.sw.compiler.cuda.fusion import CXX_TYPES
+from gnarl.sw.compiler.cuda.source_parts import CXX_TYPES
 from gnarl.sw.compiler.cuda.templates.template import MAXIMUM_VECTOR_BYTES
 from gnarl.sw.compiler.cuda.tensor.kernel_expression import KernelExpression
 from gnarl.sw.compiler.cuda.tensor.patterns import SampledProduct

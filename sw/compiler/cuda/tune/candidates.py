@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -70,7 +71,7 @@ def padding(
 
 def _blocks(group: FeatureGroup, schedule: Schedule) -> int:
     estimates = group.estimates
-    return int(estimates.blocks[estimates.candidates.index(schedule)])
+    return math.ceil(estimates.blocks[estimates.candidates.index(schedule)])
 
 
 def _repeat(fillers: Sequence[_Filler], wanted: int) -> tuple[tuple[int, Schedule], ...]:

@@ -39,6 +39,16 @@ struct ErrorRecord {
   long long index;     // the index that is out of range
 };
 
+// Notes that an index is out of range, if nothing has been noted.
+__device__ __forceinline__ void note_error(ErrorRecord* error, int feature, long long position,
+                                           long long index) {
+  if (atomicCAS(&error->state, 0, 1) == 0) {
+    error->feature = feature;
+    error->position = position;
+    error->index = index;
+  }
+}
+
 // One feature of one batch.
 struct FeatureArguments {
   const void* table;     // [rows, dim], 16-byte aligned
@@ -52,6 +62,12 @@ struct FeatureArguments {
   int batch;
   int output_stride;
   int feature;           // its number, for errors
+};
+
+// When a task ran, by its multiprocessor's clock, in cycles; for the tuner.
+struct BlockTime {
+  unsigned long long begin;
+  unsigned long long end;
 };
 
 enum class Pooling { kSum, kMean, kMax };
@@ -100,6 +116,17 @@ __device__ __forceinline__ int late(int number) {
   return number;
 }
 
+// 0, which compilers do not know. What they know to be the same for all lanes they move to a uniform
+// register as soon as it is loaded, and wait for it there: the table's address would come before the
+// offsets are asked for.
+__device__ __forceinline__ int zero_of_lane() {
+  int zero = 0;
+#ifdef __CUDA_ARCH__
+  asm("{ .reg .u32 lane; mov.u32 lane, %%laneid; shr.u32 %0, lane, 5; }" : "=r"(zero));
+#endif
+  return zero;
+}
+
 // No row: what pools as nothing.
 constexpr int kNoRow = -1;
 
@@ -112,11 +139,7 @@ __device__ __forceinline__ int checked_row(const FeatureArguments& feature, Inde
 #ifdef GNARL_CHECKED
   if (index < 0 || index >= feature.rows) {
     if (K::kPruned && index == kNoRow) return kNoRow;
-    if (atomicCAS(&feature.error->state, 0, 1) == 0) {
-      feature.error->feature = feature.feature;
-      feature.error->position = position;
-      feature.error->index = index;
-    }
+    note_error(feature.error, feature.feature, position, index);
     return kNoRow;
   }
 #endif

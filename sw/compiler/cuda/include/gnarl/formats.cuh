@@ -134,6 +134,38 @@ __device__ __forceinline__ Pack<T, kVector> load_pack(const T* source) {
   return pack;
 }
 
+// begin + count * bytes, in one instruction: compilers make three of mad.wide, and of what they add up
+// themselves.
+template <class T>
+__device__ __forceinline__ const T* further(const T* begin, int count, int bytes) {
+#ifdef __CUDA_ARCH__
+  const T* found;
+  asm("{ .reg .s64 product; mul.wide.s32 product, %1, %2; add.s64 %0, product, %3; }"
+      : "=l"(found)
+      : "r"(count), "r"(bytes), "l"(begin));
+  return found;
+#else
+  const auto* octets = reinterpret_cast<const unsigned char*>(begin);
+  return reinterpret_cast<const T*>(octets + static_cast<long long>(count) * bytes);
+#endif
+}
+
+// What was loaded, of which nothing is computed before this point: compilers, left to themselves, move
+// additions, which wait for their operands, before loads that are ready to go.
+template <class T, int kVector>
+__device__ __forceinline__ void use_late(Pack<T, kVector>& pack) {
+#ifdef __CUDA_ARCH__
+  auto& word = pack.word;
+  if constexpr (sizeof(word) == 16) {
+    asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+  } else if constexpr (sizeof(word) == 8) {
+    asm volatile("" : "+r"(word.x), "+r"(word.y));
+  } else if constexpr (sizeof(word) == 4) {
+    asm volatile("" : "+r"(word));
+  }
+#endif
+}
+
 // An index or a weight, which nothing reads again: the first to leave the caches, so that rows stay.
 template <class T>
 __device__ __forceinline__ T load_once(const T* source) {
@@ -153,6 +185,29 @@ __device__ __forceinline__ T load_once(const T* source) {
   }
 #else
   return __ldg(source);
+#endif
+}
+
+// As load_once where `present`; elsewhere the value stays as it is.
+template <class T>
+__device__ __forceinline__ void load_once_if(bool present, const T* source, T& value) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 8) {
+    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.L1::evict_first.b64 %0, [%1]; }"
+        : "+l"(value)
+        : "l"(source), "r"(static_cast<int>(present)));
+  } else {
+    union {
+      T value;
+      int bits;
+    } found = {value};
+    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.L1::evict_first.b32 %0, [%1]; }"
+        : "+r"(found.bits)
+        : "l"(source), "r"(static_cast<int>(present)));
+    value = found.value;
+  }
+#else
+  if (present) value = __ldg(source);
 #endif
 }
 
@@ -189,8 +244,14 @@ struct FromGlobal {
       word = static_cast<unsigned char>(loaded);
     }
 #else
-    if (present) pack = load_pack<kVector>(reinterpret_cast<const T*>(source));
+    if (present) load_pack(source, pack);
 #endif
+  }
+
+  template <class T, int kVector>
+  static __device__ __forceinline__ void load_pack(const unsigned char* source,
+                                                   Pack<T, kVector>& pack) {
+    pack.word = __ldg(reinterpret_cast<const decltype(pack.word)*>(source));
   }
 };
 

@@ -31,6 +31,17 @@ __device__ __forceinline__ void store_partial(float* target, const Accumulator<k
   }
 }
 
+template <int kVector>
+__device__ __forceinline__ Accumulator<kVector> load_partial(const float* source) {
+  FloatWords<kVector> pack;
+  const auto* words = reinterpret_cast<const FloatWord<kVector>*>(source);
+#pragma unroll
+  for (int w = 0; w < static_cast<int>(sizeof(pack.words) / sizeof(pack.words[0])); ++w) {
+    pack.words[w] = __ldcg(words + w);
+  }
+  return pack.total;
+}
+
 // Takes a partial out of the workspace, which is left as zeroes. Another block may have written
 // it, so it is read past the multiprocessor's own cache.
 template <int kVector>

@@ -52,14 +52,7 @@ struct RowAddress {
 // So many rows of kRowBytes after `begin`.
 template <int kRowBytes>
 __device__ __forceinline__ const unsigned char* below(const unsigned char* begin, int rows) {
-#ifdef __CUDA_ARCH__
-  // In one instruction; compilers, left to themselves, add the column to every row's address.
-  const unsigned char* address;
-  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(address) : "r"(rows), "n"(kRowBytes), "l"(begin));
-  return address;
-#else
-  return begin + static_cast<long long>(rows) * kRowBytes;
-#endif
+  return further(begin, rows, kRowBytes);
 }
 
 // Rows of kDim elements of a type.

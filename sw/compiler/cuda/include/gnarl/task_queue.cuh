@@ -20,12 +20,6 @@ struct alignas(16) FeatureConstants {
   unsigned short buffer;
 };
 
-// When a task, a block of a feature, ran, by its multiprocessor's clock, in cycles; for the tuner.
-struct BlockTime {
-  unsigned long long begin;
-  unsigned long long end;
-};
-
 // The parameters of a fused kernel.
 struct Launch {
   const void* const* tables;  // [features]
@@ -178,17 +172,6 @@ class TaskQueues {
   int queues_;
   int home_;
 };
-
-// 0, which compilers do not know. What they know to be the same for all lanes they move to a uniform
-// register as soon as it is loaded, and wait for it there: the table's address would come before the
-// offsets are asked for.
-__device__ __forceinline__ int zero_of_lane() {
-  int zero = 0;
-#ifdef __CUDA_ARCH__
-  asm("{ .reg .u32 lane; mov.u32 lane, %%laneid; shr.u32 %0, lane, 5; }" : "=r"(zero));
-#endif
-  return zero;
-}
 
 __device__ __forceinline__ FeatureArguments arguments_of(const Launch& launch,
                                                          const FeatureConstants& constants,
