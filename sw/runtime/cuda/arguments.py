@@ -12,6 +12,8 @@ from gnarl.sw.compiler.cuda.demands import workspace_places
 from gnarl.sw.compiler.cuda.fusion import MAP_PARAMETERS, PARAMETERS
 from gnarl.sw.compiler.cuda.layouts import QUEUE_STATE, SHARE
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.task_plan import TaskPlan
+from gnarl.sw.compiler.cuda.warp_fusion import WARP_PARAMETERS
 from gnarl.sw.runtime.cuda.task_map import TaskMap
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
 
@@ -63,8 +65,53 @@ class LaunchArguments:
         return self._listed(MAP_PARAMETERS)
 
     def _listed(self, names: Iterable[str]) -> tuple[int, ...]:
-        outputs = dict(zip(("output0", "output1", "output2"), [*self.outputs, 0, 0], strict=False))
+        outputs = _three_outputs(self.outputs)
         return tuple(outputs[name] if name in outputs else getattr(self, name) for name in names)
+
+
+@dataclass(frozen=True)
+class WarpArguments:
+    """As ``LaunchArguments``, of a kernel whose workers are warps: the fields of ``WarpLaunch`` in
+    ``warp_tasks.cuh``.
+
+    state
+        of ``state_bytes_of_warps``; zeroes, which a launch leaves as zeroes.
+    blocks, warps
+        of the grid.
+    """
+
+    tables: int
+    indices: int
+    offsets: int
+    weights: int
+    outputs: Sequence[int]
+    workspace: int
+    error: int
+    state: int
+    times: int
+    blocks: int
+    warps: int
+    batch: int
+    plan: TaskPlan
+
+    def plan_parameter(self) -> np.ndarray:
+        """The last parameter: see ``TaskPlan.parameter``."""
+        return self.plan.parameter(self.warps)
+
+    def of_kernel(self) -> tuple[int, ...]:
+        """Arguments in the order of ``WARP_PARAMETERS``, without the last, the plan."""
+        outputs = _three_outputs(self.outputs)
+        names = [name for name in WARP_PARAMETERS if name != "plan"]
+        return tuple(outputs[name] if name in outputs else getattr(self, name) for name in names)
+
+
+def _three_outputs(outputs: Sequence[int]) -> dict[str, int]:
+    return dict(zip(("output0", "output1", "output2"), [*outputs, 0, 0], strict=False))
+
+
+def state_bytes_of_warps(counters: int) -> int:
+    """Bytes of the state of launches whose plans have at most so many counters."""
+    return 4 * (1 + counters)
 
 
 def shares_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.task_plan import TaskLayout, TaskPlan, task_features
 from gnarl.sw.runtime.cuda.task_map import TaskMap, arrange, count_blocks, map_tasks, static_blocks
 from gnarl.sw.workloads.embedding.data import past_batches
 from gnarl.sw.workloads.embedding.model import Batch
@@ -26,6 +27,13 @@ def map_batch(program: EmbeddingProgram, batch: Batch, mapping: str) -> TaskMap:
         return map_tasks(program.block_counts, batch.size, values)
     blocks, _ = count_blocks(program.block_counts, batch.size, values)
     return arrange(blocks, mapping, np.maximum(1.0, block_bytes(program, values, blocks)))
+
+
+def tasks_of_plan(layout: TaskLayout, plan: TaskPlan) -> TaskMap:
+    """The tasks of a kernel whose workers are warps, in the order of their numbers."""
+    tasks = task_features(layout, plan)
+    counts = np.bincount(tasks["feature"], minlength=len(layout.order))
+    return TaskMap(tasks, counts.astype(np.int32))
 
 
 def static_mapping(program: EmbeddingProgram, strategy: str, seed: int = 0) -> TaskMap:

@@ -16,7 +16,7 @@ from gnarl.sw.compiler.cuda.schedule import MAPPINGS
 from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding, EmulatedRun
 from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding, GpuRun, StagedBatch
 from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
-from gnarl.sw.runtime.cuda.grid import map_batch
+from gnarl.sw.runtime.cuda.grid import map_batch, tasks_of_plan
 from gnarl.sw.runtime.cuda.task_map import Mapping, TaskMap
 from gnarl.sw.runtime.machine.machine import Finished
 from gnarl.sw.runtime.report.stages import Stages
@@ -32,20 +32,16 @@ class EmbeddingJob:
     tables
         for each feature [rows, dim], not to be changed.
     grid
-        the tasks that blocks do.
-    on_device
-        whether the device makes the grid itself.
+        the tasks that blocks, or warps, do.
+    mapping
+        as a launch is given it.
     """
 
     program: EmbeddingProgram
     tables: Sequence[np.ndarray]
     batch: Batch
     grid: TaskMap
-    on_device: bool
-
-    @property
-    def mapping(self) -> Mapping:
-        return "device" if self.on_device else self.grid
+    mapping: Mapping
 
     def outputs(self, buffers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Outputs by name, from the buffers of output types."""
@@ -54,15 +50,24 @@ class EmbeddingJob:
 
 def chosen_grid(
     program: EmbeddingProgram, batch: Batch, mapping: str | None
-) -> tuple[TaskMap, bool]:
-    """``grid`` and ``on_device`` of a job, by a name of ``MAPPINGS``; by default the first.
+) -> tuple[TaskMap, Mapping]:
+    """``grid`` and ``mapping`` of a job, by a name of ``MAPPINGS``; by default the first.
 
-    Raises ``WorkloadError`` for other names.
+    Raises ``WorkloadError`` for other names, and for any where workers are warps.
     """
+    if program.kernel.layout is not None:
+        if mapping is not None:
+            raise WorkloadError(
+                f"mapping = {mapping!r}: not supported where workers are warps, whose tasks follow "
+                "from the batch's size: must be left out, or workers = blocks"
+            )
+        plan = program.plan(batch.size)
+        return tasks_of_plan(program.kernel.layout, plan), plan
     mapping = mapping or MAPPINGS[0]
     if mapping not in MAPPINGS:
         raise WorkloadError(f"mapping = {mapping!r}: must be one of {', '.join(MAPPINGS)}")
-    return map_batch(program, batch, mapping), mapping == "device"
+    grid = map_batch(program, batch, mapping)
+    return grid, "device" if mapping == "device" else grid
 
 
 class _EmbeddingMachine(Generic[EmbeddingT]):

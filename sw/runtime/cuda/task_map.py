@@ -10,6 +10,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError
 from gnarl.sw.compiler.cuda.layouts import TASK
+from gnarl.sw.compiler.cuda.task_plan import TaskPlan
 from gnarl.sw.runtime.cuda.task_arrays import MAXIMUM_GRID
 
 try:
@@ -32,8 +33,9 @@ class TaskMap:
     feature_blocks: np.ndarray
 
 
-Mapping = TaskMap | Literal["device"] | None
-"""The thread mapping of a launch: made before; made on the device; or, ``None``, on the host."""
+Mapping = TaskMap | TaskPlan | Literal["device"] | None
+"""The thread mapping of a launch: made before; made on the device; or, ``None``, on the host. Where
+workers are warps it is a plan of tasks, or ``None``: the host's."""
 
 
 def map_tasks(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
 from gnarl.sw.compiler.cuda.demands import Bounds
 from gnarl.sw.compiler.cuda.fusion import (
     KERNEL,
@@ -20,12 +21,16 @@ from gnarl.sw.compiler.cuda.fusion import (
 )
 from gnarl.sw.compiler.cuda.layouts import ERROR_RECORD, SHARE, TASK
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.task_plan import TaskPlan
+from gnarl.sw.compiler.cuda.warp_fusion import WARP_KERNEL, WARP_PARAMETERS
 from gnarl.sw.runtime.cuda.arguments import (
     TABLE_ALIGNMENT,
     LaunchArguments,
+    WarpArguments,
     queue_state,
     require_no_error,
     shares_of,
+    state_bytes_of_warps,
 )
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray, LaunchStatistics
 from gnarl.sw.runtime.cuda.packed import INDEX, WEIGHT, PackedBatch
@@ -45,7 +50,7 @@ class Launcher(Protocol):
         kernel: str,
         grid: int,
         block: int,
-        arguments: Sequence[GlobalArray | np.integer],
+        arguments: Sequence[GlobalArray | np.integer | np.ndarray],
         memory: Sequence[GlobalArray] = (),
         shared_bytes: int = 0,
     ) -> Any: ...
@@ -109,7 +114,11 @@ class EmulatedEmbedding:
             name: np.full((batch.size, width), np.nan, TABLE_TYPES[name])
             for name, width in program.outputs.widths.items()
         }
-        grid = mapping or map_tasks(program.block_counts, batch.size, packed.values)
+        grid: TaskMap | TaskPlan | None = None
+        if isinstance(mapping, TaskPlan) or program.kernel.layout is not None:
+            grid = None if isinstance(mapping, str) else mapping
+        elif not isinstance(mapping, str):
+            grid = mapping or map_tasks(program.block_counts, batch.size, packed.values)
         statistics = launch(
             self._kernels,
             program,
@@ -122,7 +131,7 @@ class EmulatedEmbedding:
             ),
             batch.size,
             packed.values,
-            None if isinstance(grid, str) else grid,
+            grid,
             self._grid,
         )
         return EmulatedRun(outputs, statistics)
@@ -154,7 +163,7 @@ def launch(
     memory: LaunchMemory,
     batch: int,
     values: np.ndarray,
-    grid: TaskMap | None,
+    grid: TaskMap | TaskPlan | None,
     resident: tuple[int, int] = (BLOCKS, QUEUES),
 ) -> LaunchStatistics:
     """Runs the program's checked kernel.
@@ -164,12 +173,16 @@ def launch(
     values
         int64 [features], the indices of each.
     grid
-        without, the device maps threads.
+        without, the device maps threads, or, where workers are warps, tasks are as on a GPU.
     resident
         blocks, at most, and queues.
 
     Raises ``WorkloadError`` for an index out of range.
     """
+    if program.kernel.layout is not None:
+        plan = grid if isinstance(grid, TaskPlan) else None
+        return _launch_warps(kernels, program, tables, memory, batch, values, plan, resident[0])
+    assert not isinstance(grid, TaskPlan)
     features = len(program.model.features)
     tasks, shares, workspace, count = _task_map(program, batch, values, grid)
     most, queues = resident
@@ -210,6 +223,57 @@ def launch(
     )
     require_no_error(program.model, error, np.cumsum(values) - values)
     assert not state[2:].any(), "a launch must leave its queues as zeroes"
+    return statistics
+
+
+def _launch_warps(
+    kernels: Launcher,
+    program: EmbeddingProgram,
+    tables: Sequence[GlobalArray],
+    memory: LaunchMemory,
+    batch: int,
+    values: np.ndarray,
+    plan: TaskPlan | None,
+    blocks: int,
+) -> LaunchStatistics:
+    """As ``launch``, of a kernel whose workers are warps."""
+    threads = program.schedules.block_threads
+    plan = plan or program.plan(batch)
+    error = np.zeros(1, ERROR_RECORD)
+    state = np.zeros(state_bytes_of_warps(plan.counters) // 4, np.uint32)
+    addresses = np.array([table.address for table in tables], np.uint64)
+    # So that a partial that is read before it is written shows.
+    partials = np.full(plan.workspace // 4, np.nan, np.float32)
+    own = {
+        "tables": GlobalArray("addresses of tables", addresses),
+        "workspace": GlobalArray("workspace", partials, True),
+        "error": GlobalArray("error record", error, True),
+        "state": GlobalArray("state", state, True),
+    }
+    arguments = WarpArguments(
+        **{name: array.address for name, array in own.items()},
+        indices=memory.indices.address,
+        offsets=memory.offsets.address,
+        weights=memory.weights.address,
+        outputs=[output.address for output in memory.outputs],
+        times=0,
+        blocks=blocks,
+        warps=blocks * threads // WARP_THREADS,
+        batch=batch,
+        plan=plan,
+    )
+    parameters = {name: kind for name, kind in WARP_PARAMETERS.items() if name != "plan"}
+    distinct = {table.address: table for table in tables}.values()
+    statistics: LaunchStatistics = kernels.launch(
+        WARP_KERNEL,
+        blocks,
+        threads,
+        [*kernel_arguments(parameters, arguments.of_kernel()), arguments.plan_parameter()],
+        [memory.indices, memory.offsets, memory.weights, *memory.outputs, *distinct, *own.values()],
+        program.kernel.shared_bytes,
+    )
+    require_no_error(program.model, error, np.cumsum(values) - values)
+    assert not state.any(), "a launch must leave its counters as zeroes"
     return statistics
 
 

@@ -142,13 +142,14 @@ class EmulatedKernels:
         kernel: str,
         grid: int,
         block: int,
-        arguments: Sequence[GlobalArray | np.integer],
+        arguments: Sequence[GlobalArray | np.integer | np.ndarray],
         memory: Sequence[GlobalArray] = (),
         shared_bytes: int = 0,
     ) -> LaunchStatistics:
         """Runs ``kernel`` with ``grid`` blocks of ``block`` threads, and waits for it.
 
-        ``arguments`` are its parameters in order, an array standing for the address of its data;
+        ``arguments`` are its parameters in order, an array standing for the address of its data; a
+        NumPy array for a structure, whose address kernels are given in the emulation;
         ``memory`` lists what it reaches by addresses that lie in other arrays. Raises
         ``EmulationError`` for the first thing that goes wrong: the arrays then hold what was
         written before, and further launches are not affected.
@@ -158,10 +159,14 @@ class EmulatedKernels:
         function = getattr(self._library, kernel, None)
         if function is None:
             raise EmulationError(f"{self.name}: has no kernel named {kernel}")
-        arrays = [argument for argument in arguments if isinstance(argument, GlobalArray)]
+        values = [
+            GlobalArray(f"argument {at}", each) if isinstance(each, np.ndarray) else each
+            for at, each in enumerate(arguments)
+        ]
+        arrays = [value for value in values if isinstance(value, GlobalArray)]
         regions = _regions(place, [*arrays, *memory])
         slots = (ctypes.c_uint64 * MAX_ARGUMENTS)(
-            *(_slot(place, index, argument) for index, argument in enumerate(arguments))
+            *(_slot(place, index, value) for index, value in enumerate(values))
         )
         statistics = _Statistics()
         message = ctypes.create_string_buffer(1024)

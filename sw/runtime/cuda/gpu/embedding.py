@@ -10,11 +10,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
 from gnarl.sw.compiler.cuda.demands import Bounds
 from gnarl.sw.compiler.cuda.layouts import BLOCK_TIME, ERROR_RECORD
 from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
-from gnarl.sw.runtime.cuda.arguments import LaunchArguments, require_no_error, shares_of
+from gnarl.sw.compiler.cuda.task_plan import MAXIMUM_COUNTERS, TaskPlan
+from gnarl.sw.runtime.cuda.arguments import (
+    LaunchArguments,
+    WarpArguments,
+    require_no_error,
+    shares_of,
+    state_bytes_of_warps,
+)
 from gnarl.sw.runtime.cuda.gpu.driver import (
     Context,
     DeviceMemory,
@@ -29,6 +37,7 @@ from gnarl.sw.runtime.cuda.gpu.driver import (
 from gnarl.sw.runtime.cuda.gpu.gpus import require_gpu
 from gnarl.sw.runtime.cuda.gpu.loaded_kernel import LoadedKernel
 from gnarl.sw.runtime.cuda.gpu.staging import Staging, lay_out, pack
+from gnarl.sw.runtime.cuda.grid import tasks_of_plan
 from gnarl.sw.runtime.cuda.memory_layout import places
 from gnarl.sw.runtime.cuda.packed import PackedBatch
 from gnarl.sw.runtime.cuda.task_map import Mapping, TaskMap, map_tasks
@@ -119,12 +128,20 @@ class StagedBatch:
     timed: bool = field(default=False, init=False)
     _slot: _Slot
     _staging: Staging
-    _arguments: LaunchArguments
+    _arguments: LaunchArguments | WarpArguments
 
     @property
     def blocks(self) -> int:
         """Blocks of the launch, which take one task after the other."""
         return self._arguments.blocks
+
+    @property
+    def planned(self) -> TaskMap | None:
+        """The tasks, where workers are warps."""
+        layout = self.packed.program.kernel.layout
+        if layout is None or not isinstance(self._arguments, WarpArguments):
+            return None
+        return tasks_of_plan(layout, self._arguments.plan)
 
 
 class GpuEmbedding:
@@ -156,6 +173,9 @@ class GpuEmbedding:
         self._copies = Stream(self._context)
         self._slots = deque(_Slot(self._context) for _ in range(2))
         self._workspace = DeviceMemory(self._context, 0, zeroed=True)
+        self._counters = DeviceMemory(
+            self._context, state_bytes_of_warps(MAXIMUM_COUNTERS), zeroed=True
+        )
         self._table_addresses = DeviceMemory(self._context, 8 * len(self._tables.addresses))
         with self._context:
             store(self._table_addresses.address, np.array(self._tables.addresses, np.uint64))
@@ -173,6 +193,9 @@ class GpuEmbedding:
         """Maps threads and begins to copy the inputs to the device."""
         program = self.program
         packed = PackedBatch.of(program, batch)
+        if program.kernel.layout is not None:
+            return self._stage_for_warps(packed, mapping)
+        assert not isinstance(mapping, TaskPlan), "workers are blocks"
         begin = time.perf_counter()
         tasks = mapping if isinstance(mapping, TaskMap) else None
         if mapping is None:
@@ -221,6 +244,44 @@ class GpuEmbedding:
             slot.copied.record(self._copies.handle)
         return StagedBatch(packed, most, tasks is None, mapping_ms, slot, staging, arguments)
 
+    def _stage_for_warps(self, packed: PackedBatch, mapping: Mapping) -> StagedBatch:
+        assert mapping is None or isinstance(mapping, TaskPlan), "workers are warps"
+        program, batch = self.program, packed.batch
+        multiprocessors = device_attribute(self._context.device, "MULTIPROCESSOR_COUNT")
+        blocks = multiprocessors * program.schedules.blocks_per_sm
+        plan = mapping if isinstance(mapping, TaskPlan) else program.plan(batch.size, blocks)
+        staging = lay_out(packed, 0, 1)
+        widths = program.outputs.widths
+        begins, outputs = places(
+            [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
+        )
+        slot = self._slots[0]
+        self._slots.rotate(1)
+        with self._context:
+            slot.reserve(staging.size, outputs)
+            self._workspace = _grown(self._context, self._workspace, plan.workspace)
+            slot.workspace = self._workspace
+            base = slot.staged.address
+            arguments = WarpArguments(
+                tables=self._table_addresses.address,
+                indices=base + staging.indices,
+                offsets=base + staging.offsets,
+                weights=base + staging.weights if packed.weighted else 0,
+                outputs=(slot.outputs.address + begins).tolist(),
+                workspace=self._workspace.address,
+                error=base + staging.error,
+                state=self._counters.address,
+                times=0,
+                blocks=blocks,
+                warps=blocks * program.schedules.block_threads // WARP_THREADS,
+                batch=batch.size,
+                plan=plan,
+            )
+            copied = pack(staging, packed, None, 0, 1, slot.pinned.array)
+            call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
+            slot.copied.record(self._copies.handle)
+        return StagedBatch(packed, plan.tasks, False, 0.0, slot, staging, arguments)
+
     def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
         """Puts the kernel into ``stream``, behind the copy of its inputs. Can be repeated."""
         kernel = self._kernel(timed)
@@ -233,11 +294,15 @@ class GpuEmbedding:
                 slot.block_times = _grown(self._context, slot.block_times, size)
                 arguments = replace(arguments, times=slot.block_times.address)
             self.stream.wait(slot.copied)
-            slot.mapping.record(stream)
-            if staged.maps_on_device:
-                kernel.map(arguments, stream)
-            slot.begin.record(stream)
-            kernel.launch(arguments, stream)
+            if isinstance(arguments, WarpArguments):
+                slot.begin.record(stream)
+                kernel.launch_warps(arguments, stream)
+            else:
+                slot.mapping.record(stream)
+                if staged.maps_on_device:
+                    kernel.map(arguments, stream)
+                slot.begin.record(stream)
+                kernel.launch(arguments, stream)
             slot.end.record(stream)
 
     def collect(self, staged: StagedBatch, *, fetch: bool = True) -> GpuRun:
@@ -292,6 +357,7 @@ def compile_program(
         program.kernel.source,
         program.schedules.arch,
         include=program.include,
+        kernel=program.kernel.name,
         defines={name: "1" for name, wanted in defines.items() if wanted},
     )
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
 from gnarl.sw.compiler.cuda.fusion import (
-    KERNEL,
     MAP_KERNEL,
     MAP_PARAMETERS,
     PARAMETERS,
@@ -19,7 +18,8 @@ from gnarl.sw.compiler.cuda.fusion import (
 )
 from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
-from gnarl.sw.runtime.cuda.arguments import LaunchArguments
+from gnarl.sw.compiler.cuda.task_plan import PARAMETER_BYTES
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments, WarpArguments
 from gnarl.sw.runtime.cuda.gpu.driver import (
     Context,
     GpuError,
@@ -56,8 +56,10 @@ class LoadedKernel:
         with context:
             self._module = call("cuModuleLoadData", image.ctypes.data)
             free_with(self, context, "cuModuleUnload", self._module)
-            self._function = call("cuModuleGetFunction", self._module, KERNEL.encode())
-            self._map_function = call("cuModuleGetFunction", self._module, MAP_KERNEL.encode())
+            name = program.kernel.name.encode()
+            self._function = call("cuModuleGetFunction", self._module, name)
+            if program.kernel.layout is None:
+                self._map_function = call("cuModuleGetFunction", self._module, MAP_KERNEL.encode())
             for name, value in (
                 (attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, self._shared_bytes),
                 (
@@ -77,6 +79,16 @@ class LoadedKernel:
             arguments.of_kernel(),
             PARAMETERS.values(),
         )
+
+    def launch_warps(self, arguments: WarpArguments, stream: int) -> None:
+        """Puts a launch into a stream, given by its handle, of a kernel whose workers are warps."""
+        parameters = PackedParameters(arguments)
+        with self._context:
+            call(
+                "cuLaunchKernel",
+                *(self._function, arguments.blocks, 1, 1, self._threads, 1, 1),
+                *(self._shared_bytes, stream, parameters.address, 0),
+            )
 
     def map(self, arguments: LaunchArguments, stream: int) -> None:
         """Puts the thread mapping of a launch into a stream."""
@@ -105,6 +117,22 @@ class LoadedKernel:
                 *(function, blocks, 1, 1, self._threads, 1, 1, shared_bytes, stream),
                 *((values, kinds), 0),
             )
+
+
+class PackedParameters:
+    """What a launch is given where a parameter is a structure: addresses of all parameters, at
+    ``address``, as long as the object lives."""
+
+    def __init__(self, arguments: WarpArguments) -> None:
+        values = arguments.of_kernel()
+        own = arguments.plan_parameter()
+        plan = np.zeros(max(len(own), PARAMETER_BYTES), np.uint8)
+        plan[: len(own)] = own
+        self._kept = np.array([*values, 0], np.int64), plan
+        numbers = self._kept[0]
+        self._addresses = numbers.ctypes.data + numbers.itemsize * np.arange(len(numbers))
+        self._addresses[-1] = plan.ctypes.data
+        self.address = self._addresses.ctypes.data
 
 
 def carve_out(arch: str, blocks: int, shared_bytes: int) -> int:

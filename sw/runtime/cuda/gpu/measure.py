@@ -29,7 +29,7 @@ from gnarl.sw.runtime.cuda.gpu.embedding import (
     upload,
 )
 from gnarl.sw.runtime.cuda.gpu.gpus import gpus, require_gpu, runs_on
-from gnarl.sw.runtime.cuda.task_map import map_tasks
+from gnarl.sw.runtime.cuda.task_map import TaskMap, map_tasks
 from gnarl.sw.workloads.embedding.data import synthesise_tables
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
 
@@ -150,20 +150,25 @@ class GpuMeasurer:
 def _launch(
     embedding: GpuEmbedding, kernel: TuningKernel, batch: Batch, *, timed: bool = False
 ) -> tuple[GpuRun, np.ndarray]:
-    """A launch, and for timed ones sum and maximum of each feature's block times, in cycles.
+    """A launch, and for timed ones sum and maximum of each feature's block times, in cycles; where
+    workers are warps, of its tasks' times.
 
     Blocks of all features are mixed, where candidates are to be compared, so that all of them run
-    in the same company.
+    in the same company. Warps take tasks in an order of their own.
     """
     inputs = kernel.batch(batch)
-    order = "interleaved" if kernel.candidates else "contiguous"
-    mapping = map_tasks(kernel.program.block_counts, batch.size, inputs.counts, order)
+    mapping: TaskMap | None = None
+    if kernel.program.kernel.layout is None:
+        order = "interleaved" if kernel.candidates else "contiguous"
+        mapping = map_tasks(kernel.program.block_counts, batch.size, inputs.counts, order)
     staged = embedding.stage(inputs, mapping)
     embedding.launch(staged, timed=timed)
     run = embedding.collect(staged, fetch=False)
     times = np.zeros((2, len(kernel.sources)))
     if run.block_times is not None:
         spans = (run.block_times["end"] - run.block_times["begin"]).astype(float)
-        np.add.at(times[0], mapping.tasks["feature"], spans)
-        np.maximum.at(times[1], mapping.tasks["feature"], spans)
+        done = mapping or staged.planned
+        assert done is not None
+        np.add.at(times[0], done.tasks["feature"], spans)
+        np.maximum.at(times[1], done.tasks["feature"], spans)
     return run, times

@@ -20,7 +20,7 @@ from gnarl.sw.compiler.cuda.optimizers import Optimizer, optimizer_fields, optim
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.program.unique_keys import unique_keys
-from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind
+from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureKind, PoolingFactors
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,23 @@ class OperatorProgram:
 
     @cached_property
     def text(self) -> str:
-        """JSON, short where features are alike; without the features' pooling factors."""
+        """JSON, short where features are alike."""
         kinds: dict[FeatureKind, int] = {}
+        factors: dict[PoolingFactors, int] = {}
         features = [
-            [feature.name, feature.rows, kinds.setdefault(feature.kind, len(kinds)), table]
+            [
+                feature.name,
+                feature.rows,
+                kinds.setdefault(feature.kind, len(kinds)),
+                factors.setdefault(feature.factors, len(factors)),
+                table,
+            ]
             for feature, table in zip(self.model.features, self.table_of_feature, strict=True)
         ]
         fields = {
             "name": self.model.name,
             "kinds": [_kind_fields(kind) for kind in kinds],
+            "factors": [asdict(each) for each in factors],
             "index_type": self.model.features[0].index_type,
             "features": features,
             "schedules": json.loads(schedule_file.to_text(self.schedules)),
@@ -138,9 +146,16 @@ def operator_program(text: str) -> OperatorProgram:
 
 def _parsed(fields: dict[str, Any]) -> OperatorProgram:
     kinds, schedules = fields["kinds"], fields["schedules"]
+    factors = [PoolingFactors(**each) for each in fields["factors"]]
     features = tuple(
-        Feature(name=name, rows=rows, index_type=fields["index_type"], **kinds[kind])
-        for name, rows, kind, _ in fields["features"]
+        Feature(
+            name=name,
+            rows=rows,
+            index_type=fields["index_type"],
+            factors=factors[known],
+            **kinds[kind],
+        )
+        for name, rows, kind, known, _ in fields["features"]
     )
     tables = tuple(table for *_, table in fields["features"])
     for feature, table in zip(features, tables, strict=True):
