@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from bench.lib.jobs import TimeLimit, require_time
 from bench.lib.records import Metric, Setting, records
 from bench.lib.results import Results
 from gnarl.hw.lib.errors import GnarlError
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
 from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
@@ -192,15 +193,23 @@ def layer_ways(job: Job, field: Field, chosen: ScheduleSet) -> dict[str, Callabl
     def ours() -> Fused:
         return field.fused(chosen)
 
+    @cache
+    def mapped() -> Fused:
+        """Ours, unless its workers are warps, which map nothing: then blocks are."""
+        if ours().embedding.program.kernel.layout is None:
+            return ours()
+        blocks = replace(field.config, workers="blocks")
+        return field.fused(choose_schedules(field.model, blocks))
+
     def static(strategy: str) -> Fused:
-        embedding = ours().embedding
+        embedding = mapped().embedding
         mapping = static_mapping(embedding.program, strategy, job.seed)
         return Fused(embedding, field.cold, mapping)
 
     return {
         OURS: ours,
         UNIFORM: lambda: field.fused(uniform_schedules(field.model, field.config)),
-        ON_DEVICE: lambda: Fused(ours().embedding, field.cold, "device"),
+        ON_DEVICE: lambda: Fused(mapped().embedding, field.cold, "device"),
         AVERAGE: lambda: static("average"),
         MAXIMUM: lambda: static("maximum"),
         SEPARATE: lambda: field.tuned(tuned / f"{job.source.name}.separate.json"),

@@ -9,15 +9,15 @@ from statistics import fmean
 
 from bench.cuda_parts.goals import most_line
 from bench.cuda_parts.models import models
-from bench.cuda_schedule_parts import plan
 from bench.cuda_schedule_parts.costs import Counts
-from bench.cuda_schedule_parts.designs import CONFIG, schedules_of, with_blocks, with_warps
+from bench.cuda_schedule_parts.designs import CONFIG, schedules_of, with_blocks, with_plan
 from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
+from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.data import synthesise_batch
 from gnarl.sw.workloads.embedding.recflex import load_model
@@ -81,12 +81,13 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def measure(job: Job) -> dict[str, float]:
     """Values of ``_METRICS``."""
     model = load_model(job.path)
-    schedules, made = schedules_of(model), plan.make_plan(model, job.samples)
+    schedules = schedules_of(model)
+    program = build_program(model, schedules_of(model, "warps"))
     before, after = [], []
     for number in range(job.batches):
         batch = synthesise_batch(model, job.samples, job.seed, number)
         before.append(with_blocks(model, schedules, batch))
-        after.append(with_warps(model, made, batch, Counts()))
+        after.append(with_plan(program, batch, Counts()))
     return {
         "tasks_before": before[0].tasks,
         "tasks": after[0].tasks,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bench.cuda_schedule_parts import plan, today
+from bench.cuda_schedule_parts import kernel_plan, plan, today
 from bench.cuda_schedule_parts.constants import CONSTANTS
 from bench.cuda_schedule_parts.costs import Counts, needs_of_blocks, needs_of_warps
 from bench.cuda_schedule_parts.device import EMPTY_US, MULTIPROCESSORS
@@ -14,6 +14,7 @@ from bench.cuda_schedule_parts.engine import Dealt, Needs, imbalance, simulate
 from bench.cuda_schedule_parts.warps import warp_work
 from gnarl.sw.compiler.cuda.config import CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import choose_schedules
+from gnarl.sw.compiler.cuda.program import EmbeddingProgram
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
@@ -44,11 +45,11 @@ class Modelled:
     tasks: int
 
 
-def schedules_of(model: EmbeddingModel) -> ScheduleSet:
+def schedules_of(model: EmbeddingModel, workers: str = "blocks") -> ScheduleSet:
     """The cost model's."""
     config = load_configuration(CONFIG).config
     assert isinstance(config, CudaConfig)
-    return choose_schedules(model, config)
+    return choose_schedules(model, replace(config, workers=workers))
 
 
 def with_blocks(model: EmbeddingModel, schedules: ScheduleSet, batch: Batch) -> Modelled:
@@ -57,6 +58,14 @@ def with_blocks(model: EmbeddingModel, schedules: ScheduleSet, batch: Batch) -> 
     needs = needs_of_blocks(work, today.warps_of(schedules), CONSTANTS)
     dealt = today.deal(len(work), today.grid_blocks(schedules), CONSTANTS.steal_us)
     return _modelled(needs, dealt, work.bytes)
+
+
+def with_plan(program: EmbeddingProgram, batch: Batch, counts: Counts) -> Modelled:
+    """The design with warps, by the program's own plan."""
+    schedules, made = program.schedules, program.plan(batch.size)
+    dealt = kernel_plan.deal(made, schedules.blocks_per_sm, schedules.block_threads)
+    work = kernel_plan.plan_work(program, made, batch, dealt)
+    return _modelled(needs_of_warps(work, CONSTANTS, counts), dealt, work.bytes, CONSTANTS.start_us)
 
 
 def with_warps(

@@ -34,11 +34,9 @@ INTROS = {
         "alone*: without the part that the L2 cache sets.",
     ),
     "untuned": Intro(
-        "Plans as made against plans at random",
-        f"A batch of {SAMPLES} samples, in the model: the plan that is made without "
-        f"tuning, and {PLANS} that differ in the size of tasks, how they are dealt and, for "
-        "each kind of feature, how many samples or parts a task has and how many rows lie side "
-        "by side.",
+        "Schedules as chosen against schedules at random",
+        f"A batch of {SAMPLES} samples, in the model: the cost model's schedules, without tuning, "
+        f"and {PLANS} sets of which each kind of feature has one at random of its candidates.",
     ),
 }
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from bench.cuda_parts.goals import goal_line
 from bench.cuda_parts.models import models
 from bench.cuda_parts.traffic import traffic
-from bench.cuda_schedule_parts import plan
 from bench.cuda_schedule_parts.costs import Counts
-from bench.cuda_schedule_parts.designs import CONFIG, schedules_of, with_blocks, with_warps
+from bench.cuda_schedule_parts.designs import CONFIG, schedules_of, with_blocks, with_plan
 from bench.cuda_schedule_parts.device import bound_us, memory_bound_us
 from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, save, subplots
@@ -20,6 +19,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
+from gnarl.sw.compiler.cuda.program import build_program
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.data import batch_sizes, synthesise_batch
 from gnarl.sw.workloads.embedding.recflex import load_model
@@ -86,6 +86,7 @@ def measure(job: Job) -> dict[str, float]:
     """Values of ``_METRICS``."""
     model = load_model(job.path)
     schedules = schedules_of(model)
+    program = build_program(model, schedules_of(model, "warps"))
     bound = memory_bound = before = after = 0.0
     sizes = Counter(batch_sizes(job.batches, job.seed))
     for size, count in sizes.items():
@@ -97,7 +98,7 @@ def measure(job: Job) -> dict[str, float]:
             bound += many * bound_us(moved)
             memory_bound += many * memory_bound_us(moved)
             before += many * with_blocks(model, schedules, batch).us
-            after += many * with_warps(model, plan.make_plan(model, size), batch, Counts()).us
+            after += many * with_plan(program, batch, Counts()).us
     return {
         "bound_us": bound,
         "memory_bound_us": memory_bound,

@@ -9,19 +9,20 @@ from pathlib import Path
 
 from bench.cuda_parts.goals import most_line
 from bench.cuda_parts.models import models
-from bench.cuda_schedule_parts import plan
 from bench.cuda_schedule_parts.costs import Counts
-from bench.cuda_schedule_parts.designs import CONFIG, with_warps
+from bench.cuda_schedule_parts.designs import CONFIG, schedules_of, with_plan
 from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
-from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
+from gnarl.sw.compiler.cuda.feature_groups import feature_candidates
+from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.data import synthesise_batch
-from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel
+from gnarl.sw.workloads.embedding.model import EmbeddingModel
 from gnarl.sw.workloads.embedding.recflex import load_model
 
 BENCH = "cuda_schedule.untuned"
@@ -32,10 +33,6 @@ GOAL = 1.03
 
 _QUICK_PLANS = 3
 SAMPLES = 34
-_TASK_BYTES = (1024, 2048, 4096, 8192, 16384, 32768)
-_COMMON = (0.1, 0.25, 0.5)
-_RUNS = (1, 4, 8, 16, 32)
-_SHIFTS = (-1, 0, 1)
 _METRICS = {
     "plans": Metric("", "none"),
     "us": Metric("µs", "lower"),
@@ -83,12 +80,15 @@ def run(request: Request) -> tuple[list[Record], bool]:
 def measure(job: Job) -> dict[str, float]:
     """Values of ``_METRICS``."""
     model = load_model(job.path)
+    chosen = schedules_of(model, "warps")
     batch = synthesise_batch(model, SAMPLES, job.seed)
-    made = with_warps(model, plan.make_plan(model, SAMPLES), batch, Counts()).us
-    times = sorted(
-        _random_us(model, batch, random.Random(job.seed * PLANS + number))
-        for number in range(job.plans)
-    )
+    made = with_plan(build_program(model, chosen), batch, Counts()).us
+    times = []
+    for number in range(job.plans):
+        chance = random.Random(job.seed * PLANS + number)
+        program = build_program(model, _at_random(model, chosen, chance))
+        times.append(with_plan(program, batch, Counts()).us)
+    times.sort()
     return {
         "plans": job.plans,
         "us": made,
@@ -98,59 +98,17 @@ def measure(job: Job) -> dict[str, float]:
     }
 
 
-def _random_us(model: EmbeddingModel, batch: Batch, chance: random.Random) -> float:
-    """Of a plan at random."""
-    shape = _Shape.of(model, chance)
-    made = shape.plan(model, batch.size)
-    dealt = plan.deal(int(plan.count_tasks(made).sum()), common=shape.common, run=shape.run)
-    return with_warps(model, made, batch, Counts(), dealt).us
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """What is at random: bytes of a task, and how tasks are dealt; for features that are alike the
-    step from the samples and parts that follow, and rows side by side."""
-
-    task_bytes: int
-    common: float
-    run: int
-    of_feature: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, model: EmbeddingModel, chance: random.Random) -> _Shape:
-        chosen: dict[Hashable, tuple[int, int]] = {}
-        for feature in model.features:
-            key = (feature.kind, feature.factors)
-            if key not in chosen:
-                chosen[key] = (chance.choice(_SHIFTS), chance.choice(_SHIFTS))
-        return cls(
-            chance.choice(_TASK_BYTES),
-            chance.choice(_COMMON),
-            chance.choice(_RUNS),
-            tuple(chosen[feature.kind, feature.factors] for feature in model.features),
-        )
-
-    def plan(self, model: EmbeddingModel, batch: int) -> plan.Plan:
-        made = plan.make_plan(model, batch, self.task_bytes)
-        cuts, places = [], []
-        for cut, place, (step, shift) in zip(made.cuts, made.places, self.of_feature, strict=True):
-            samples, parts = _stepped(cut, step, batch)
-            scale = samples / cut.samples * cut.parts / parts
-            cuts.append(plan.Cut(samples, parts, cut.bytes * scale))
-            room = WARP_THREADS // place.lanes
-            side = min(room, max(1, int(place.rows * 2.0**shift)))
-            places.append(replace(place, rows=side, bags=room // side))
-        order = sorted(range(len(cuts)), key=lambda number: (-cuts[number].bytes, number))
-        return replace(made, cuts=tuple(cuts), places=tuple(places), order=tuple(order))
-
-
-def _stepped(cut: plan.Cut, step: int, batch: int) -> tuple[int, int]:
-    """Twice or half as much in a task."""
-    if step > 0:
-        return (cut.samples, cut.parts // 2) if cut.parts > 1 else (min(2 * cut.samples, batch), 1)
-    if step < 0:
-        return (cut.samples // 2, 1) if cut.samples > 1 else (1, 2 * cut.parts)
-    return cut.samples, cut.parts
+def _at_random(model: EmbeddingModel, like: ScheduleSet, chance: random.Random) -> ScheduleSet:
+    """Schedules at random for features that are alike."""
+    chosen: dict[Hashable, Schedule] = {}
+    for feature in model.features:
+        key = (feature.kind, feature.factors)
+        if key not in chosen:
+            candidates = feature_candidates(feature, like.block_threads, "warps")
+            chosen[key] = chance.choice(candidates)
+    schedules = tuple(dict.fromkeys(chosen.values()))
+    of_feature = [schedules.index(chosen[each.kind, each.factors]) for each in model.features]
+    return replace(like, schedules=schedules, of_feature=tuple(of_feature), origin="at random")
 
 
 def tables(records: Sequence[Record]) -> dict[str, Cells]:

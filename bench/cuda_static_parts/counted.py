@@ -18,7 +18,6 @@ from bench.cuda_static_parts.row_loads import (
 )
 from bench.cuda_static_parts.sass import Instruction, disassemble
 from gnarl.sw.compiler.cuda.device_rates import RATES
-from gnarl.sw.compiler.cuda.fusion import KERNEL
 from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel
 from gnarl.sw.compiler.cuda.occupancy import blocks_per_sm
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
@@ -41,7 +40,7 @@ class CountedKernel:
 
     @cached_property
     def code(self) -> list[Instruction]:
-        return disassemble(self.compiled.cubin, KERNEL)
+        return disassemble(self.compiled.cubin, self.program.kernel.name)
 
     @cached_property
     def rows(self) -> frozenset[int]:
@@ -50,7 +49,7 @@ class CountedKernel:
 
     @cached_property
     def of_codes(self) -> dict[int, set[int]]:
-        return instructions_of_codes(self.code, self.program.kernel.source)
+        return instructions_of_codes(self.code, self.program.kernel)
 
     @cached_property
     def flow(self) -> ControlFlow:
@@ -62,7 +61,7 @@ class CountedKernel:
         multiprocessors = RATES[schedules.arch].multiprocessors
         machine = MachineCode(
             self.compiled.cubin,
-            KERNEL,
+            self.program.kernel.name,
             multiprocessors=multiprocessors,
             code=self.code,
             marked=self.rows,

@@ -135,7 +135,7 @@ def measure(job: Job) -> dict[str, float]:
         "most_round": max(rounds),
         "useful": 100 * kernel.useful_share(counts),
         "first_waits": max(
-            each.waits for each in loads_of_codes(kernel.code, program.kernel.source).values()
+            each.waits for each in loads_of_codes(kernel.code, program.kernel).values()
         ),
         "later_waits": kernel.later_waits(),
         "text_kb": INSTRUCTION_BYTES * len(kernel.code) / 1e3,

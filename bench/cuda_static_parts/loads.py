@@ -81,7 +81,7 @@ def measure(job: Job) -> dict[str, float]:
     program = build_program(model, choose_schedules(model, config))
     uniform = build_program(model, uniform_schedules(model, config))
     compiled = compile_with_lines(program)
-    codes = row_loads(compiled, program.kernel.source).values()
+    codes = row_loads(compiled, program.kernel).values()
     loads = sum(code.loads for code in codes)
     batch = synthesise_batch(model, BATCH, job.seed)
     emulated = EmulatedEmbedding(program, synthesise_tables(model, job.seed)).run(batch)

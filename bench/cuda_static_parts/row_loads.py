@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench.cuda_static_parts.control_flow import ControlFlow
 from bench.cuda_static_parts.sass import Instruction, Location, disassemble
-from gnarl.sw.compiler.cuda.fusion import KERNEL
 from gnarl.sw.compiler.cuda.nvrtc import CompiledKernel, compile_kernel
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram
+from gnarl.sw.compiler.cuda.source_parts import FusedKernel
 
 _LOADS_ROW = re.compile(r"\bload_pack(_if)?[<(]")
 """A call of the one function that loads elements of tables from global memory."""
@@ -56,21 +56,22 @@ class CodeLoads:
 def compile_with_lines(program: EmbeddingProgram) -> CompiledKernel:
     """A program's kernel, for ``row_loads``."""
     source, arch = program.kernel.source, program.schedules.arch
-    return compile_kernel(source, arch, include=program.include, lines=True)
+    name = program.kernel.name
+    return compile_kernel(source, arch, include=program.include, lines=True, kernel=name)
 
 
-def row_loads(compiled: CompiledKernel, source: str) -> dict[int, CodeLoads]:
+def row_loads(compiled: CompiledKernel, kernel: FusedKernel) -> dict[int, CodeLoads]:
     """All codes that load rows from global memory, by number.
 
     compiled
-        the fused kernel, with the lines of its ``source``.
+        the kernel, with the lines of its source.
 
     Raises ``DisassemblyError`` where it cannot be disassembled.
     """
-    return loads_of_codes(disassemble(compiled.cubin, KERNEL), source)
+    return loads_of_codes(disassemble(compiled.cubin, kernel.name), kernel)
 
 
-def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLoads]:
+def loads_of_codes(code: Sequence[Instruction], kernel: FusedKernel) -> dict[int, CodeLoads]:
     """The loads as from ``row_loads``, given the kernel's instructions.
 
     Now and then compilers take the places of one code's instructions for another's that are alike:
@@ -79,15 +80,16 @@ def loads_of_codes(code: Sequence[Instruction], source: str) -> dict[int, CodeLo
     flow = ControlFlow(code)
     of_code = {
         number: {at for at in instructions if loads_row(code[at])}
-        for number, instructions in instructions_of_codes(code, source).items()
+        for number, instructions in instructions_of_codes(code, kernel).items()
     }
     loops = sorted(flow.loops(), key=len)
     return {number: _code_loads(flow, loops, loads) for number, loads in of_code.items() if loads}
 
 
-def instructions_of_codes(code: Sequence[Instruction], source: str) -> dict[int, set[int]]:
+def instructions_of_codes(code: Sequence[Instruction], kernel: FusedKernel) -> dict[int, set[int]]:
     """Numbers of the instructions of each code, a branch of the kernel, by the code's number."""
-    lines = {(KERNEL, number): line for number, line in enumerate(source.splitlines(), 1)}
+    numbered = enumerate(kernel.source.splitlines(), 1)
+    lines = {(kernel.name, number): line for number, line in numbered}
     of_code: dict[int, set[int]] = {}
     for at, each in enumerate(code):
         texts = (lines.get((place.file.name, place.line), "") for place in each.places)
