@@ -89,6 +89,8 @@ def test_numba_that_is_too_old(tmp_path: Path) -> None:
         "run",
         "cuda_sm90",
         model,
+        "--set",
+        "workers=blocks",
         "--mapping",
         "interleaved",
         *EMULATED,

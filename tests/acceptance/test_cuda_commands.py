@@ -63,8 +63,17 @@ def test_seed_and_batch_choose_the_data(model: Path) -> None:
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_every_thread_mapping_gives_the_same_results(model: Path, mapping: str) -> None:
-    plain, mapped = run(model), run(model, "--mapping", mapping)
+    plain, mapped = run(model), run(model, "--set", "workers=blocks", "--mapping", mapping)
     assert mapped["outputs"] == plain["outputs"]
+
+
+def test_warps_map_nothing(model: Path) -> None:
+    result = gnarl("run", CONFIG, model, "--backend", "emulation", "--mapping", "device")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "gnarl: mapping = 'device': not supported where workers are warps, whose tasks follow from "
+        "the batch's size: must be left out, or workers = blocks\n",
+    )
 
 
 def test_values_of_ones_own(model: Path, tmp_path: Path) -> None:

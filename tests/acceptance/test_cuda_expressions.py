@@ -91,7 +91,7 @@ def test_the_format_is_the_configurations(files: Path, format: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "given", "kernel"),
-    [(POOLED, pooled, "gnarl::Kind<float"), (SAMPLED, sampled, "gnarl::SampledProduct<Table")],
+    [(POOLED, pooled, "gnarl::BagKind<float"), (SAMPLED, sampled, "gnarl::SampledProduct<Table")],
 )
 def test_a_program_takes_new_operands(files: Path, text: str, given: Any, kernel: str) -> None:
     program = files / "p.npz"

@@ -63,7 +63,9 @@ def test_each_template_that_takes_all_features_has_a_uniform_choice():
     found = field.uniform_choices(EmbeddingModel("m", (short, long)), config)
     assert [{schedule.template for schedule in each.schedules} for each in found] == [
         {"block_samples"},
+        {"pooled_bags"},
         {"reduce_by_key"},
+        {"short_bags"},
         {"split_sample"},
         {"warp_per_sample"},
     ]

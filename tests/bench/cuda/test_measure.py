@@ -67,8 +67,9 @@ def test_contenders_are_measured_side_by_side(tmp_path: Path, side_by_side: tupl
         assert values["bit_exact"] is True, name
         assert values["kernel_ms"] > 0
         assert values["speedup"] == 1  # the driver's clock counts events
-        mapped = name not in (measure.AVERAGE, measure.MAXIMUM)
-        assert (values["mapping_share"] is not None) == mapped
+        if name != measure.BEST_UNIFORM:
+            mapped = name in (measure.UNIFORM, measure.ON_DEVICE)
+            assert (values["mapping_share"] is not None) == mapped, name
     of_model = rows(record for record in found if record.bench == f"{BENCH}.models")
     (values,) = of_model.values()
     assert list(of_model) == [("A", measure.VARYING, "cost model")]

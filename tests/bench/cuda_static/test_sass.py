@@ -10,6 +10,8 @@ from bench.cuda_static_parts import sass
 from bench.cuda_static_parts.control_flow import ControlFlow
 from bench.cuda_static_parts.row_loads import CodeLoads, loads_of_codes
 from bench.cuda_static_parts.sass import DisassemblyError, Instruction, Location, disassemble, parse
+from gnarl.sw.compiler.cuda.fusion import KERNEL
+from gnarl.sw.compiler.cuda.source_parts import FusedKernel
 
 HEADER = """
 stored.word = load_pack<4>(address);
@@ -155,13 +157,14 @@ def test_loops_have_parts_behind_everything_else(code: list[Instruction]) -> Non
 
 
 def test_bursts_waits_and_instructions_before_a_row(code: list[Instruction]) -> None:
-    assert loads_of_codes(code, SOURCE) == {
+    found = loads_of_codes(code, FusedKernel(SOURCE, (), 0, KERNEL))
+    assert found == {
         0: CodeLoads(((2, 1),), predicated=3, loads=3, before_first=11, waits=2),
         1: CodeLoads(((2,),), predicated=1, loads=2, before_first=13, waits=3),
     }
-    splits = {number: loads.splits for number, loads in loads_of_codes(code, SOURCE).items()}
+    splits = {number: loads.splits for number, loads in found.items()}
     assert splits == {0: True, 1: False}
-    assert loads_of_codes(code, SOURCE)[0].in_flight == 1.5
+    assert found[0].in_flight == 1.5
 
 
 def test_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

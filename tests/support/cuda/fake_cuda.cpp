@@ -13,6 +13,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -72,6 +73,7 @@ std::set<Stream*> streams;
 Stream null_stream;
 std::set<Event*> events;
 std::set<char*> modules;
+constexpr size_t kPlanBytes = 16 + 120 * 32;  // of a plan of tasks
 std::map<std::string, std::string> kernel_parameters;
 unsigned dynamic_shared = kOptIn;
 uint64_t clock_now = 0;
@@ -366,11 +368,19 @@ DRIVER cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, uns
   const auto known = kernel_parameters.find(kernel->name);
   const std::string types = known == kernel_parameters.end() ? "llll" : known->second;
   std::vector<uint64_t> arguments;  // copied now, as a launch does
+  const auto structure = std::make_shared<std::vector<uint8_t>>();
   for (size_t i = 0; i < types.size(); ++i) {
-    arguments.push_back(types[i] == 'i' ? *static_cast<uint32_t*>(parameters[i])
-                                        : *static_cast<uint64_t*>(parameters[i]));
+    if (types[i] == 'p') {
+      const auto* plan = static_cast<uint8_t*>(parameters[i]);
+      structure->assign(plan, plan + kPlanBytes);
+      arguments.push_back(reinterpret_cast<uint64_t>(structure->data()));
+    } else {
+      arguments.push_back(types[i] == 'i' ? *static_cast<uint32_t*>(parameters[i])
+                                          : *static_cast<uint64_t*>(parameters[i]));
+    }
   }
   return put(stream, [=] {
+    (void)structure;  // lives as long as the launch
     const char *image = kernel->image.c_str(), *name = kernel->name.c_str();
     return launched ? launched(image, name, gx, bx, shared, arguments.data()) : int(kSuccess);
   });

@@ -22,7 +22,9 @@ import pytest
 
 from gnarl.sw.compiler.cuda import backward_kernels
 from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL, MAP_PARAMETERS, PARAMETERS
+from gnarl.sw.compiler.cuda.task_plan import PARAMETER_BYTES
 from gnarl.sw.compiler.cuda.tensor import sampled_product
+from gnarl.sw.compiler.cuda.warp_fusion import WARP_KERNEL, WARP_PARAMETERS
 from gnarl.sw.program.cache import cached, digest_of
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray
 from tests.support.forked import Forked, Server
@@ -134,6 +136,7 @@ def live(what: str) -> int:
 PARAMETERS_OF = {
     KERNEL: PARAMETERS,
     MAP_KERNEL: MAP_PARAMETERS,
+    WARP_KERNEL: WARP_PARAMETERS,
     sampled_product.KERNEL: sampled_product.PARAMETERS,
     **backward_kernels.PARAMETERS,
 }
@@ -169,8 +172,13 @@ def warm_up() -> None:
 def _load_driver() -> None:
     _driver().fake_on_launch(_launched)
     for kernel, parameters in PARAMETERS_OF.items():
-        types = "".join("i" if type == "int" else "l" for type in parameters.values())
+        types = "".join(_letter(type) for type in parameters.values())
         _driver().fake_parameters(kernel.encode(), types.encode())
+
+
+def _letter(type: str) -> str:
+    """Of 32 bits, of 64, or a plan of tasks, of which the emulation gets the address."""
+    return "i" if type == "int" else "p" if "Plan" in type else "l"
 
 
 def _compile(
@@ -200,7 +208,7 @@ def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arg
                 np.uint32(arguments[at]) if type == "int" else np.uint64(arguments[at])
                 for at, type in enumerate(_parameters(name.decode()))
             ],
-            memory=_memory(),
+            memory=[*_memory(), *_plans(name.decode(), arguments)],
             shared_bytes=shared,
         )
     except Exception as error:
@@ -212,6 +220,18 @@ def _launched(image: bytes, name: bytes, grid: int, block: int, shared: int, arg
 def _parameters(kernel: str) -> Sequence[str]:
     """Types of a kernel's parameters."""
     return list(PARAMETERS_OF[kernel].values()) if kernel in PARAMETERS_OF else [""] * 4
+
+
+def _plans(kernel: str, arguments: Any) -> list[GlobalArray]:
+    """The plan among the arguments, if there is one."""
+    return [
+        GlobalArray(
+            "plan",
+            np.frombuffer((ctypes.c_uint8 * PARAMETER_BYTES).from_address(arguments[at]), np.uint8),
+        )
+        for at, type in enumerate(_parameters(kernel))
+        if _letter(type) == "p"
+    ]
 
 
 def _memory() -> list[GlobalArray]:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
-from gnarl.sw.compiler.cuda.templates import template
+from gnarl.sw.compiler.cuda.templates import template, templates
 from gnarl.sw.runtime.cuda.torch.embedding_bag_modules import (
     read_embedding_bag_collection,
     read_embedding_bags,
@@ -22,6 +22,11 @@ from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags
 from gnarl.sw.workloads.embedding.model import Batch, EmbeddingModel, Feature
 
 torch.set_num_threads(1)  # more would spin while other tests need the cores
+
+
+def names_of(workers: str) -> list[str]:
+    """Of all templates with such workers."""
+    return [name for name, kind in templates().items() if kind.workers == workers]
 
 
 def schedules_of(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gnarl.sw.compiler.cuda.batch_estimate import BatchEstimate, estimate_batch
-from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.config import WORKERS, CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import choose_at, choose_schedules
 from gnarl.sw.compiler.cuda.feature_groups import block_sizes, schedule_set
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
@@ -16,7 +16,7 @@ from gnarl.sw.workloads.embedding.data import synthesise_batch
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
 from gnarl.sw.workloads.embedding.statistics import from_batches
 
-CONFIG = CudaConfig(arch="sm_90")
+CONFIG = CudaConfig(arch="sm_90", workers="blocks")
 LONG = PoolingFactors(100.0, 50.0, 200, 0.8)
 MODEL = EmbeddingModel(
     "m",
@@ -33,10 +33,11 @@ def estimated(size: int, program: EmbeddingProgram = PROGRAM) -> BatchEstimate:
     return estimate_batch(program, synthesise_batch(program.model, size, 0))
 
 
+@pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("size", [1, 100_000])
-def test_it_is_what_schedules_are_chosen_by(size: int) -> None:
-    batch = synthesise_batch(MODEL, size, 0)
-    for sized in block_sizes(MODEL, CONFIG, from_batches(MODEL, [batch]), size):
+def test_it_is_what_schedules_are_chosen_by(size: int, workers: str) -> None:
+    batch, config = synthesise_batch(MODEL, size, 0), replace(CONFIG, workers=workers)
+    for sized in block_sizes(MODEL, config, from_batches(MODEL, [batch]), size):
         for blocks_per_sm in sized.config.occupancies:
             choice = choose_at(sized, blocks_per_sm)
             assert choice is not None

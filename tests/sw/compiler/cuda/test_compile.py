@@ -35,14 +35,27 @@ MODEL = EmbeddingModel(
 CONFIG = CudaConfig()
 
 
-def traced(**options: Any) -> tuple[Program, dict[str, Mapping[str, str]]]:
+BLOCKS = CudaConfig(workers="blocks")
+
+
+def traced(
+    config: CudaConfig = CONFIG, **options: Any
+) -> tuple[Program, dict[str, Mapping[str, str]]]:
     found: dict[str, Mapping[str, str]] = {}
-    program = compile(MODEL, CONFIG, trace=Trace(write=found.__setitem__), **options)
+    program = compile(MODEL, config, trace=Trace(write=found.__setitem__), **options)
     return program, found
 
 
-def test_each_pass_shows_what_it_made() -> None:
-    program, found = traced()
+@pytest.mark.parametrize(
+    ("config", "first"),
+    [
+        (BLOCKS, "one_hot(vector=4, samples_per_thread=1)"),
+        (CONFIG, "pooled_bags(vector=4, rows=1)"),
+    ],
+    ids=lambda each: getattr(each, "workers", ""),
+)
+def test_each_pass_shows_what_it_made(config: CudaConfig, first: str) -> None:
+    program, found = traced(config)
     assert list(found) == [each.name for each in PASSES] == ["group", "schedule", "fuse"]
     groups = found["group"]["txt"].splitlines()
     assert groups[:2] == [
@@ -50,7 +63,7 @@ def test_each_pass_shows_what_it_made() -> None:
         "sample, none in 0 of the samples",
         "  features one alike",
     ]
-    assert "  128 threads a block: one_hot(vector=4, samples_per_thread=1)" in groups
+    assert f"  128 threads a block: {first}" in groups
     assert "  features many" in groups
     compiled = decode(program.launches[0])
     schedules = compiled.schedules
@@ -192,9 +205,9 @@ def test_a_plan_that_is_not_json(tmp_path: Path) -> None:
 SOURCES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "more": (
         lambda source: source + b'#include "/etc/passwd"',
-        "line 125 is '#include \"/etc/passwd\"'",
+        "line {lines} is '#include \"/etc/passwd\"'",
     ),
-    "less": (lambda source: source[:-1], "line 125 is missing"),
+    "less": (lambda source: source[:-1], "line {lines} is missing"),
     "another": (lambda source: b"int system;" + source, "line 1 is 'int system;// The embedding"),
     "longer": (lambda source: b"//" + bytes(500), "line 1 is '//\\x00"),
     "not text": (lambda source: b"\xff", "line 1 is '\\ufffd'"),
@@ -205,13 +218,14 @@ SOURCES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_source_that_is_not_what_the_plan_gives(tmp_path: Path, name: str) -> None:
     change, text = SOURCES[name]
+    lines = len(decode(compile(MODEL, CONFIG).launches[0]).kernel.source.split("\n"))
 
     def changed(manifest: dict[str, Any], sections: dict[str, np.ndarray]) -> None:
         source = change(sections["source"].tobytes())
         sections["source"] = np.frombuffer(source, np.uint8)
 
     found = refusal(tmp_path, changed)
-    assert found.startswith(f"section 'source': {text}")
+    assert found.startswith(f"section 'source': {text.replace('{lines}', str(lines))}")
     assert found.endswith(": does not match what section 'plan' gives: compile the workload again")
     assert len(found) < 200
 

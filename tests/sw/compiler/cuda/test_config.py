@@ -11,7 +11,12 @@ import pytest
 from gnarl.hw.dpu.config import DpuConfig
 from gnarl.hw.lib.errors import ConfigError
 from gnarl.sw.compiler.cuda.architectures import ARCHITECTURES
-from gnarl.sw.compiler.cuda.config import BLOCK_THREADS, CudaConfig, require_cuda
+from gnarl.sw.compiler.cuda.config import (
+    BLOCK_THREADS,
+    WARP_BLOCK_THREADS,
+    CudaConfig,
+    require_cuda,
+)
 
 NAMES = "sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121"
 
@@ -53,10 +58,11 @@ def test_every_size_of_block_is_allowed_on_every_architecture(
             {"format": "float64"},
             "format = 'float64': must be one of float32, float16, bfloat16",
         ),
+        ({"workers": "threads"}, "workers = 'threads': must be one of warps, blocks"),
         (
             {"threads": 1},
             "threads = 1: no such field; there are arch, block_threads, blocks_per_sm, checked, "
-            "format",
+            "format, workers",
         ),
     ],
 )
@@ -76,13 +82,16 @@ def test_all_violations_are_reported_at_once() -> None:
 
 
 def test_sizes_of_blocks_that_a_choice_is_among() -> None:
-    def sizes(**fields: int) -> list[int]:
-        return [sized.block_threads for sized in CudaConfig(arch="sm_90", **fields).sized]
+    def sizes(workers: str = "blocks", **fields: int) -> list[int]:
+        config = CudaConfig(arch="sm_90", workers=workers, **fields)
+        return [sized.block_threads for sized in config.sized]
 
     assert sizes(block_threads=512) == [512]
     assert sizes(block_threads=0) == [64, 128, 256]
     # 64 warps of a multiprocessor are 8 blocks of 256 threads.
     assert sizes(block_threads=0, blocks_per_sm=9) == [64, 128]
+    assert sizes("warps", block_threads=0) == [WARP_BLOCK_THREADS]
+    assert sizes("warps", block_threads=512) == [512]
     assert CudaConfig(block_threads=0).plain_block_threads == 128
     with pytest.raises(ConfigError, match="blocks_per_sm = 33: must be .* from 0 to 32"):
         CudaConfig(arch="sm_90", block_threads=0, blocks_per_sm=33)

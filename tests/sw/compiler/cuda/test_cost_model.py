@@ -41,7 +41,7 @@ from gnarl.sw.workloads.embedding.statistics import FeatureStatistics, from_fact
 from tests.support.errors import refused
 from tests.support.workloads import workload_file
 
-CONFIG = CudaConfig(arch="sm_90")
+CONFIG = CudaConfig(arch="sm_90", workers="blocks")
 ONE_HOT = PoolingFactors()
 LONG = PoolingFactors(100.0, 50.0, 200, 0.8)
 
@@ -285,7 +285,7 @@ def test_schedules_that_need_more_shared_memory_than_the_occupancy_leaves(monkey
     monkeypatch.setattr(
         "gnarl.sw.compiler.cuda.feature_groups.templates", lambda: {"one_hot": one_hot}
     )
-    config = CudaConfig(arch="sm_75", blocks_per_sm=4)
+    config = CudaConfig(arch="sm_75", blocks_per_sm=4, workers="blocks")
     with refused(
         "feature f: its schedules need at least 40,016 bytes of shared memory a block: "
         "must be at most 16,384 with blocks_per_sm = 4 on sm_75"

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from gnarl.hw.lib.errors import CapacityError
-from gnarl.sw.compiler.cuda.fusion import MAXIMUM_CODES, FusedKernel, fuse
+from gnarl.sw.compiler.cuda.fusion import KERNEL, MAXIMUM_CODES, FusedKernel, fuse
 from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.compiler.cuda.templates.one_hot import OneHot
 from gnarl.sw.compiler.cuda.templates.template import INCLUDE
+from gnarl.sw.compiler.cuda.warp_fusion import WARP_KERNEL
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, EmulationError
 from gnarl.sw.workloads.embedding.model import (
     TABLE_TYPES,
@@ -205,6 +206,31 @@ def test_as_many_codes_as_a_short_number_has_and_no_more() -> None:
     text = "model ads: 65,536 pairs of kind and schedule: must be at most 65,535"
     with pytest.raises(CapacityError, match=f"^{re.escape(text)}$"):
         fused(*pairs[: MAXIMUM_CODES + 1])
+
+
+def test_a_kernel_has_one_kind_of_workers() -> None:
+    bags, short = Schedule.of("pooled_bags", vector=4, rows=1), one_hot()
+    one, other = Feature("a", 10, 4), Feature("b", 10, 8)
+    for pairs in (((one, bags), (other, short)), ((one, short), (other, bags))):
+        with refused(
+            f"{bags}, {short}: tasks of one are done by warps, of the other by blocks: a kernel "
+            "has but one kind of workers"
+        ):
+            fused(*pairs)
+
+
+def test_features_of_all_dimensions_share_a_code_of_warps() -> None:
+    pairs = [
+        (Feature(f"f{dim}", 10, dim), Schedule.of("pooled_bags", vector=4, rows=rows))
+        for dim, rows in ((4, 32), (8, 2), (100, 1), (4096, 1))
+    ]
+    made = fused(*pairs)
+    assert made.code_of_feature == (0, 0, 0, 0)
+    assert made.name == WARP_KERNEL
+    assert made.layout is not None
+    assert sorted(made.layout.order) == [0, 1, 2, 3]
+    plain = fused((Feature("f", 10, 4), one_hot()))
+    assert (plain.name, plain.layout) == (KERNEL, None)
 
 
 def test_an_unknown_template_is_refused_by_name() -> None:

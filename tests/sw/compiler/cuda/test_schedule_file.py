@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnarl.sw.compiler.cuda import schedule_file
-from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.config import WORKERS, CudaConfig
 from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
@@ -84,12 +84,10 @@ def test_order_of_parameters_in_the_file_does_not_matter() -> None:
 def test_round_trip_of_any_schedules(data: st.DataObject) -> None:
     dims = data.draw(st.lists(st.sampled_from((1, 3, 4, 7, 8, 32, 100, 128)), min_size=1))
     model = EmbeddingModel("any", tuple(Feature(f"f{at}", 10, dim) for at, dim in enumerate(dims)))
+    workers = data.draw(st.sampled_from(WORKERS))
+    kinds = [each for each in templates().values() if each.workers == workers]
     chosen = [
-        data.draw(
-            st.sampled_from(
-                [one for each in templates().values() for one in each.candidates(feature, 128)]
-            )
-        )
+        data.draw(st.sampled_from([one for each in kinds for one in each.candidates(feature, 128)]))
         for feature in model.features
     ]
     schedules = tuple(dict.fromkeys(chosen))
@@ -234,6 +232,15 @@ def test_schedules(entry: Any, reason: str) -> None:
 def test_an_unknown_template(name: Any) -> None:
     entry = {"template": name, "parameters": {}}
     with refused(f"s.json: schedules[1]: template = {name!r}: must be one of {names()}"):
+        read(changed(lambda fields: fields["schedules"].__setitem__(1, entry)))
+
+
+def test_a_file_has_one_kind_of_workers() -> None:
+    entry = {"template": "pooled_bags", "parameters": {"vector": 4, "rows": 1}}
+    with refused(
+        "s.json: schedules[1]: template = 'pooled_bags': must be one whose workers are blocks, as "
+        "those of one_hot"
+    ):
         read(changed(lambda fields: fields["schedules"].__setitem__(1, entry)))
 
 

@@ -7,9 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from gnarl.sw.compiler.cuda.config import WORKERS
 from gnarl.sw.compiler.cuda.schedule import MAPPINGS
 from gnarl.sw.golden.embedding import pool
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.model import Feature
 from tests.support.cuda.corner_models import (
     BATCH_KINDS,
@@ -29,11 +31,16 @@ def is_exact(feature: Feature, case: Corner) -> bool:
 def check(seed: int, batches: range) -> None:
     """A model of its own kernel, and batches with tables of their own."""
     model, _ = corner_model(seed)
-    device = Device("cuda_sm90", "emulation")
-    program = device.compile(model)
+    devices = [
+        Device(load_configuration("cuda_sm90", [f"workers={each}"]), "emulation")
+        for each in WORKERS
+    ]
+    programs = [device.compile(model) for device in devices]
     for number in batches:
         case = corner(model, 1000 * seed + number)
-        mapping = MAPPINGS[number % len(MAPPINGS)]
+        turn = number % (1 + len(MAPPINGS))  # warps, which map nothing, and each mapping of blocks
+        device, program = devices[turn > 0], programs[turn > 0]
+        mapping = MAPPINGS[turn - 1] if turn else None
         with np.errstate(all="ignore"), noted(f"{seed}, {number}: {model}, {sorted(case.kinds)}"):
             result = device.run(program, (case.tables, case.batch), mapping=mapping)
             assert device.verify(result).difference == ""

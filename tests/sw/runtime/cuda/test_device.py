@@ -12,11 +12,13 @@ from gnarl import Device
 from gnarl.hw.lib.errors import ConfigError, WorkloadError
 from gnarl.sw.compiler.cuda.fusion import KERNEL, MAP_KERNEL
 from gnarl.sw.compiler.cuda.schedule import MAPPINGS
+from gnarl.sw.compiler.cuda.warp_fusion import WARP_KERNEL
 from gnarl.sw.program.tensor_spec import Dense, Ragged
 from gnarl.sw.runtime.cuda.emulation.embedding import EmulatedEmbedding
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.programs import load_program
+from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from gnarl.sw.workloads.embedding.model import (
     Batch,
@@ -39,8 +41,12 @@ TABLES = synthesise_tables(MODEL)
 BATCH = synthesise_batch(MODEL, 200)
 
 
-def looked_up(backend: str, mapping: str) -> Result[Any]:
-    device = Device("cuda_sm90", backend)
+BLOCKS = load_configuration("cuda_sm90", ["workers=blocks"])
+
+
+def looked_up(backend: str, mapping: str | None) -> Result[Any]:
+    """By blocks where there is a mapping, by warps where there is none."""
+    device = Device("cuda_sm90" if mapping is None else BLOCKS, backend)
     return device.run(device.compile(MODEL), (TABLES, BATCH), mapping=mapping)
 
 
@@ -89,8 +95,9 @@ def test_inputs_and_outputs_are_tensors_whose_sizes_each_run_chooses() -> None:
         assert_golden(device.run(program, result.tensors))
 
 
-def test_a_model_is_plotted() -> None:
-    (axes,) = looked_up("emulation", "contiguous").plot().axes
+@pytest.mark.parametrize("mapping", [None, "contiguous"])
+def test_a_model_is_plotted(mapping: str | None) -> None:
+    (axes,) = looked_up("emulation", mapping).plot().axes
     assert axes.get_title(loc="left").startswith("pair on cuda_sm90, 200 samples")
 
 
@@ -138,10 +145,21 @@ def test_inputs_of_another_kind() -> None:
 
 
 def test_an_unknown_mapping() -> None:
-    device = Device("cuda_sm90", "emulation")
     with pytest.raises(WorkloadError) as caught:
-        device.run(device.compile(MODEL), (TABLES, BATCH), mapping="random")
+        looked_up("emulation", "random")
     assert str(caught.value) == f"mapping = 'random': must be one of {', '.join(MAPPINGS)}"
+
+
+def test_warps_have_no_mapping() -> None:
+    device = Device("cuda_sm90", "emulation")
+    program = device.compile(MODEL)
+    for mapping in ("device", "random"):
+        with pytest.raises(WorkloadError) as caught:
+            device.run(program, (TABLES, BATCH), mapping=mapping)
+        assert str(caught.value) == (
+            f"mapping = '{mapping}': not supported where workers are warps, whose tasks follow "
+            "from the batch's size: must be left out, or workers = blocks"
+        )
 
 
 def test_tables_that_are_there_already_are_not_loaded_again(
@@ -184,11 +202,17 @@ def test_a_gpu_or_its_emulation_has_no_waves(tmp_path: Path) -> None:
     assert str(caught.value) == "waves: not supported by target cuda: must be left out"
 
 
-@pytest.mark.parametrize(
-    ("mapping", "expected"), [("contiguous", [KERNEL]), ("device", [MAP_KERNEL, KERNEL])]
-)
+KERNELS: list[tuple[str | None, list[str]]] = [
+    ("contiguous", [KERNEL]),
+    ("device", [MAP_KERNEL, KERNEL]),
+    (None, [WARP_KERNEL]),
+]
+"""What is launched, by the mapping."""
+
+
+@pytest.mark.parametrize(("mapping", "expected"), KERNELS)
 def test_the_emulated_gpu_maps_threads_where_it_is_asked_to(
-    mapping: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+    mapping: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = []
     launch = EmulatedKernels.launch
@@ -202,7 +226,7 @@ def test_the_emulated_gpu_maps_threads_where_it_is_asked_to(
     assert kernels == expected
 
 
-def _on_gpu(mapping: str) -> tuple[Result[Any], list[str]]:
+def _on_gpu(mapping: str | None) -> tuple[Result[Any], list[str]]:
     before = len(fake_cuda.launches)
     result = looked_up("cuda", mapping)
     return result, [launch["kernel"] for launch in fake_cuda.launches[before:]]
@@ -210,7 +234,7 @@ def _on_gpu(mapping: str) -> tuple[Result[Any], list[str]]:
 
 def test_a_gpu_maps_threads_where_it_is_asked_to() -> None:
     with fake_gpus() as call:
-        for mapping, expected in [("contiguous", [KERNEL]), ("device", [MAP_KERNEL, KERNEL])]:
+        for mapping, expected in KERNELS:
             result, kernels = call(_on_gpu, mapping)
             assert_golden(result)
             assert kernels == expected
@@ -254,13 +278,14 @@ def with_indices(indices: np.ndarray) -> Batch:
     return Batch(BATCH.size, [FeatureInputs(indices, first.offsets), second])
 
 
-def test_indices_past_the_last_offset_are_left_out() -> None:
-    device = Device("cuda_sm90", "emulation")
+@pytest.mark.parametrize("mapping", [None, "contiguous"])
+def test_indices_past_the_last_offset_are_left_out(mapping: str | None) -> None:
+    device = Device("cuda_sm90" if mapping is None else BLOCKS, "emulation")
     first, second = BATCH.features
     longer = FeatureInputs(np.append(first.indices, 10**9), first.offsets)
     found = device.run(device.compile(MODEL), (TABLES, Batch(BATCH.size, [longer, second])))
     assert_golden(found)
-    wanted = looked_up("emulation", "contiguous").outputs
+    wanted = looked_up("emulation", mapping).outputs
     assert all(np.array_equal(found.outputs[name], output) for name, output in wanted.items())
 
 

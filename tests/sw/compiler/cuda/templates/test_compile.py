@@ -16,7 +16,7 @@ from tests.support.parameters import slow_but
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs gnarl[cuda]")
 
-from gnarl.sw.compiler.cuda.nvrtc import compile_kernel  # noqa: E402
+from gnarl.sw.runtime.cuda.gpu.embedding import compile_program  # noqa: E402
 
 ARCHS = ("sm_75", "sm_80", "sm_90", "sm_100")
 TYPES: Mapping[str, Mapping[str, object]] = {
@@ -40,5 +40,5 @@ def test_compiles(name: str, arch: str, types: str) -> None:
         if chosen.shared_bytes(one.schedule, one.feature, 128) <= most
     ]
     program = program_of(cases, arch=arch)
-    compiled = compile_kernel(program.kernel.source, arch, include=program.include)
+    compiled = compile_program(program)
     assert compiled.spill_bytes == 0

@@ -31,6 +31,8 @@ PARAMETERS = {
         "unroll": (1, 2, 4, 8),
         "samples_in_turn": (1, 4),
     },
+    "pooled_bags": {"vector": (1, 2, 4, 8), "rows": (1, 2, 4, 8, 16, 32)},
+    "short_bags": {"vector": (1, 2, 4, 8)},
     "table_in_shared": {
         "capacity": (4, 8, 16, 32, 64, 96, 160, 224),
         "vector": (1, 2, 4, 8),

@@ -21,7 +21,7 @@ from gnarl.sw.compiler.cuda.tune.measurer import DeviceFailure, LocalJob
 from tests.support.cuda.simulated_gpu import SimulatedGpus, batches, small_model
 from tests.support.errors import refused
 
-CONFIG = CudaConfig(arch="sm_90")
+CONFIG = CudaConfig(arch="sm_90", workers="blocks")
 MODEL = small_model()
 BATCHES = batches(MODEL)
 OCCUPANCIES = len(occupancies(CONFIG.arch, CONFIG.block_threads))

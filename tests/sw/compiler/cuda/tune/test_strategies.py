@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
 
 from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.cost_model import choose_schedules
 from gnarl.sw.compiler.cuda.occupancy import occupancies
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.compiler.cuda.templates import template
@@ -18,7 +20,7 @@ from gnarl.sw.runtime.cuda.task_map import map_tasks
 from tests.support.cuda.simulated_gpu import SimulatedGpus, batches, small_model
 from tests.support.errors import refused
 
-CONFIG = CudaConfig(arch="sm_90")
+CONFIG = CudaConfig(arch="sm_90", workers="blocks")
 MODEL = small_model()
 BATCHES = batches(MODEL)
 OCCUPANCIES = occupancies(CONFIG.arch, CONFIG.block_threads)
@@ -96,7 +98,7 @@ def test_what_waits_for_long_blocks_gets_short_ones():
 def test_tuning_separately_is_misled_by_what_is_fast_alone(seed):
     gpus = SimulatedGpus(MODEL, seed=seed)
     separate = tune(MODEL, CONFIG, BATCHES, gpus, candidates=8, strategy="separate")
-    bound = CudaConfig(arch="sm_90", blocks_per_sm=separate.blocks_per_sm)
+    bound = replace(CONFIG, blocks_per_sm=separate.blocks_per_sm)
     two_stage = tune(MODEL, bound, BATCHES, gpus, candidates=8)
     assert gpus.latency(whole(two_stage)) < gpus.latency(whole(separate))
 
@@ -113,6 +115,19 @@ def test_two_stages_measure_a_kernel_a_group_and_occupancy_then_few_an_occupancy
     assert sorted(gpus.prepared, key=repr) == sorted(gpus.measured, key=repr)
 
 
+def test_where_workers_are_warps_there_is_one_occupancy_to_measure():
+    gpus = SimulatedGpus(MODEL)
+    config = CudaConfig(arch="sm_90")
+    found = tune(MODEL, config, BATCHES, gpus)
+    local = [job for job in gpus.measured if isinstance(job, LocalJob)]
+    assert len(local) == 3
+    assert {template(each.template).workers for each in found.schedules} == {"warps"}
+    assert found.blocks_per_sm == choose_schedules(MODEL, config).blocks_per_sm
+    assert len(fused_by_occupancy(gpus)) == 1
+    kernel = tuning_kernel(MODEL, local[0])
+    assert kernel.program.kernel.layout is not None
+
+
 def test_the_separate_strategy_measures_each_candidate_in_a_kernel_of_its_own():
     gpus = SimulatedGpus(MODEL)
     tune(MODEL, CONFIG, BATCHES, gpus, candidates=4, strategy="separate")
@@ -122,7 +137,7 @@ def test_the_separate_strategy_measures_each_candidate_in_a_kernel_of_its_own():
 
 def test_an_occupancy_of_the_configuration_is_kept():
     gpus = SimulatedGpus(MODEL)
-    config = CudaConfig(arch="sm_90", blocks_per_sm=6)
+    config = replace(CONFIG, blocks_per_sm=6)
     assert tune(MODEL, config, BATCHES, gpus).blocks_per_sm == 6
     assert set(fused_by_occupancy(gpus)) == {6}
 

@@ -103,6 +103,47 @@ def test_batches_of_all_sizes_equal_the_golden_model(way: Any, on_fake: Call):
         assert run.block_times is None
 
 
+def warps() -> EmbeddingProgram:
+    """Bags of the last of its features are cut, in small batches in many pieces."""
+    long = Feature("e", 40, 64, factors=PoolingFactors(400, 300, 500))
+    bags = Schedule.of("pooled_bags", vector=1, rows=1)
+    short = Schedule.of("short_bags", vector=1)
+    return program_of(
+        [Case(FEATURES[0], short), *(Case(each, bags) for each in FEATURES[1:]), Case(long, bags)]
+    )
+
+
+def _by_warps(overlapped: bool, timed: bool = False) -> list[gpu.GpuRun]:
+    """All batches, whose launches share counters."""
+    made = warps()
+    runner = gpu.GpuEmbedding(made, synthesise_tables(made.model, 3))
+    given = batches(made.model)
+    if overlapped:
+        return list(run_overlapped(runner, given))
+    runs = [runner.run(batch, timed=timed) for batch in given]
+    assert {launch["grid"] for launch in fake_cuda.launches[-len(given) :]} == {4}
+    return runs
+
+
+@pytest.mark.parametrize("overlapped", [False, True])
+def test_batches_of_all_sizes_by_warps_equal_the_golden_model(overlapped: bool, on_fake: Call):
+    made = warps()
+    given = batches(made.model)
+    assert {made.plan(batch.size, 4).counters > 0 for batch in given} == {False, True}
+    for batch, run in zip(given, on_fake(_by_warps, overlapped), strict=True):
+        assert_golden(made, batch, run.outputs)
+        assert run.kernel_ms > 0
+        assert run.mapping_ms == 0
+
+
+def test_timed_launches_have_a_time_for_each_task_of_warps(on_fake: Call):
+    made = warps()
+    for batch, run in zip(batches(made.model), on_fake(_by_warps, False, True), strict=True):
+        assert run.block_times is not None
+        assert len(run.block_times) == made.plan(batch.size, 4).tasks
+        assert (run.block_times["end"] > run.block_times["begin"]).all()
+
+
 def _on_device_one_by_one() -> list[gpu.GpuRun]:
     runner = embedding()
     return [runner.run(batch, "device") for batch in batches(runner.program.model)]

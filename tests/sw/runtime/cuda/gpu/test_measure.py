@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gnarl.hw.lib.errors import GnarlError
@@ -65,9 +67,24 @@ def fused_job() -> FusedJob:
     return FusedJob((0, 1), schedules)
 
 
+def _local_of(job: LocalJob) -> list[float]:
+    with GpuMeasurer(MODEL, BATCHES, [0]) as measurer:
+        return measurer.local(0, job)
+
+
 def _local(*numbers: int) -> list[float]:
     with GpuMeasurer(MODEL, [BATCHES[number] for number in numbers], [0]) as measurer:
         return measurer.local(0, LOCAL)
+
+
+BAGS = Schedule.of("pooled_bags", vector=4, rows=1)
+WARPS = replace(LOCAL, candidates=(BAGS, BAGS), padding=((1, BAGS),) * 2)
+
+
+def test_task_times_of_warps_are_summed_for_each_candidate(on_fake: Call):
+    sums, longest = np.array(on_fake(_local_of, WARPS)).reshape(2, 2)
+    assert (sums > longest).all()
+    assert (longest > 0).all()
 
 
 def test_block_times_are_summed_for_each_candidate(on_fake: Call):

@@ -38,8 +38,8 @@ DENSE = {
 
 
 @cache
-def device(format: str = "float32", block_threads: int = 128) -> Device:
-    overrides = [f"format={format}", f"block_threads={block_threads}"]
+def device(format: str = "float32", block_threads: int = 128, workers: str = "warps") -> Device:
+    overrides = [f"format={format}", f"block_threads={block_threads}", f"workers={workers}"]
     return Device(load_configuration("cuda_sm90", overrides), "emulation")
 
 
@@ -258,5 +258,6 @@ def test_a_sampled_product_has_no_mapping() -> None:
     with pytest.raises(WorkloadError, match="mapping = 'device': not supported for sampled"):
         device().run(program(SAMPLED), operands, mapping="device")
     operands = {"B": np.eye(4, INNER), "C": np.ones((INNER, DIM))}
-    result = device().run(program(POOLED), operands, mapping="device")
-    assert device().verify(result).bit_exact
+    blocks = device(workers="blocks")
+    result = blocks.run(blocks.compile((POOLED, operands)), operands, mapping="device")
+    assert blocks.verify(result).bit_exact

@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gnarl.sw.compiler.cuda.templates import templates  # noqa: E402
+from gnarl.sw.compiler.cuda.config import WORKERS  # noqa: E402
 from gnarl.sw.golden.embedding import embedding_bags  # noqa: E402
 from gnarl.sw.runtime.cuda.torch.extra import to_array  # noqa: E402
 from gnarl.sw.workloads.embedding.data import (  # noqa: E402
@@ -31,6 +31,7 @@ from tests.support.cuda.torch_embedding import (  # noqa: E402
     fused,
     fused_bags,
     inputs_of,
+    names_of,
 )
 
 MANY = PoolingFactors(mean=9, std=5, coverage=0.8)
@@ -80,13 +81,14 @@ def test_cpu_tensors_give_the_golden_models_bits(
         _require_bits(golden, output)
 
 
+@pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("model", [PLAIN, MIXED], ids=lambda model: model.name)
 def test_emulated_kernels_of_all_templates_give_the_golden_models_bits(
-    model: EmbeddingModel,
+    model: EmbeddingModel, workers: str
 ) -> None:
     tables = synthesise_tables(model)
     given = [from_array(table) for table in tables]
-    module = fused(given, model.features, list(templates()), emulated=True)
+    module = fused(given, model.features, names_of(workers), emulated=True)
     for size in (19, 0, 3):
         batch = synthesise_batch(model, size, seed=size)
         values, offsets, weights = inputs_of(model, batch)

@@ -218,7 +218,7 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
         "model 'a\\nint x;': must be named by printable characters",
     ),
     "a table before the first": (
-        lambda fields: fields["features"][0].__setitem__(3, -1),
+        lambda fields: fields["features"][0].__setitem__(4, -1),
         "table = -1: must be a whole number",
     ),
 }

@@ -23,9 +23,9 @@ from gnarl.sw.compiler.cuda.fusion import (  # noqa: E402
     map_blocks,
     map_shared_bytes,
 )
-from gnarl.sw.compiler.cuda.templates import templates  # noqa: E402
+from gnarl.sw.compiler.cuda.warp_fusion import WARP_KERNEL, WARP_PARAMETERS  # noqa: E402
 from gnarl.sw.golden.embedding import embedding_bags  # noqa: E402
-from gnarl.sw.runtime.cuda.arguments import LaunchArguments  # noqa: E402
+from gnarl.sw.runtime.cuda.arguments import LaunchArguments, WarpArguments  # noqa: E402
 from gnarl.sw.runtime.cuda.emulation.embedding import kernel_arguments  # noqa: E402
 from gnarl.sw.runtime.cuda.emulation.kernels import EmulatedKernels, GlobalArray  # noqa: E402
 from gnarl.sw.runtime.cuda.torch import kept  # noqa: E402
@@ -41,7 +41,7 @@ from gnarl.sw.workloads.embedding.model import (  # noqa: E402
     Feature,
     PoolingFactors,
 )
-from tests.support.cuda.torch_embedding import from_array, fused, inputs_of  # noqa: E402
+from tests.support.cuda.torch_embedding import from_array, fused, inputs_of, names_of  # noqa: E402
 
 STREAM = 7
 QUEUES = 4
@@ -132,6 +132,15 @@ class Kernel:
         shared_bytes = self.lookup.compiled.program.kernel.shared_bytes
         self._run(KERNEL, arguments.blocks, values, shared_bytes)
 
+    def launch_warps(self, arguments: WarpArguments, stream: int) -> None:
+        self.gpu.calls.append(("launch", stream))
+        parameters = {name: kind for name, kind in WARP_PARAMETERS.items() if name != "plan"}
+        values = kernel_arguments(parameters, arguments.of_kernel())
+        shared_bytes = self.lookup.compiled.program.kernel.shared_bytes
+        self._run(
+            WARP_KERNEL, arguments.blocks, [*values, arguments.plan_parameter()], shared_bytes
+        )
+
     def _run(self, name: str, blocks: int, values: list[Any], shared_bytes: int) -> None:
         lookup, program = self.lookup, self.lookup.compiled.program
         defines = {"GNARL_INDEX_64": "1"} if lookup.index_bits == 64 else {}
@@ -154,11 +163,13 @@ class Kernel:
         )
 
 
-def lookup_of(size: int, index: torch.dtype = torch.int64) -> tuple[Lookup, list[np.ndarray]]:
+def lookup_of(
+    size: int, index: torch.dtype = torch.int64, workers: str = "warps"
+) -> tuple[Lookup, list[np.ndarray]]:
     """And its outputs by the golden model."""
     tables = synthesise_tables(MODEL)
     batch = synthesise_batch(MODEL, size, seed=size)
-    module = fused([from_array(table) for table in tables], MODEL.features, list(templates()))
+    module = fused([from_array(table) for table in tables], MODEL.features, names_of(workers))
     values, offsets, weights = inputs_of(MODEL, batch)
     packed = module._pack(values, offsets, None, weights)
     lookup = Lookup(
@@ -176,24 +187,39 @@ def require_golden(lookup: Lookup, outputs: list[torch.Tensor], golden: list[np.
         assert to_array(found.contiguous()).tobytes() == right.tobytes()
 
 
+CALLS = {"blocks": [("map", STREAM), ("launch", STREAM)], "warps": [("launch", STREAM)]}
+
+
+@pytest.mark.parametrize("workers", CALLS)
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_a_gpu_is_given_all_that_the_kernels_read(
-    index: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    index: torch.dtype, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpu = PretendedGpu(monkeypatch)
     for size in (5, 40, 0, 17):
-        lookup, golden = lookup_of(size, index)
+        lookup, golden = lookup_of(size, index, workers)
         gpu.calls.clear()
         require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
-        assert gpu.calls == [("map", STREAM), ("launch", STREAM)]
+        assert gpu.calls == CALLS[workers]
         # But for the count of tasks, and of those in a queue.
-        assert not gpu.zeroed[-1][8:].any()
+        assert not gpu.zeroed[-1][8 if workers == "blocks" else 0 :].any()
 
 
-def test_nothing_on_the_device_is_read_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_of_either_workers_take_turns_in_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = PretendedGpu(monkeypatch)
+    for workers in ("blocks", "warps", "blocks", "warps"):
+        lookup, golden = lookup_of(17, workers=workers)
+        require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
+    assert len(gpu.zeroed) == 2
+
+
+@pytest.mark.parametrize("workers", CALLS)
+def test_nothing_on_the_device_is_read_by_the_host(
+    workers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Counts of indices, above all."""
     gpu = PretendedGpu(monkeypatch)
-    lookup, golden = lookup_of(20)
+    lookup, golden = lookup_of(20, workers=workers)
     addresses = torch_launch.table_addresses(lookup)
     later = Lookup(lookup.tables, lookup.values, lookup.offsets, lookup.weights, lookup.program)
     monkeypatch.setattr(Lookup, "counts", property(lambda _: pytest.fail("counts were fetched")))
@@ -202,9 +228,12 @@ def test_nothing_on_the_device_is_read_by_the_host(monkeypatch: pytest.MonkeyPat
     require_golden(lookup, require_golden_outputs, golden)
 
 
-def test_captured_lookups_have_memory_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", CALLS)
+def test_captured_lookups_have_memory_of_their_own(
+    workers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gpu = PretendedGpu(monkeypatch, capturing=True)
-    lookup, golden = lookup_of(17)
+    lookup, golden = lookup_of(17, workers=workers)
     for turn in range(2):
         before = len(gpu.allocated)
         require_golden(lookup, gpu.run(monkeypatch, lookup), golden)
