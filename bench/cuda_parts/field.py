@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
 from multiprocessing import get_context
@@ -164,9 +165,14 @@ def our_schedules(
 
 
 def uniform_choices(model: EmbeddingModel, config: CudaConfig) -> list[ScheduleSet]:
-    """One schedule for all features, from each template that has any."""
+    """One schedule for all features, from each template that has any, with workers of its own."""
     found = [
-        choose_uniform(model, config, each.candidates, f"uniform: {each.name}")
+        choose_uniform(
+            model,
+            replace(config, workers=each.workers),
+            each.candidates,
+            f"uniform: {each.name}",
+        )
         for each in templates().values()
     ]
     return [each for each in found if each is not None]

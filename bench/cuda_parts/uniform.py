@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gnarl.sw.compiler.cuda.config import CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import Choice, best_of_sizes, group_costs, kernel_latency
@@ -12,12 +13,16 @@ from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from gnarl.sw.compiler.cuda.templates import template
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature
 
+_UNIFORM = "warp_per_sample"
+
 
 def uniform_schedules(model: EmbeddingModel, config: CudaConfig, batch: int = 256) -> ScheduleSet:
     """One schedule for all features in the manner of TorchRec: a warp for each sample.
 
     A warp takes one row at a time; otherwise as ``choose_uniform``.
     """
+    kind = template(_UNIFORM)
+    config = replace(config, workers=kind.workers)
     found = choose_uniform(
         model, config, _one_row_of_a_warp, "uniform: a warp for each sample", batch
     )
@@ -47,7 +52,7 @@ def choose_uniform(
 
 
 def _one_row_of_a_warp(feature: Feature, block_threads: int) -> Iterable[Schedule]:
-    kind = template("warp_per_sample")
+    kind = template(_UNIFORM)
     return (
         each
         for each in kind.candidates(feature, block_threads)

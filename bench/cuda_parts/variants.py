@@ -42,8 +42,12 @@ class Variant:
     make: Callable[[Field, ScheduleSet], Contender]
 
 
+def _with_blocks(field: Field, chosen: ScheduleSet) -> Fused:
+    return field.fused(choose_schedules(field.model, replace(field.config, workers="blocks")))
+
+
 def _mapped_on_device(field: Field, chosen: ScheduleSet) -> Contender:
-    return Fused(field.fused(chosen).embedding, field.cold, "device")
+    return Fused(_with_blocks(field, chosen).embedding, field.cold, "device")
 
 
 def _checked(field: Field, chosen: ScheduleSet) -> Contender:
@@ -55,15 +59,16 @@ def _half_occupied(field: Field, chosen: ScheduleSet) -> Contender:
     return field.fused(replace(chosen, blocks_per_sm=max(1, chosen.blocks_per_sm // 2)))
 
 
-def _large_blocks(field: Field, chosen: ScheduleSet) -> Contender:
-    return field.fused(choose_schedules(field.model, replace(field.config, block_threads=256)))
+def _small_blocks(field: Field, chosen: ScheduleSet) -> Contender:
+    return field.fused(choose_schedules(field.model, replace(field.config, block_threads=128)))
 
 
 VARIANTS: dict[str, Variant] = {
-    ON_DEVICE: Variant("a kernel before it maps threads", _mapped_on_device),
+    "blocks": Variant("tasks of whole blocks, by the cost model", _with_blocks),
+    ON_DEVICE: Variant("the same, a kernel before it maps threads", _mapped_on_device),
     "checked": Variant("every index is checked", _checked),
     "half the blocks": Variant("half as many blocks on a multiprocessor", _half_occupied),
-    "blocks of 256": Variant("blocks of 256 threads, by the cost model", _large_blocks),
+    "blocks of 128": Variant("blocks of 128 threads, by the cost model", _small_blocks),
 }
 """Variants by name, in the order in which they are measured."""
 

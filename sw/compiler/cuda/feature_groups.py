@@ -45,14 +45,17 @@ class FeatureGroup:
 def feature_candidates(
     feature: Feature, block_threads: int, workers: str = "blocks"
 ) -> tuple[Schedule, ...]:
-    """Every schedule that can compute the feature of every template with such workers, in a fixed
-    order.
+    """Every schedule that can compute the feature, of every template with such workers that suits
+    it, in a fixed order.
 
     Raises ``WorkloadError`` naming feature, dim, types and each template's reason if there is none.
     """
     kinds = [kind for kind in templates().values() if kind.workers == workers]
     candidates = tuple(
-        schedule for kind in kinds for schedule in kind.candidates(feature, block_threads)
+        schedule
+        for kind in kinds
+        if kind.suits(feature)
+        for schedule in kind.candidates(feature, block_threads)
     )
     if candidates:
         return candidates

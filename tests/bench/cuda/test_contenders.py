@@ -62,10 +62,10 @@ def test_each_template_that_takes_all_features_has_a_uniform_choice():
     assert [each.origin for each in found] == [f"uniform: {name}" for name in templates()]
     found = field.uniform_choices(EmbeddingModel("m", (short, long)), config)
     assert [{schedule.template for schedule in each.schedules} for each in found] == [
-        {"block_samples"},
         {"pooled_bags"},
-        {"reduce_by_key"},
         {"short_bags"},
+        {"block_samples"},
+        {"reduce_by_key"},
         {"split_sample"},
         {"warp_per_sample"},
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from gnarl.sw.compiler.cuda.architectures import WARP_THREADS
 from gnarl.sw.compiler.cuda.schedule import Schedule
@@ -35,10 +34,9 @@ class ShortBags(WarpTemplate):
     step = _SETS
     parameters = (Parameter("vector", (1, 2, 4, 8), "elements of a load"),)
 
-    def candidates(self, feature: Feature, block_threads: int) -> Iterator[Schedule]:
-        """None for features of more indices, of which a task waits for each by itself."""
-        if feature.factors.mean <= _MOST_INDICES:
-            yield from super().candidates(feature, block_threads)
+    def suits(self, feature: Feature) -> bool:
+        """Not features of more indices, of which a task waits for each by itself."""
+        return feature.factors.mean <= _MOST_INDICES
 
     def places(self, schedule: Schedule, feature: Feature) -> BagPlaces:
         return BagPlaces.of(feature, schedule["vector"], 1)

@@ -153,6 +153,10 @@ class Template(ABC):
             if not self.refusal(schedule, feature, block_threads):
                 yield schedule
 
+    def suits(self, feature: Feature) -> bool:
+        """Whether a choice is to consider it for what the feature's factors say."""
+        return True
+
     @staticmethod
     def vector_refusal(feature: Feature, vector: int) -> str:
         """Why rows cannot be loaded in vectors of so many elements, or empty."""
