@@ -283,8 +283,10 @@ def _shape(of: FeatureClass, batch: int, task_bytes: float, of_warp: float) -> _
         of = _spread(of, spread)
     long_bytes = of.long_rounds * _ROUND_BYTES
     if of.cuts and long_bytes > max(task_bytes, of_warp):
-        # No more pieces than the mean bag has rounds: others would have nothing to do.
-        wanted = min(of.mean_rounds, long_bytes / task_bytes)
+        # No more pieces than the mean bag has rounds: others would have nothing to do. That costs
+        # nothing where there are more warps than work.
+        is_short = 2 * of_warp < LEAST_TASK_BYTES
+        wanted = of.rounds if is_short else min(of.mean_rounds, long_bytes / task_bytes)
         pieces = min(of.rounds.bit_length() - 1, math.ceil(math.log2(max(1.0, wanted))))
         if pieces > 0:
             return _Shape(of, of.step, pieces, spread, long_bytes / (1 << pieces))
