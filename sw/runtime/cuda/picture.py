@@ -35,7 +35,7 @@ def draw_tasks(run: LaunchRun[EmbeddingJob], title: str, path: Path) -> None:
 
 
 def tasks_figure(run: LaunchRun[EmbeddingJob], title: str, axes: Axes | None = None) -> Figure:
-    """Draws bytes of rows that each task looks up, in the order of the task map, by template.
+    """Draws bytes of rows that each task looks up, in the order of their numbers, by template.
 
     ``title``: of what ran; the numbers of tasks and blocks are added. ``axes``: where to draw;
     their figure is returned.
@@ -65,7 +65,7 @@ def tasks_figure(run: LaunchRun[EmbeddingJob], title: str, axes: Axes | None = N
         label = f"{name}: {_counted(int(np.count_nonzero(chosen)), 'task')}"
         axes.stairs(top, edges, baseline=floor, fill=True, color=color, label=label)
         floor = top
-    axes.set(xlabel="task, in the order of the task map", ylabel="KiB of rows looked up")
+    axes.set(xlabel="task, in the order of their numbers", ylabel="KiB of rows looked up")
     axes.set(xlim=(0, len(of_task)), ylim=(0, 1.05 * floor.max() or 1))
     tasks, blocks = (run.finished.counters[name] for name in ("tasks", "blocks"))
     set_title(axes, f"{title}: {_counted(tasks, 'task')} on {_counted(blocks, 'block')}")

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -212,75 +213,72 @@ class GpuEmbedding:
             mapped = tasks, shares
         queues = device_attribute(self._context.device, "MULTIPROCESSOR_COUNT")
         staging = lay_out(packed, most, queues)
-        widths = program.outputs.widths
-        begins, outputs = places(
-            [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
-        )
-        slot = self._slots[0]
-        self._slots.rotate(1)
         with self._context:
-            slot.reserve(staging.size, outputs)
-            self._workspace = _grown(self._context, self._workspace, workspace, zeroed=True)
-            slot.workspace = self._workspace
+            slot, common = self._reserve(packed, staging, workspace)
             base = slot.staged.address
             arguments = LaunchArguments(
-                tables=self._table_addresses.address,
-                indices=base + staging.indices,
-                offsets=base + staging.offsets,
-                weights=base + staging.weights if packed.weighted else 0,
-                outputs=(slot.outputs.address + begins).tolist(),
-                workspace=self._workspace.address,
-                error=base + staging.error,
+                **common,
                 tasks=base + staging.tasks,
                 shares=base + staging.shares,
                 state=base + staging.state,
-                times=0,
                 blocks=min(most, queues * program.schedules.blocks_per_sm),
                 queues=queues,
-                batch=batch.size,
             )
             copied = pack(staging, packed, mapped, arguments.blocks, queues, slot.pinned.array)
-            call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
-            slot.copied.record(self._copies.handle)
+            self._copy(slot, copied)
         return StagedBatch(packed, most, tasks is None, mapping_ms, slot, staging, arguments)
 
     def _stage_for_warps(self, packed: PackedBatch, mapping: Mapping) -> StagedBatch:
         assert mapping is None or isinstance(mapping, TaskPlan), "workers are warps"
-        program, batch = self.program, packed.batch
+        schedules, batch = self.program.schedules, packed.batch
         multiprocessors = device_attribute(self._context.device, "MULTIPROCESSOR_COUNT")
-        blocks = multiprocessors * program.schedules.blocks_per_sm
-        plan = mapping if isinstance(mapping, TaskPlan) else program.plan(batch.size, blocks)
+        blocks = multiprocessors * schedules.blocks_per_sm
+        plan = mapping if isinstance(mapping, TaskPlan) else self.program.plan(batch.size, blocks)
         staging = lay_out(packed, 0, 1)
-        widths = program.outputs.widths
+        with self._context:
+            slot, common = self._reserve(packed, staging, plan.workspace)
+            arguments = WarpArguments(
+                **common,
+                state=self._counters.address,
+                blocks=blocks,
+                warps=blocks * schedules.block_threads // WARP_THREADS,
+                plan=plan,
+            )
+            self._copy(slot, pack(staging, packed, None, 0, 1, slot.pinned.array))
+        return StagedBatch(packed, plan.tasks, False, 0.0, slot, staging, arguments)
+
+    def _reserve(
+        self, packed: PackedBatch, staging: Staging, workspace: int
+    ) -> tuple[_Slot, dict[str, Any]]:
+        """A slot with room for a batch and for so many bytes of workspace, and the arguments that
+        either kind of kernels has of it."""
+        size, widths = packed.batch.size, self.program.outputs.widths
         begins, outputs = places(
-            [batch.size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
+            [size * width * TABLE_TYPES[name].itemsize for name, width in widths.items()]
         )
         slot = self._slots[0]
         self._slots.rotate(1)
-        with self._context:
-            slot.reserve(staging.size, outputs)
-            self._workspace = _grown(self._context, self._workspace, plan.workspace)
-            slot.workspace = self._workspace
-            base = slot.staged.address
-            arguments = WarpArguments(
-                tables=self._table_addresses.address,
-                indices=base + staging.indices,
-                offsets=base + staging.offsets,
-                weights=base + staging.weights if packed.weighted else 0,
-                outputs=(slot.outputs.address + begins).tolist(),
-                workspace=self._workspace.address,
-                error=base + staging.error,
-                state=self._counters.address,
-                times=0,
-                blocks=blocks,
-                warps=blocks * program.schedules.block_threads // WARP_THREADS,
-                batch=batch.size,
-                plan=plan,
-            )
-            copied = pack(staging, packed, None, 0, 1, slot.pinned.array)
-            call("cuMemcpyHtoDAsync", base, slot.pinned.address, copied, self._copies.handle)
-            slot.copied.record(self._copies.handle)
-        return StagedBatch(packed, plan.tasks, False, 0.0, slot, staging, arguments)
+        slot.reserve(staging.size, outputs)
+        self._workspace = _grown(self._context, self._workspace, workspace, zeroed=True)
+        slot.workspace = self._workspace
+        base = slot.staged.address
+        return slot, {
+            "tables": self._table_addresses.address,
+            "indices": base + staging.indices,
+            "offsets": base + staging.offsets,
+            "weights": base + staging.weights if packed.weighted else 0,
+            "outputs": (slot.outputs.address + begins).tolist(),
+            "workspace": self._workspace.address,
+            "error": base + staging.error,
+            "times": 0,
+            "batch": size,
+        }
+
+    def _copy(self, slot: _Slot, size: int) -> None:
+        """Begins to copy what has been packed to the device."""
+        to, source = slot.staged.address, slot.pinned.address
+        call("cuMemcpyHtoDAsync", to, source, size, self._copies.handle)
+        slot.copied.record(self._copies.handle)
 
     def launch(self, staged: StagedBatch, *, timed: bool = False) -> None:
         """Puts the kernel into ``stream``, behind the copy of its inputs. Can be repeated."""

@@ -230,7 +230,7 @@ def test_the_picture_of_a_launch_has_the_tasks_and_blocks_of_the_report(
     assert axes.get_title(loc="left") == (
         f"{report.workload} on cuda_sm90, 700 samples: {tasks} tasks on {blocks} blocks"
     )
-    assert axes.get_xlabel() == "task, in the order of the task map"
+    assert axes.get_xlabel() == "task, in the order of their numbers"
     assert axes.get_xlim() == (0, tasks)
     (legend,) = pictures[-1].legends
     counts = [text.get_text().rpartition(": ")[2].split() for text in _texts(legend)]
