@@ -19,8 +19,8 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from gnarl.sw.compiler.cuda.config import CudaConfig
+from gnarl.sw.compiler.cuda.feature_groups import feature_candidates
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
-from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
 from gnarl.sw.workloads.embedding.recflex import load_model
@@ -30,6 +30,8 @@ BENCH = "cuda_static.growth"
 CONFIG = "cuda_sm90"
 CODES = (25, 50, 100, 200)
 BLOCKS_PER_SM = 6
+WORKERS = "blocks"
+"""Of their schedules each is a code of its own; those of warps share few codes."""
 
 _QUICK = (2, 4)
 _HEADER = {
@@ -85,8 +87,7 @@ def random_schedules(
     pairs = [
         (feature, schedule)
         for feature in of_kind.values()
-        for each in templates().values()
-        for schedule in each.candidates(feature, config.plain_block_threads)
+        for schedule in feature_candidates(feature, config.plain_block_threads, WORKERS)
     ]
     chosen = random.Random(seed).sample(pairs, min(codes, len(pairs)))
     features = tuple(replace(feature, name=f"f{at}") for at, (feature, _) in enumerate(chosen))
