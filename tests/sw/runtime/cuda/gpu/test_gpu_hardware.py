@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.cuda.config import CudaConfig
 from gnarl.sw.compiler.cuda.cost_model import choose_schedules
 from gnarl.sw.compiler.cuda.program import EmbeddingProgram, build_program
+from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.golden.embedding import pool
 from gnarl.sw.runtime.cuda.gpu.embedding import GpuEmbedding, upload
 from gnarl.sw.runtime.cuda.gpu.gpus import gpus
+from gnarl.sw.runtime.cuda.task_map import Mapping
 from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from gnarl.sw.workloads.embedding.model import (
     Batch,
@@ -30,6 +33,8 @@ from tests.support.cuda.overlapped_batches import run_overlapped
 FOUND = gpus()
 ARCH = FOUND[0].kernel_arch if FOUND else None
 pytestmark = pytest.mark.skipif(ARCH is None, reason="needs a GPU that kernels can be compiled for")
+
+Choose = Callable[[EmbeddingModel, CudaConfig], ScheduleSet]
 
 SIZES = (61, 0, 1, 2560, 512, 7)
 
@@ -66,9 +71,22 @@ def assert_golden(
         assert same, f"{feature}, {schedule}, batch {batch.size}"
 
 
-def chosen(model: EmbeddingModel = MODEL) -> EmbeddingProgram:
+def choose_for_blocks(model: EmbeddingModel, config: CudaConfig) -> ScheduleSet:
+    return choose_schedules(model, replace(config, workers="blocks"))
+
+
+def chosen(choose: Choose = choose_schedules) -> EmbeddingProgram:
     assert ARCH is not None
-    return build_program(model, choose_schedules(model, CudaConfig(arch=ARCH)))
+    return build_program(MODEL, choose(MODEL, CudaConfig(arch=ARCH)))
+
+
+def mappings_of(program: EmbeddingProgram) -> tuple[Mapping, ...]:
+    """Tasks of warps are not mapped."""
+    return (None,) if program.kernel.layout is not None else (None, "device")
+
+
+both = pytest.mark.parametrize("choose", [choose_schedules, choose_for_blocks])
+"""Workers are warps, or blocks."""
 
 
 @pytest.mark.parametrize("threads", [64, 128, 512])
@@ -80,26 +98,27 @@ def test_templates_equal_the_golden_model(name: str, threads: int):
     embedding = GpuEmbedding(program, tables, checked=True)
     for number, size in enumerate(SIZES):
         batch = synthesise_batch(program.model, size, 1, number)
-        for mapping in (None, "device"):
+        for mapping in mappings_of(program):
             assert_golden(program, tables, batch, embedding.run(batch, mapping).outputs)
 
 
-@pytest.mark.parametrize("choose", [choose_schedules, uniform_schedules])
-def test_chosen_schedules_equal_the_golden_model(choose):
-    assert ARCH is not None
-    program = build_program(MODEL, choose(MODEL, CudaConfig(arch=ARCH)))
+@pytest.mark.parametrize("choose", [choose_schedules, choose_for_blocks, uniform_schedules])
+def test_chosen_schedules_equal_the_golden_model(choose: Choose):
+    program = chosen(choose)
     tables = synthesise_tables(MODEL, 2)
     embedding = GpuEmbedding(program, tables)
     batches = [synthesise_batch(MODEL, size, 2, number) for number, size in enumerate(SIZES)]
-    for mapping in (None, "device"):
+    mappings = mappings_of(program)
+    for mapping in mappings:
         for batch, run in zip(batches, run_overlapped(embedding, batches, mapping), strict=True):
             assert_golden(program, tables, batch, run.outputs)
-            assert run.mapping_ms > 0
+            assert (run.mapping_ms > 0) == (len(mappings) > 1)
 
 
-def test_equal_inputs_give_equal_bits_whatever_the_timing():
+@both
+def test_equal_inputs_give_equal_bits_whatever_the_timing(choose: Choose):
     """Tables of any numbers: the order of additions must not depend on who comes first."""
-    program = chosen()
+    program = chosen(choose)
     rng = np.random.default_rng(3)
     tables = [
         rng.normal(0, 3, (feature.rows, feature.dim)).astype(np.float32)
@@ -113,8 +132,9 @@ def test_equal_inputs_give_equal_bits_whatever_the_timing():
             np.testing.assert_array_equal(again.view(np.uint8), first[name].view(np.uint8))
 
 
-def test_events_and_times_of_blocks():
-    program = chosen()
+@both
+def test_events_and_times_of_blocks(choose: Choose):
+    program = chosen(choose)
     embedding = GpuEmbedding(program, synthesise_tables(MODEL, 4))
     batch = synthesise_batch(MODEL, 512, 4)
     embedding.run(batch)  # loads the kernel
@@ -129,8 +149,9 @@ def test_events_and_times_of_blocks():
     assert plain.block_times is None
 
 
-def test_tables_on_the_device_are_shared():
-    program = chosen()
+@both
+def test_tables_on_the_device_are_shared(choose: Choose):
+    program = chosen(choose)
     tables = synthesise_tables(MODEL, 5)
     on_device = upload(tables)
     batch = synthesise_batch(MODEL, 40, 5)
@@ -139,8 +160,9 @@ def test_tables_on_the_device_are_shared():
         assert_golden(program, tables, batch, run.outputs)
 
 
-def test_an_index_out_of_range_is_named_and_nothing_is_lost():
-    program = chosen()
+@both
+def test_an_index_out_of_range_is_named_and_nothing_is_lost(choose: Choose):
+    program = chosen(choose)
     tables = synthesise_tables(MODEL, 6)
     embedding = GpuEmbedding(program, tables, checked=True)
     batch = synthesise_batch(MODEL, 64, 6)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from gnarl.sw.compiler.cuda.config import CudaConfig
-from gnarl.sw.compiler.cuda.templates import templates
 from gnarl.sw.runtime.cuda.gpu.gpus import gpus
 from gnarl.sw.workloads.embedding.data import synthesise_batch, synthesise_tables
 from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingFactors
@@ -15,7 +15,12 @@ from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, PoolingF
 torch = pytest.importorskip("torch", reason="needs gnarl[torch]")
 
 from gnarl.sw.runtime.cuda.torch.fused_embedding_bags import FusedEmbeddingBags  # noqa: E402
-from tests.support.cuda.torch_embedding import from_array, inputs_of, schedules_of  # noqa: E402
+from tests.support.cuda.torch_embedding import (  # noqa: E402
+    from_array,
+    inputs_of,
+    names_of,
+    schedules_of,
+)
 
 FOUND = gpus()
 ARCH = FOUND[0].kernel_arch if FOUND else None
@@ -44,11 +49,21 @@ MODEL = EmbeddingModel(
 SIZES = (5, 300, 0, 64, 1, 700)
 
 
-def module() -> FusedEmbeddingBags:
+Make = Callable[[], FusedEmbeddingBags]
+
+
+@pytest.fixture(params=["warps", "blocks"])
+def module(request: pytest.FixtureRequest) -> Make:
+    """Makes modules of which each of the templates with such workers has a feature."""
     assert ARCH is not None
-    schedules = replace(schedules_of(MODEL.features, list(templates())), arch=ARCH)
-    tables = [torch.nn.Parameter(from_array(table)) for table in synthesise_tables(MODEL)]
-    return FusedEmbeddingBags(tables, MODEL.features, schedules, config=CudaConfig(arch=ARCH))
+    config = CudaConfig(arch=ARCH, workers=request.param)
+    schedules = replace(schedules_of(MODEL.features, names_of(request.param)), arch=ARCH)
+
+    def make() -> FusedEmbeddingBags:
+        tables = [torch.nn.Parameter(from_array(table)) for table in synthesise_tables(MODEL)]
+        return FusedEmbeddingBags(tables, MODEL.features, schedules, config=config)
+
+    return make
 
 
 def inputs(size: int) -> tuple[dict[str, torch.Tensor], ...]:
@@ -59,7 +74,7 @@ def on_gpu(given: tuple[dict[str, torch.Tensor], ...]) -> tuple[dict[str, torch.
     return tuple({name: tensor.cuda() for name, tensor in each.items()} for each in given)
 
 
-def test_batches_of_all_sizes_in_streams_of_ones_own() -> None:
+def test_batches_of_all_sizes_in_streams_of_ones_own(module: Make) -> None:
     """Nobody waits in between: memory is lent out again while kernels use it, workspaces grow."""
     here, there = module(), module().cuda()
     given = {size: on_gpu(inputs(size)) for size in SIZES}
@@ -78,7 +93,7 @@ def test_batches_of_all_sizes_in_streams_of_ones_own() -> None:
             assert torch.equal(outputs[name].cpu(), expected), f"{name}, batch {size}"
 
 
-def test_gradients_are_those_of_the_cpu() -> None:
+def test_gradients_are_those_of_the_cpu(module: Make) -> None:
     here, there = module(), module().cuda()
     for bags, (values, offsets, weights) in ((here, inputs(64)), (there, on_gpu(inputs(64)))):
         pooled = bags(values, offsets, weights=weights).values()
@@ -87,7 +102,7 @@ def test_gradients_are_those_of_the_cpu() -> None:
         torch.testing.assert_close(other.grad.cpu(), one.grad)
 
 
-def test_a_compiled_module() -> None:
+def test_a_compiled_module(module: Make) -> None:
     there = module().cuda()
     compiled = torch.compile(there, dynamic=True, backend="aot_eager")
     for size in (5, 64):
@@ -97,7 +112,7 @@ def test_a_compiled_module() -> None:
             assert torch.equal(pooled, expected[name])
 
 
-def test_lookups_without_gradients_are_those_with() -> None:
+def test_lookups_without_gradients_are_those_with(module: Make) -> None:
     """They go by the tables' addresses."""
     there = module().cuda()
     for size in SIZES:
@@ -110,7 +125,7 @@ def test_lookups_without_gradients_are_those_with() -> None:
 
 @pytest.mark.parametrize("gradients", [True, False])
 def test_lookups_are_captured_in_a_graph_that_looks_up_what_its_inputs_hold(
-    gradients: bool,
+    module: Make, gradients: bool
 ) -> None:
     """Batches of equal size, with other bags each."""
     there = module().cuda()
@@ -135,7 +150,7 @@ def test_lookups_are_captured_in_a_graph_that_looks_up_what_its_inputs_hold(
                 assert torch.equal(found, expected)
 
 
-def test_a_module_that_is_compiled_for_little_overhead() -> None:
+def test_a_module_that_is_compiled_for_little_overhead(module: Make) -> None:
     there = module().cuda().requires_grad_(False)
     compiled = torch.compile(there, mode="reduce-overhead")
     for size in (64, 64, 64, 300, 300):
