@@ -1,8 +1,9 @@
 """Random embedding models and batches that have corners on purpose.
 
-Dimensions of 1 and odd ones, features of equal kinds, of which some share a table, beside those of
-other types; bags that are empty, long or all in one sample, indices that are all the same, or the
-last row; elements and weights that are zeros of both signs, subnormal, or infinite. All finite
+Dimensions of 1, odd ones and those wider than a warp's loads, features of equal kinds, of which
+some share a table or have padding, beside those of other types; bags that are empty, long or all in
+one sample, or long only as is expected of them; indices that are all the same, the last row, or
+pruned; elements and weights that are zeros of both signs, subnormal, or infinite. All finite
 numbers are small multiples of one power of two, so that sums are exact in any order.
 """
 
@@ -28,11 +29,12 @@ from gnarl.sw.workloads.embedding.rowwise import ROWWISE_FORMATS
 
 MODEL_KINDS = (
     *("one dimension", "odd dimension", "one row", "alike", "several types", "quantised"),
-    *("weighted", "mean", "max"),
+    *("weighted", "mean", "max", "wide rows", "many features", "long bags expected", "pruned"),
+    "padded",
 )
 BATCH_KINDS = (
     *("no samples", "one sample", "no indices", "empty bags", "long bag", "in the last sample"),
-    *("one index", "last row", "shared table"),
+    *("one index", "last row", "shared table", "pruned rows", "no row left", "very long bag"),
     *("zeros", "subnormal", "infinite", "weights of zero", "subnormal weights", "infinite weights"),
 )
 """What a model, and a batch with tables, may have, by name."""
@@ -47,12 +49,23 @@ class Corner:
     kinds: frozenset[str]
 
 
+_FACTORS = (
+    PoolingFactors(),
+    PoolingFactors(4, 2),
+    PoolingFactors(60, 40, None, 0.3),
+    PoolingFactors(300, 100, 500),
+    PoolingFactors(5000, 0, 5000),
+)
+
+
 def corner_model(seed: int) -> tuple[EmbeddingModel, frozenset[str]]:
     """The model of a seed, and which of ``MODEL_KINDS`` it has."""
     rng = random.Random(seed)
     features: list[Feature] = []
     kinds = set()
-    for number in range(rng.choice((1, 2, 3, 3, 4))):
+    count = rng.choice((1, 2, 3, 3, 4, 4, 4, 24))
+    kinds |= {"many features"} if count > 4 else set()
+    for number in range(count):
         if features and rng.random() < 0.3:
             feature = replace(rng.choice(features), name=f"f{number}")
             kinds.add("alike")
@@ -66,6 +79,10 @@ def corner_model(seed: int) -> tuple[EmbeddingModel, frozenset[str]]:
         kinds |= {"quantised"} if feature.rowwise else set()
         kinds |= {"weighted"} if feature.weighted else set()
         kinds |= {feature.pooling} - {"sum"}
+        kinds |= {"wide rows"} if feature.dim > 128 else set()
+        kinds |= {"long bags expected"} if feature.factors.mean > 100 else set()
+        kinds |= {"padded"} if feature.padding_idx is not None else set()
+        kinds |= {"pruned"} if feature.pruned else set()
     kinds |= {"several types"} if len({each.table_type for each in features}) > 1 else set()
     return EmbeddingModel("corner", tuple(features)), frozenset(kinds)
 
@@ -73,17 +90,20 @@ def corner_model(seed: int) -> tuple[EmbeddingModel, frozenset[str]]:
 def _feature(rng: random.Random, name: str) -> Feature:
     pooling = rng.choice(POOLINGS)
     table = rng.choice((*TABLE_TYPES, *TABLE_TYPES, *ROWWISE_FORMATS))
-    dim = rng.choice((1, 1, 2, 3, 4, 5, 7, 8, 16, 31, 33, 64, 100, 127))
+    dim = rng.choice((1, 1, 2, 3, 4, 5, 7, 8, 16, 31, 33, 64, 100, 127, 130, 256, 1000))
+    rows = rng.choice((1, 2, 3, 31, 100, 1000))
     return Feature(
         name,
-        rng.choice((1, 2, 3, 31, 100, 1000)),
+        rows,
         dim + dim % 2 if table == "int4_rowwise" else dim,
         pooling,
         table,
         rng.choice((*TABLE_TYPES,)),
         rng.choice((*INDEX_TYPES,)),
         pooling != "max" and rng.random() < 0.5,
-        rng.choice((PoolingFactors(), PoolingFactors(4, 2), PoolingFactors(60, 40, None, 0.3))),
+        rng.choice(_FACTORS),
+        padding_idx=rng.choice((None, None, 0, rows - 1)),
+        pruned=pooling != "max" and rng.random() < 0.2,
     )
 
 
@@ -135,7 +155,9 @@ class _Maker:
 
     def _lengths(self, size: int) -> np.ndarray:
         noise = self._noise
-        kind = self._chosen("no indices", "empty bags", "long bag", "in the last sample", "", "")
+        kind = self._chosen(
+            *("no indices", "empty bags", "long bag", "very long bag", "in the last sample", "", "")
+        )
         lengths = np.zeros(size, np.int64)
         if kind == "in the last sample":
             lengths[-1:] = noise.integers(1, 70)
@@ -145,6 +167,8 @@ class _Maker:
             lengths *= noise.random(size) < 0.3
         if kind == "long bag" and size:
             lengths[noise.integers(size)] = noise.integers(100, 600)
+        if kind == "very long bag" and size:
+            lengths[noise.integers(size)] = noise.integers(3000, 8000)
         return lengths
 
     def _inputs(self, feature: Feature, size: int) -> FeatureInputs:
@@ -157,6 +181,11 @@ class _Maker:
             indices[:] = self._noise.integers(feature.rows)
         elif kind == "last row":
             indices[:] = feature.rows - 1
+        if feature.pruned:
+            kind = self._chosen("", "pruned rows", "no row left")
+            indices[
+                self._noise.random(count) < {"": 0, "pruned rows": 0.3, "no row left": 1}[kind]
+            ] = -1
         weights = self._weights(count) if feature.weighted else None
         return FeatureInputs(indices.astype(dtype), offsets, weights)
 
