@@ -159,6 +159,15 @@ __device__ __forceinline__ float load_weight(const FeatureArguments& feature, In
   return 1.0f;
 }
 
+// The weight of a look-up, 0 of a pruned row: its zeroes times an infinite one would be no number.
+template <class K>
+__device__ __forceinline__ float weight_of_row(int row, float weight) {
+  if constexpr (K::kWeighted && K::kPruned) {
+    return row == kNoRow ? 0.0f : weight;
+  }
+  return weight;
+}
+
 // kVector consecutive elements of a row, as accumulated: in float32.
 template <int kVector>
 struct Accumulator {
@@ -272,7 +281,8 @@ __device__ __forceinline__ void pool_round(const FeatureArguments& feature,
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      accumulate<K>(totals[c], unpack<K, kVector>(stored[r][c]), weights[r]);
+      const float weight = weight_of_row<K>(rows[r], weights[r]);
+      accumulate<K>(totals[c], unpack<K, kVector>(stored[r][c]), weight);
     }
   }
 }

@@ -55,7 +55,8 @@ struct OneHot {
         }
 #pragma unroll
         for (int s = 0; s < kSamplesPerThread; ++s) {
-          accumulate<K>(totals[s], unpack<K, kVector>(stored[s]), weights[s]);
+          const float weight = weight_of_row<K>(rows[s], weights[s]);
+          accumulate<K>(totals[s], unpack<K, kVector>(stored[s]), weight);
         }
       }
 #pragma unroll

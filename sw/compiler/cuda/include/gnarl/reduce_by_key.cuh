@@ -236,8 +236,8 @@ struct ReduceByKey {
         }
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
-          accumulate<K>(rest, unpack<K, kVector>(stored[u]),
-                        K::kWeighted ? shared.weights[round + u] : 1.0f);
+          const float weight = K::kWeighted ? shared.weights[round + u] : 1.0f;
+          accumulate<K>(rest, unpack<K, kVector>(stored[u]), weight_of_row<K>(rows[u], weight));
           const int bag = shared.ends[round + u];
           if (bag == kNone) continue;
           if (first_bag == kNone) {

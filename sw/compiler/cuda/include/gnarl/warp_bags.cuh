@@ -243,9 +243,7 @@ template <class K>
 __device__ __forceinline__ LookUp look_up(const WarpTask& task, const Index* at) {
   LookUp found{checked_row_at<K>(task, at, load_once(at)), 1.0f};
   if constexpr (K::kWeighted) found.weight = load_once(task.weights + (at - task.indices));
-  if constexpr (K::kWeighted && K::kPruned) {
-    if (found.row == kNoRow) found.weight = 0.0f;  // 0 times an infinite one would be no number
-  }
+  found.weight = weight_of_row<K>(found.row, found.weight);
   return found;
 }
 
@@ -258,9 +256,7 @@ __device__ __forceinline__ LookUp look_up_if(bool present, const WarpTask& task,
   if (present) found.row = checked_row_at<K>(task, at, index);
   if constexpr (K::kWeighted) {
     load_once_if(present, task.weights + (at - task.indices), found.weight);
-    if constexpr (K::kPruned) {
-      if (found.row == kNoRow) found.weight = 0.0f;
-    }
+    found.weight = weight_of_row<K>(found.row, found.weight);
   }
   return found;
 }
