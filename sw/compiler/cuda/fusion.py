@@ -23,6 +23,7 @@ from gnarl.sw.compiler.cuda.layouts import (
 )
 from gnarl.sw.compiler.cuda.schedule import Schedule, ScheduleSet
 from gnarl.sw.compiler.cuda.source_parts import (
+    BATCH_PARAMETERS,
     CONSTANT_BYTES,
     CXX_POOLING,
     CXX_TYPES,
@@ -37,15 +38,7 @@ from gnarl.sw.workloads.embedding.model import EmbeddingModel, Feature, FeatureK
 
 KERNEL = "gnarl_fused_embedding_bags"
 PARAMETERS = {
-    "tables": "const void* const*",
-    "indices": "const gnarl::Index*",
-    "offsets": "const gnarl::Index*",
-    "weights": "const float*",
-    "output0": "void*",
-    "output1": "void*",
-    "output2": "void*",
-    "workspace": "unsigned char*",
-    "error": "gnarl::ErrorRecord*",
+    **BATCH_PARAMETERS,
     "tasks": "const gnarl::Task*",
     "shares": "const gnarl::Share*",
     "state": "gnarl::QueueState*",

@@ -28,6 +28,21 @@ CXX_TYPES = {
 CXX_POOLING = {name: f"gnarl::Pooling::k{name.capitalize()}" for name in ("sum", "mean", "max")}
 
 
+BATCH_PARAMETERS = {
+    "tables": "const void* const*",
+    "indices": "const gnarl::Index*",
+    "offsets": "const gnarl::Index*",
+    "weights": "const float*",
+    "output0": "void*",
+    "output1": "void*",
+    "output2": "void*",
+    "workspace": "unsigned char*",
+    "error": "gnarl::ErrorRecord*",
+}
+"""The first parameters of every fused kernel: the fields of ``BatchAddresses`` in
+``embedding.cuh``, in their order."""
+
+
 @dataclass(frozen=True)
 class FusedKernel:
     """CUDA C++ of a fused kernel, and what launching it needs.

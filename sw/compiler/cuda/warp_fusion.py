@@ -20,6 +20,7 @@ from gnarl.sw.compiler.cuda.layouts import (
 )
 from gnarl.sw.compiler.cuda.schedule import ScheduleSet
 from gnarl.sw.compiler.cuda.source_parts import (
+    BATCH_PARAMETERS,
     CONSTANT_BYTES,
     CXX_POOLING,
     CXX_TYPES,
@@ -37,15 +38,7 @@ OUTPUT_TYPES = {"float32": 1, "float16": 2, "bfloat16": 4}
 
 WARP_KERNEL = "gnarl_pool_bags"
 WARP_PARAMETERS = {
-    "tables": "const void* const*",
-    "indices": "const gnarl::Index*",
-    "offsets": "const gnarl::Index*",
-    "weights": "const float*",
-    "output0": "void*",
-    "output1": "void*",
-    "output2": "void*",
-    "workspace": "unsigned char*",
-    "error": "gnarl::ErrorRecord*",
+    **BATCH_PARAMETERS,
     "state": "unsigned*",
     "times": "gnarl::BlockTime*",
     "batch": "int",

@@ -21,19 +21,16 @@ TABLE_ALIGNMENT = 16
 """Alignment of tables, bytes: rows are loaded in vectors of as many."""
 
 
-@dataclass(frozen=True)
-class LaunchArguments:
-    """Addresses, on the device, and numbers: the fields of ``Launch`` in ``task_queue.cuh``.
+@dataclass(frozen=True, kw_only=True)
+class _BatchArguments:
+    """Addresses, on the device, and numbers that kernels of either kind of workers are given.
 
     outputs
         of each output type's buffer, in the order of ``program.outputs.widths``.
     weights, error, times
         0 where there are none.
-    tasks, shares, state
-        as ``TaskMap`` and ``shares_of`` have them, and ``queue_state``; or room for them, which the
-        device fills by ``MAP_KERNEL``. Of tasks there is room for at least as many as blocks.
-    blocks, queues
-        of the grid; of its tasks.
+    blocks
+        of the grid.
     """
 
     tables: int
@@ -43,13 +40,31 @@ class LaunchArguments:
     outputs: Sequence[int]
     workspace: int
     error: int
-    tasks: int
-    shares: int
     state: int
     times: int
     blocks: int
-    queues: int
     batch: int
+
+    def _listed(self, names: Iterable[str]) -> tuple[int, ...]:
+        buffers = ("output0", "output1", "output2")
+        outputs = dict(zip(buffers, [*self.outputs, 0, 0], strict=False))
+        return tuple(outputs[name] if name in outputs else getattr(self, name) for name in names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchArguments(_BatchArguments):
+    """Those of a kernel whose workers are blocks: the fields of ``Launch`` in ``task_queue.cuh``.
+
+    tasks, shares, state
+        as ``TaskMap`` and ``shares_of`` have them, and ``queue_state``; or room for them, which the
+        device fills by ``MAP_KERNEL``. Of tasks there is room for at least as many as blocks.
+    queues
+        of the grid's tasks.
+    """
+
+    tasks: int
+    shares: int
+    queues: int
 
     @property
     def queues_reciprocal(self) -> int:
@@ -64,34 +79,19 @@ class LaunchArguments:
         """Arguments in the order of ``MAP_PARAMETERS``."""
         return self._listed(MAP_PARAMETERS)
 
-    def _listed(self, names: Iterable[str]) -> tuple[int, ...]:
-        outputs = _three_outputs(self.outputs)
-        return tuple(outputs[name] if name in outputs else getattr(self, name) for name in names)
 
-
-@dataclass(frozen=True)
-class WarpArguments:
-    """As ``LaunchArguments``, of a kernel whose workers are warps: the fields of ``WarpLaunch`` in
+@dataclass(frozen=True, kw_only=True)
+class WarpArguments(_BatchArguments):
+    """Those of a kernel whose workers are warps: the fields of ``WarpLaunch`` in
     ``warp_tasks.cuh``.
 
     state
         of ``state_bytes_of_warps``; zeroes, which a launch leaves as zeroes.
-    blocks, warps
+    warps
         of the grid.
     """
 
-    tables: int
-    indices: int
-    offsets: int
-    weights: int
-    outputs: Sequence[int]
-    workspace: int
-    error: int
-    state: int
-    times: int
-    blocks: int
     warps: int
-    batch: int
     plan: TaskPlan
 
     def plan_parameter(self) -> np.ndarray:
@@ -100,13 +100,7 @@ class WarpArguments:
 
     def of_kernel(self) -> tuple[int, ...]:
         """Arguments in the order of ``WARP_PARAMETERS``, without the last, the plan."""
-        outputs = _three_outputs(self.outputs)
-        names = [name for name in WARP_PARAMETERS if name != "plan"]
-        return tuple(outputs[name] if name in outputs else getattr(self, name) for name in names)
-
-
-def _three_outputs(outputs: Sequence[int]) -> dict[str, int]:
-    return dict(zip(("output0", "output1", "output2"), [*outputs, 0, 0], strict=False))
+        return self._listed(name for name in WARP_PARAMETERS if name != "plan")
 
 
 def state_bytes_of_warps(counters: int) -> int:

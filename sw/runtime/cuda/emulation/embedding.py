@@ -146,6 +146,10 @@ class LaunchMemory:
     weights: GlobalArray
     outputs: Sequence[GlobalArray]
 
+    @property
+    def arrays(self) -> list[GlobalArray]:
+        return [self.indices, self.offsets, self.weights, *self.outputs]
+
 
 def checked_kernels(program: EmbeddingProgram, index_bits: int = 32) -> EmulatedKernels:
     """The program's kernels, with checks of indices, for indices of 32 or 64 bits."""
@@ -188,40 +192,22 @@ def launch(
     most, queues = resident
     blocks = min(len(tasks), most)
     state = queue_state(count, blocks, queues)
-    addresses = np.array([table.address for table in tables], np.uint64)
-    error = np.zeros(1, ERROR_RECORD)
-    own = {
-        "tables": GlobalArray("addresses of tables", addresses),
-        "workspace": GlobalArray("workspace", np.zeros(-(-workspace // 8), np.int64), True),
-        "error": GlobalArray("error record", error, True),
+    own = _batch_memory(tables, np.zeros(-(-workspace // 8), np.int64), state) | {
         "tasks": GlobalArray("tasks", tasks, grid is None),
         "shares": GlobalArray("shares", shares, grid is None),
-        "state": GlobalArray("state", state, True),
     }
     arguments = LaunchArguments(
-        **{name: array.address for name, array in own.items()},
-        indices=memory.indices.address,
-        offsets=memory.offsets.address,
-        weights=memory.weights.address,
-        outputs=[output.address for output in memory.outputs],
-        times=0,
-        blocks=blocks,
-        queues=queues,
-        batch=batch,
+        **_addresses(memory, own), blocks=blocks, queues=queues, batch=batch
     )
     threads = program.schedules.block_threads
     if grid is None:
         _launch_map(kernels, features, threads, arguments, [memory.offsets, *own.values()])
-    distinct = {table.address: table for table in tables}.values()
+    given = kernel_arguments(PARAMETERS, arguments.of_kernel())
+    arrays = [*memory.arrays, *_distinct(tables), *own.values()]
     statistics: LaunchStatistics = kernels.launch(
-        KERNEL,
-        blocks,
-        threads,
-        kernel_arguments(PARAMETERS, arguments.of_kernel()),
-        [memory.indices, memory.offsets, memory.weights, *memory.outputs, *distinct, *own.values()],
-        program.kernel.shared_bytes,
+        KERNEL, blocks, threads, given, arrays, program.kernel.shared_bytes
     )
-    require_no_error(program.model, error, np.cumsum(values) - values)
+    require_no_error(program.model, own["error"].array, np.cumsum(values) - values)
     assert not state[2:].any(), "a launch must leave its queues as zeroes"
     return statistics
 
@@ -239,42 +225,58 @@ def _launch_warps(
     """As ``launch``, of a kernel whose workers are warps."""
     threads = program.schedules.block_threads
     plan = plan or program.plan(batch)
-    error = np.zeros(1, ERROR_RECORD)
     state = np.zeros(state_bytes_of_warps(plan.counters) // 4, np.uint32)
-    addresses = np.array([table.address for table in tables], np.uint64)
     # So that a partial that is read before it is written shows.
     partials = np.full(plan.workspace // 4, np.nan, np.float32)
-    own = {
-        "tables": GlobalArray("addresses of tables", addresses),
-        "workspace": GlobalArray("workspace", partials, True),
-        "error": GlobalArray("error record", error, True),
-        "state": GlobalArray("state", state, True),
-    }
+    own = _batch_memory(tables, partials, state)
     arguments = WarpArguments(
-        **{name: array.address for name, array in own.items()},
-        indices=memory.indices.address,
-        offsets=memory.offsets.address,
-        weights=memory.weights.address,
-        outputs=[output.address for output in memory.outputs],
-        times=0,
+        **_addresses(memory, own),
         blocks=blocks,
         warps=blocks * threads // WARP_THREADS,
         batch=batch,
         plan=plan,
     )
     parameters = {name: kind for name, kind in WARP_PARAMETERS.items() if name != "plan"}
-    distinct = {table.address: table for table in tables}.values()
+    given: list[np.integer | np.ndarray] = [
+        *kernel_arguments(parameters, arguments.of_kernel()),
+        arguments.plan_parameter(),
+    ]
+    arrays = [*memory.arrays, *_distinct(tables), *own.values()]
     statistics: LaunchStatistics = kernels.launch(
-        WARP_KERNEL,
-        blocks,
-        threads,
-        [*kernel_arguments(parameters, arguments.of_kernel()), arguments.plan_parameter()],
-        [memory.indices, memory.offsets, memory.weights, *memory.outputs, *distinct, *own.values()],
-        program.kernel.shared_bytes,
+        WARP_KERNEL, blocks, threads, given, arrays, program.kernel.shared_bytes
     )
-    require_no_error(program.model, error, np.cumsum(values) - values)
+    require_no_error(program.model, own["error"].array, np.cumsum(values) - values)
     assert not state.any(), "a launch must leave its counters as zeroes"
     return statistics
+
+
+def _batch_memory(
+    tables: Sequence[GlobalArray], workspace: np.ndarray, state: np.ndarray
+) -> dict[str, GlobalArray]:
+    """What any launch has beside a batch's inputs and outputs, by its name in the arguments."""
+    addresses = np.array([table.address for table in tables], np.uint64)
+    return {
+        "tables": GlobalArray("addresses of tables", addresses),
+        "workspace": GlobalArray("workspace", workspace, True),
+        "error": GlobalArray("error record", np.zeros(1, ERROR_RECORD), True),
+        "state": GlobalArray("state", state, True),
+    }
+
+
+def _addresses(memory: LaunchMemory, own: abc.Mapping[str, GlobalArray]) -> dict[str, Any]:
+    """Arguments of a launch that is not timed: where its memory is."""
+    return {name: array.address for name, array in own.items()} | {
+        "indices": memory.indices.address,
+        "offsets": memory.offsets.address,
+        "weights": memory.weights.address,
+        "outputs": [output.address for output in memory.outputs],
+        "times": 0,
+    }
+
+
+def _distinct(tables: Sequence[GlobalArray]) -> list[GlobalArray]:
+    """Each table once: features may share one."""
+    return list({table.address: table for table in tables}.values())
 
 
 def _launch_map(

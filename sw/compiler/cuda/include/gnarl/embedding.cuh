@@ -49,6 +49,20 @@ __device__ __forceinline__ void note_error(ErrorRecord* error, int feature, long
   }
 }
 
+// Where what fused kernels read and write is: the first of their parameters.
+struct BatchAddresses {
+  const void* const* tables;  // [features]
+  const Index* indices;       // [values] of all features, one after the other
+  const Index* offsets;       // [features * batch + 1]: sample s of feature f has the indices from
+                              // offsets[f * batch + s] up to the next
+  const float* weights;       // beside indices, or null
+  void* output0;              // buffers [batch, width]
+  void* output1;
+  void* output2;
+  unsigned char* workspace;
+  ErrorRecord* error;
+};
+
 // One feature of one batch.
 struct FeatureArguments {
   const void* table;     // [rows, dim], 16-byte aligned

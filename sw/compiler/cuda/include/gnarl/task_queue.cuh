@@ -21,17 +21,7 @@ struct alignas(16) FeatureConstants {
 };
 
 // The parameters of a fused kernel.
-struct Launch {
-  const void* const* tables;  // [features]
-  const Index* indices;       // [values] of all features, one after the other
-  const Index* offsets;       // [features * batch + 1]: sample s of feature f has the indices from
-                              // offsets[f * batch + s] up to the next
-  const float* weights;       // beside indices, or null
-  void* output0;              // buffers [batch, width]
-  void* output1;
-  void* output2;
-  unsigned char* workspace;
-  ErrorRecord* error;
+struct Launch : BatchAddresses {
   const Task* tasks;    // at least as many as blocks
   const Share* shares;  // [features]
   QueueState* state;

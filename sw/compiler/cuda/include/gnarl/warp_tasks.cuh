@@ -70,19 +70,9 @@ struct alignas(16) WarpFeature {
 };
 
 // The parameters of a kernel, but for the plan.
-struct WarpLaunch {
-  const void* const* tables;  // [features]
-  const Index* indices;       // [values] of all features, one after the other
-  const Index* offsets;       // [features * batch + 1]: sample s of feature f has the indices from
-                              // offsets[f * batch + s] up to the next
-  const float* weights;       // beside indices, or null
-  void* output0;              // buffers [batch, width]
-  void* output1;
-  void* output2;
-  unsigned char* workspace;   // partials of pieces
-  ErrorRecord* error;
-  unsigned* state;            // tasks drawn, then counters of pieces: zeroes, and left as zeroes
-  BlockTime* times;           // [tasks], of timed builds
+struct WarpLaunch : BatchAddresses {
+  unsigned* state;   // tasks drawn, then counters of pieces: zeroes, and left as zeroes
+  BlockTime* times;  // [tasks], of timed builds
   int batch;
 };
 
