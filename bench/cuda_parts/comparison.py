@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.cuda_parts.field import require_gpu_of
 from bench.cuda_parts.measure import ON_DEVICE, OURS, VARYING, Job, measure
@@ -18,6 +18,9 @@ from bench.lib.summary import cell, cells, geometric_mean
 from bench.lib.tables import Cells
 from gnarl.sw.runtime.cuda.gpu.driver import ON_THE_CPU, GpuError
 from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
+
+OnGpu = TypeVar("OnGpu")
+Done = TypeVar("Done")
 
 _MODEL_HEADER = {
     "batches": "batches",
@@ -40,28 +43,45 @@ def gpu_or_reason(request: Request, bench: str) -> GpuInfo | None:
         return None
 
 
-def run_comparison(
-    request: Request, bench: str, jobs_of: Callable[[Results, GpuInfo], Sequence[Job]]
-) -> tuple[list[Record], bool]:
-    """Measures each job; whether all went well. Nothing where there is no GPU.
+def run_on_gpu(
+    request: Request,
+    bench: str,
+    function: Callable[[OnGpu], Done],
+    jobs_of: Callable[[Results, GpuInfo], Sequence[OnGpu]],
+    *,
+    fresh: bool = True,
+) -> list[tuple[OnGpu, Done | Failure]] | None:
+    """What ``function`` returns of each job, beside it; ``None`` where there is no GPU.
 
-    ``jobs_of``: those that add to these results, on this GPU.
+    ``jobs_of``: those that add to these results, on this GPU. ``fresh``: each in a process of its
+    own, which leaves nothing on the GPU.
     """
     gpu = gpu_or_reason(request, bench)
     if gpu is None:
-        return [], True
-    jobs = jobs_of(Results.begin(request.results, request.options["resume"], counts), gpu)
-    # In processes of their own, which leave nothing on the GPU.
+        return None
+    options = request.options
+    jobs = jobs_of(Results.begin(request.results, options["resume"], counts), gpu)
     done = run_jobs(
-        measure,
+        function,
         jobs,
         title=bench,
         console=request.console,
-        fresh=True,
-        deadline=request.options["deadline"],
+        fresh=fresh,
+        deadline=options["deadline"],
     )
+    return list(zip(jobs, done, strict=True))
+
+
+def run_comparison(
+    request: Request, bench: str, jobs_of: Callable[[Results, GpuInfo], Sequence[Job]]
+) -> tuple[list[Record], bool]:
+    """Measures each job, see ``run_on_gpu``; whether all went well. Nothing where there is no
+    GPU."""
+    done = run_on_gpu(request, bench, measure, jobs_of)
+    if done is None:
+        return [], True
     well = True
-    for job, measured in zip(jobs, done, strict=True):
+    for job, measured in done:
         if isinstance(measured, Failure):
             well = False
             continue
@@ -73,7 +93,7 @@ def run_comparison(
             for text in texts:
                 line = f"{bench}: {job}: {kind}: {text}"
                 request.console.print(line, style=style, soft_wrap=True)
-    comparison = Comparison.of(results_of(request), bench).sorted(jobs)
+    comparison = Comparison.of(results_of(request), bench).sorted([job for job, _ in done])
     exact = [row.get("bit_exact") for row in comparison.kernels.values()]
     return comparison.records, well and False not in exact
 

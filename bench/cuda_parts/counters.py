@@ -15,15 +15,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.cuda_parts.comparison import gpu_or_reason
+from bench.cuda_parts.comparison import results_of, run_on_gpu
 from bench.cuda_parts.contenders import LeftOut
 from bench.cuda_parts.field import config_for, configuration_for, our_schedules
 from bench.cuda_parts.measure import OURS, UNIFORM
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.cuda_parts.models import models
-from bench.cuda_parts.protocol import counts, key_of, machine, newest
+from bench.cuda_parts.protocol import key_of, machine, newest
 from bench.cuda_parts.uniform import uniform_schedules
-from bench.lib.jobs import Failure, require_time, run_jobs
+from bench.lib.jobs import Failure, require_time
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import ROOT, Metric, Record, Setting, records, rows
 from bench.lib.request import Request
@@ -138,32 +138,31 @@ def run(request: Request) -> tuple[list[Record], bool]:
     """Counts for every model; whether all went well. Nothing where there is no GPU, or no
     profiler."""
     folders = models(request)
-    gpu = gpu_or_reason(request, BENCH)
-    if gpu is None:
-        return [], True
     options = request.options
-    results = Results.begin(request.results, options["resume"], counts)
-    jobs = [
-        Job(
-            ModelFolder(path),
-            kernel,
-            size,
-            gpu,
-            request.seed,
-            options["schedules"].absolute(),
-            results,
-            options["deadline"],
-        )
-        for path in folders
-        for size in samples(request.quick)
-        for kernel in (OURS, UNIFORM)
-    ]
-    done = run_jobs(
-        _count, jobs, title=BENCH, console=request.console, deadline=options["deadline"]
-    )
-    for reason in dict.fromkeys(each for each in done if isinstance(each, str)):
+
+    def jobs(results: Results, gpu: GpuInfo) -> list[Job]:
+        return [
+            Job(
+                ModelFolder(path),
+                kernel,
+                size,
+                gpu,
+                request.seed,
+                options["schedules"].absolute(),
+                results,
+                options["deadline"],
+            )
+            for path in folders
+            for size in samples(request.quick)
+            for kernel in (OURS, UNIFORM)
+        ]
+
+    done = run_on_gpu(request, BENCH, _count, jobs, fresh=False)
+    if done is None:
+        return [], True
+    for reason in dict.fromkeys(each for _, each in done if isinstance(each, str)):
         request.console.print(f"{BENCH}: left out: {reason}", style="yellow", soft_wrap=True)
-    return results.load(), not any(isinstance(each, Failure) for each in done)
+    return results_of(request), not any(isinstance(each, Failure) for _, each in done)
 
 
 def samples(quick: bool) -> tuple[int, ...]:

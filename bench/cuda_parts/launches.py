@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from bench.cuda_parts.comparison import gpu_or_reason
+from bench.cuda_parts.comparison import results_of, run_on_gpu
 from bench.cuda_parts.contenders import Fused
 from bench.cuda_parts.field import Field, configuration_for, our_schedules
 from bench.cuda_parts.goals import most_line
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.cuda_parts.models import models
-from bench.cuda_parts.protocol import counts, key_of, machine, newest
+from bench.cuda_parts.protocol import key_of, machine, newest
 from bench.cuda_parts.stored_batches import StoredBatches
 from bench.cuda_parts.traffic import Traffic
-from bench.lib.jobs import Failure, require_time, run_jobs
+from bench.lib.jobs import Failure, require_time
 from bench.lib.plots import save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
@@ -28,6 +28,7 @@ from bench.lib.results import Results
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from gnarl.sw.compiler.cuda.program import build_program
+from gnarl.sw.runtime.cuda.gpu.gpus import GpuInfo
 from gnarl.sw.workloads.embedding.model import Batch
 
 BENCH = "cuda.launches"
@@ -88,30 +89,25 @@ class Job:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every model; whether all went well. Nothing where there is no GPU."""
     folders = models(request)
-    if gpu_or_reason(request, BENCH) is None:
-        return [], True
     options = request.options
-    results = Results.begin(request.results, options["resume"], counts)
-    jobs = [
-        Job(
-            ModelFolder(path),
-            *amount(request.quick),
-            request.seed,
-            options["schedules"],
-            results,
-            options["deadline"],
-        )
-        for path in folders
-    ]
-    done = run_jobs(
-        measure,
-        jobs,
-        title=BENCH,
-        console=request.console,
-        fresh=True,
-        deadline=options["deadline"],
-    )
-    return results.load(), not any(isinstance(each, Failure) for each in done)
+
+    def jobs(results: Results, gpu: GpuInfo) -> list[Job]:
+        return [
+            Job(
+                ModelFolder(path),
+                *amount(request.quick),
+                request.seed,
+                options["schedules"],
+                results,
+                options["deadline"],
+            )
+            for path in folders
+        ]
+
+    done = run_on_gpu(request, BENCH, measure, jobs)
+    if done is None:
+        return [], True
+    return results_of(request), not any(isinstance(each, Failure) for _, each in done)
 
 
 def amount(quick: bool) -> tuple[tuple[int, ...], int]:

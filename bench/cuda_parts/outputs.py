@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.cuda_parts.comparison import gpu_or_reason
+from bench.cuda_parts.comparison import results_of, run_on_gpu
 from bench.cuda_parts.contenders import equal
 from bench.cuda_parts.field import config_for, configuration_for, our_schedules
 from bench.cuda_parts.model_sources import ModelFolder
 from bench.cuda_parts.models import models
-from bench.cuda_parts.protocol import counts, key_of, machine, newest
+from bench.cuda_parts.protocol import key_of, machine, newest
 from bench.cuda_parts.stored_batches import StoredBatches
-from bench.lib.jobs import Failure, require_time, run_jobs
+from bench.lib.jobs import Failure, require_time
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
@@ -65,33 +65,27 @@ class Job:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Runs every model; whether all outputs are right. Nothing where there is no GPU."""
     folders = models(request)
-    gpu = gpu_or_reason(request, BENCH)
-    if gpu is None:
-        return [], True
     options = request.options
-    results = Results.begin(request.results, options["resume"], counts)
-    jobs = [
-        Job(
-            ModelFolder(path),
-            samples(request.quick),
-            gpu,
-            request.seed,
-            options["schedules"],
-            results,
-            options["deadline"],
-        )
-        for path in folders
-    ]
-    done = run_jobs(
-        measure,
-        jobs,
-        title=BENCH,
-        console=request.console,
-        fresh=True,
-        deadline=options["deadline"],
-    )
-    failed = any(isinstance(each, Failure) for each in done)
-    found = results.load()
+
+    def jobs(results: Results, gpu: GpuInfo) -> list[Job]:
+        return [
+            Job(
+                ModelFolder(path),
+                samples(request.quick),
+                gpu,
+                request.seed,
+                options["schedules"],
+                results,
+                options["deadline"],
+            )
+            for path in folders
+        ]
+
+    done = run_on_gpu(request, BENCH, measure, jobs)
+    if done is None:
+        return [], True
+    failed = any(isinstance(each, Failure) for _, each in done)
+    found = results_of(request)
     return found, not failed and all(row["bit_exact"] for row in rows(found).values())
 
 
