@@ -21,6 +21,15 @@ from gnarl.sw.program.atomic import write_text
 WRONG = 1
 BAD_INPUT = 2
 
+WORKLOADS_OPTION = click.option(
+    "--workloads",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="GNARL_WORKLOADS",
+    default=FOLDER,
+    show_default="../shared/workloads",
+    help="Folder of the real inputs. Also set by GNARL_WORKLOADS.",
+)
+
 
 class _WithOthers(click.Command):
     """A command, or another where the first argument is its name."""
@@ -75,15 +84,7 @@ class Benchmark:
         @click.command(help=help)
         @click.argument("parts", nargs=-1, type=click.Choice([*self.parts, "page"]))
         @self._backend_option
-        @click.option(
-            "--workloads",
-            "folder",
-            type=click.Path(path_type=Path, file_okay=False),
-            envvar="GNARL_WORKLOADS",
-            default=FOLDER,
-            show_default="../shared/workloads",
-            help="Folder of the real inputs. Also set by GNARL_WORKLOADS.",
-        )
+        @WORKLOADS_OPTION
         @click.option(
             "-o",
             "--output",
@@ -104,7 +105,7 @@ class Benchmark:
         )
         def main(
             parts: tuple[str, ...],
-            folder: Path,
+            workloads: Path,
             output: Path | None,
             json_file: Path | None,
             seed: int,
@@ -117,7 +118,7 @@ class Benchmark:
             output = output or Path("build/bench/quick" if quick else "build/bench")
             try:
                 console = Console(stderr=True, markup=False)
-                request = Request(folder, output, backend, seed, quick, console, options)
+                request = Request(workloads, output, backend, seed, quick, console, options)
                 well = self._run(parts or tuple(self.parts), request, json_file)
             except GnarlError as error:
                 click.echo(f"bench.{self.target}: {error}", err=True)

@@ -16,8 +16,7 @@ from bench.cuda_parts.models import MODELS_OPTION, models
 from bench.cuda_parts.protocol import PROTOCOL
 from bench.cuda_parts.session.runner import Limits, Report, run, summary
 from bench.cuda_parts.session.state import MOST_BYTES, State
-from bench.lib.command import BAD_INPUT, WRONG
-from bench.lib.inputs import FOLDER
+from bench.lib.command import BAD_INPUT, WORKLOADS_OPTION, WRONG
 from bench.lib.request import Request
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.program.atomic import write_text
@@ -46,14 +45,7 @@ _SPARE_S = 20.0
     "step to it. -o FOLDER of the page reads it.",
 )
 @MODELS_OPTION
-@click.option(
-    "--workloads",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="GNARL_WORKLOADS",
-    default=FOLDER,
-    show_default="../shared/workloads",
-    help="Folder of the real inputs. Also set by GNARL_WORKLOADS.",
-)
+@WORKLOADS_OPTION
 @click.option(
     "--schedules",
     type=click.Path(path_type=Path, file_okay=False),
