@@ -1,0 +1,1 @@
+"""Programs of Einsums: statements over named tensors, one after the other."""

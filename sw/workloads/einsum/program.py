@@ -1,0 +1,147 @@
+"""Einsum programs: statements over named tensors, each computed from those before it.
+
+A statement is an Einsum extended with functions, constants, sums and maxima over named indices:
+``h(i,j) = relu(sum[k](A(i,k)*F(k,j)) + b(j))``. Every index that the result lacks is reduced by
+name. Source: FuseFlow, section 4, "Einsum expressions extended with non-algebraic operators".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, TypeAlias, TypeVar
+
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+
+REDUCTIONS = ("sum", "max")
+"""What indices are reduced by."""
+
+Part = TypeVar("Part", covariant=True)
+
+
+@dataclass(frozen=True)
+class Reduction(Generic[Part]):
+    """``sum[k,l](part)`` or ``max[k](part)``: over all coordinates of ``indices``.
+
+    Where the part is not stored it counts as 0, for a maximum too. The innermost loop's index is
+    reduced first, in ascending order of coordinates.
+    """
+
+    op: str
+    indices: tuple[str, ...]
+    part: Part
+    column: int = field(default=1, compare=False)
+
+
+EinsumExpression: TypeAlias = (
+    "Access | Constant | Call[EinsumExpression] | Reduction[EinsumExpression]"
+)
+"""``Call`` has the functions of statements, and ``log`` and ``div`` (two arguments)."""
+
+
+@dataclass(frozen=True)
+class Einsum:
+    """``result = expression``.
+
+    order
+        the indices of its loops, outermost first; empty: not chosen.
+    place
+        where the user wrote it, as errors name it: ``gcn.py:14``; empty: in the text itself.
+    layer
+        the child module that it belongs to, where a model is read; empty: none.
+    """
+
+    result: Access
+    expression: EinsumExpression
+    order: tuple[str, ...] = ()
+    place: str = field(default="", compare=False)
+    layer: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """The tensor that it computes, which no other statement does."""
+        return self.result.tensor
+
+    @cached_property
+    def operands(self) -> tuple[Access, ...]:
+        """Every access on the right, left to right."""
+        return tuple(accesses(self.expression))
+
+    @cached_property
+    def indices(self) -> tuple[str, ...]:
+        """Every index, those of the result first, then in order of appearance."""
+        used = (*self.result.indices, *(i for each in self.operands for i in each.indices))
+        return tuple(dict.fromkeys(used))
+
+
+@dataclass(frozen=True)
+class EinsumProgram:
+    """Statements in an order in which they can be computed.
+
+    An index has one size within a statement; the same name in two statements says nothing. Tensors
+    that no statement computes are inputs.
+
+    formats
+        how tensors are stored, by name: all inputs and results, and those intermediate tensors for
+        which it was chosen.
+    results
+        tensors that users get, in order.
+    """
+
+    name: str
+    statements: tuple[Einsum, ...]
+    formats: Mapping[str, TensorFormat]
+    results: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Einsum:
+        """The statement that computes a tensor."""
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, Einsum]:
+        return {statement.name: statement for statement in self.statements}
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Tensors that no statement computes, in order of appearance."""
+        used = (access.tensor for each in self.statements for access in each.operands)
+        return tuple(dict.fromkeys(name for name in used if name not in self._by_name))
+
+    @cached_property
+    def consumers(self) -> dict[str, tuple[str, ...]]:
+        """The statements that take each tensor, by its name, in order."""
+        taken: dict[str, list[str]] = {}
+        for statement in self.statements:
+            for name in dict.fromkeys(access.tensor for access in statement.operands):
+                taken.setdefault(name, []).append(statement.name)
+        return {name: tuple(statements) for name, statements in taken.items()}
+
+
+def accesses(expression: EinsumExpression) -> Iterator[Access]:
+    """Every access, left to right."""
+    match expression:
+        case Access():
+            yield expression
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from accesses(argument)
+        case Reduction(part=part):
+            yield from accesses(part)
+
+
+def free_indices(expression: EinsumExpression) -> tuple[str, ...]:
+    """Indices that are not reduced inside, in order of appearance."""
+    match expression:
+        case Access(_, indices):
+            return tuple(dict.fromkeys(indices))
+        case Constant():
+            return ()
+        case Call(_, arguments):
+            return tuple(dict.fromkeys(i for each in arguments for i in free_indices(each)))
+        case Reduction(_, indices, part):
+            return tuple(i for i in free_indices(part) if i not in indices)
