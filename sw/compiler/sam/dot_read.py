@@ -158,6 +158,8 @@ class _Builder:
     def _repeat(self, node: Node) -> None:
         tensor, index = node.values.get("tensor", ""), self._value(node, "index")
         self._add(node, "repeat", f"repeat_{tensor}_{index}", tensor=tensor, index=index)
+        # Values are repeated like references.
+        self._streams[node.name, "out_val"] = self._streams[node.name, "out_ref"]
 
     def _repeat_signal(self, node: Node) -> None:
         index = self._value(node, "index")

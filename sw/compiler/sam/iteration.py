@@ -9,11 +9,15 @@ are located. Source: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA 2017
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeGuard
 
 from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.workloads.einsum.program import Reduction
 from gnarl.sw.workloads.tensor.expression import Call
+
+STREAM = "stream"
+"""The format of a level that is not stored, but computed beside the loops that read it."""
 
 ADDITIVE = ("add", "sub", "max", "min")
 """Operations whose missing operand counts as 0, and that are 0 where both are missing."""
@@ -23,19 +27,41 @@ NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid")
 
 
 @dataclass(frozen=True)
-class Operand:
-    """An access or a constant: ``indices`` and ``formats`` by level, outermost first.
+class Known:
+    """What is known of the fibers of a level: whether they have every coordinate, or at least
+    one."""
 
-    ``number`` distinguishes operands of the same tensor.
+    full: bool
+    never_empty: bool
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An access, a constant or what was computed: ``indices`` and ``formats`` by level, outermost
+    first.
+
+    number
+        distinguishes operands of the same tensor.
+    known
+        by level, of those whose format is ``STREAM``.
     """
 
     number: int
     tensor: str
     indices: tuple[str, ...]
     formats: tuple[str, ...]
+    known: tuple[Known, ...] = ()
 
 
-Formula: TypeAlias = "Operand | Call[Formula]"
+@dataclass(frozen=True)
+class Named:
+    """What a statement computes, where others take it: ``part`` at the indices of ``name``."""
+
+    name: str
+    part: Formula
+
+
+Formula: TypeAlias = "Operand | Call[Formula] | Reduction[Formula] | Named"
 
 
 @dataclass(frozen=True)
@@ -50,8 +76,24 @@ class Level:
         return self.operand.formats[self.number]
 
     @property
+    def full(self) -> bool:
+        """Whether fibers have every coordinate as long as the operand is there."""
+        return self.operand.known[self.number].full if self.is_stream else self.format == DENSE
+
+    @property
+    def is_stream(self) -> bool:
+        return self.format == STREAM
+
+    @property
+    def is_innermost(self) -> bool:
+        """Whether the operand has no level inside of it."""
+        return self.number == len(self.operand.formats) - 1
+
+    @property
     def filled(self) -> bool:
         """Whether no fiber is empty as long as the operand is there."""
+        if self.is_stream:
+            return self.operand.known[self.number].never_empty
         outer = self.operand.formats[self.number - 1] if self.number else DENSE
         return self.format == DENSE or outer != DENSE
 
@@ -85,27 +127,77 @@ def operands(formula: Formula) -> Iterator[Operand]:
     """Every operand, left to right."""
     if isinstance(formula, Operand):
         yield formula
-    else:
-        for argument in formula.arguments:
-            yield from operands(argument)
+    for part in parts_of(formula):
+        yield from operands(part)
+
+
+def parts_of(formula: Formula) -> tuple[Formula, ...]:
+    """What a formula is made of, left to right."""
+    match formula:
+        case Call(_, arguments):
+            return arguments
+        case Reduction(part=part) | Named(_, part):
+            return (part,)
+    return ()
+
+
+def with_parts(formula: Formula, parts: tuple[Formula, ...]) -> Formula:
+    """The same of other parts."""
+    match formula:
+        case Call():
+            return replace(formula, arguments=parts)
+        case Reduction() | Named():
+            return replace(formula, part=parts[0])
+    return formula
 
 
 def indices_of(formula: Formula) -> set[str]:
-    return {index for operand in operands(formula) for index in operand.indices}
+    """The indices that a formula depends on; those that are reduced inside it are not."""
+    match formula:
+        case Operand():
+            return set(formula.indices)
+        case Reduction(_, indices, part):
+            return indices_of(part) - set(indices)
+    return set().union(*map(indices_of, parts_of(formula)))
 
 
 def coordinates(formula: Formula, index: str, present: Presence) -> Coordinates | None:
     """The coordinates at which ``formula`` may differ from 0 along ``index``; None if it does not
     depend on it."""
     found = _coordinates(formula, index)
-    return None if found is None else simplify(found, present)
+    return None if found is None else _with_streams_beside(simplify(found, present), present)
+
+
+def completed(found: Coordinates, present: Presence) -> Coordinates:
+    """The set with every coordinate added that it may lack."""
+    if is_full(found, present):
+        return found
+    return _with_streams_beside(simplify(Union((found, All())), present), present)
+
+
+def _with_streams_beside(found: Coordinates, present: Presence) -> Coordinates:
+    """In a loop over every coordinate a stream that has them all goes beside the loop as it is. One
+    of them is joined with what has not, if it has no level inside."""
+    if not (isinstance(found, Union) and is_full(found, present)):
+        return found
+    full = [part for part in found.parts if _is_full_stream(part, present)]
+    rest = [part for part in found.parts if not any(part is each for each in full)]
+    if full and not rest:
+        return full[0]
+    innermost: list[Coordinates] = [part for part in full if part.is_innermost]
+    if full and not any(is_full(part, present) for part in rest):
+        rest = [*rest, *(innermost[:1] or [All()])]
+    return rest[0] if len(rest) == 1 else Union(tuple(rest))
 
 
 def _coordinates(formula: Formula, index: str) -> Coordinates | None:
-    if isinstance(formula, Operand):
-        if index not in formula.indices:
-            return None
-        return Level(formula, formula.indices.index(index))
+    match formula:
+        case Operand():
+            if index not in formula.indices:
+                return None
+            return Level(formula, formula.indices.index(index))
+        case Reduction(part=part) | Named(_, part):
+            return _coordinates(part, index)
     parts = [_coordinates(argument, index) for argument in formula.arguments]
     there = tuple(part for part in parts if part is not None)
     if not there:
@@ -132,6 +224,8 @@ def simplify(found: Coordinates, present: Presence) -> Coordinates:
     if kind is Intersection:
         dense = [part for part in parts if _is_dense(part)]
         parts = sparse or dense[:1] or [All()]
+    elif any(_is_full_stream(part, present) for part in sparse):
+        parts = sparse
     else:
         complete = _complete(parts, present)
         if complete is not None:
@@ -147,6 +241,10 @@ def _complete(parts: Sequence[Coordinates], present: Presence) -> Coordinates | 
     return All() if All() in parts else None
 
 
+def _is_full_stream(part: Coordinates, present: Presence) -> TypeGuard[Level]:
+    return isinstance(part, Level) and part.is_stream and is_full(part, present)
+
+
 def _is_dense(part: Coordinates) -> bool:
     return isinstance(part, Level) and part.format == DENSE
 
@@ -157,7 +255,7 @@ def is_full(found: Coordinates, present: Presence) -> bool:
         case All():
             return True
         case Level(operand):
-            return found.format == DENSE and is_sure(operand, present)
+            return found.full and is_sure(operand, present)
         case Union(parts):
             return any(is_full(part, present) for part in parts)
     return False

@@ -69,9 +69,7 @@ def test_something_must_lie_inside() -> None:
         parallelize(graph, "i", 2)
 
 
-def test_accumulators_of_two_indices_cannot_be_dealt() -> None:
-    with refused(
-        "parallelize(l,2): accumulate_i.out_val -> add.val1 lies inside the loop over l, which "
-        "other streams of accumulate_i do not; take another index"
-    ):
-        lower(parse("X(l,k)=B(l,k)+C(i,l) -f=C:ss -f=B:ss -s=reorder(i,l,k) -s=parallelize(l,2)"))
+def test_what_an_accumulator_takes_is_dealt_and_what_it_gives_is_not() -> None:
+    text = "X(l,k)=B(l,k)+C(i,l,k) -f=C:sss -f=B:ss -s=reorder(i,l,k) -s=parallelize(l,2)"
+    for seed, density in enumerate(DENSITIES):
+        check_random(text, density, seed)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from gnarl.hw.sam.block_types import BITVECTOR, DENSE
-from gnarl.sw.compiler.sam.builder import GraphBuilder, Node, Stream
+from gnarl.sw.compiler.sam.builder import Node, Stream
 from gnarl.sw.compiler.sam.iteration import (
     All,
     Coordinates,
@@ -20,6 +20,7 @@ from gnarl.sw.compiler.sam.iteration import (
     never_empty,
     visited,
 )
+from gnarl.sw.compiler.sam.table.table import VALUES, TableBuilder
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,14 @@ class Nest:
 
 
 @dataclass(frozen=True)
+class Computed:
+    """What was computed beside a nest: its own loops, and the values in the innermost one."""
+
+    loops: tuple[Loop, ...]
+    val: Stream
+
+
+@dataclass(frozen=True)
 class _Lane:
     """Coordinates, and the references that go with them, by operand number; never without one."""
 
@@ -66,44 +75,50 @@ ALL = -1  # as an operand's number: the lane of every coordinate, which no opera
 
 
 class Walker:
-    """Descends into loops. Blocks that would do what another one does already are shared."""
+    """Descends into loops, and places what that takes in a fusion table."""
 
-    def __init__(self, builder: GraphBuilder) -> None:
-        self._builder = builder
-        self._signals: dict[Stream, Stream] = {}
-        self._repeats: dict[tuple[Stream, Stream], Stream] = {}
-        self._values: dict[tuple[str, Stream], Stream] = {}
+    def __init__(self, table: TableBuilder) -> None:
+        self._table = table
+        self._computed: dict[int, Computed] = {}
 
     def start(self, operands: Collection[Operand]) -> Nest:
         """No loops yet; every operand is there."""
         return Nest((), {}, frozenset(frozenset({operand.number}) for operand in operands))
 
+    def computed(self, nest: Nest, operand: Operand, streams: Computed) -> Nest:
+        """The nest with an operand beside it that was computed in its loops."""
+        self._computed[operand.number] = streams
+        references = dict(nest.references)
+        if not operand.indices:
+            references[operand.number] = streams.val
+        return Nest(nest.loops, references, nest.present | {frozenset({operand.number})})
+
     def root(self, loops: tuple[Loop, ...], label: str) -> Stream:
         """Reference 0 in the innermost of ``loops``."""
         if not loops:
-            return self._builder.root
+            return self._table.root
         return self.repeat(self.root(loops[:-1], label), loops[-1], label)
 
     def repeat(self, stream: Stream, loop: Loop, label: str) -> Stream:
         """The stream's tokens, each once for every coordinate of the next inner loop."""
-        key = stream, loop.crd
-        if key not in self._repeats:
-            if loop.crd not in self._signals:
-                self._signals[loop.crd] = self._builder.add(
-                    "repsiggen", f"repsig_{loop.index}", {"crd": loop.crd}, index=loop.index
-                ).out_repsig
-            self._repeats[key] = self._builder.add(
-                "repeat",
-                f"repeat_{label}_{loop.index}",
-                {"ref": stream, "repsig": self._signals[loop.crd]},
-                tensor=label,
-                index=loop.index,
-            ).out_ref
-        return self._repeats[key]
+        signal = self._table.place(
+            loop.index, "", "repsiggen", f"repsig_{loop.index}", {"crd": loop.crd}, index=loop.index
+        )
+        return self._table.place(
+            loop.index,
+            label,
+            "repeat",
+            f"repeat_{label}_{loop.index}",
+            {"ref": stream, "repsig": signal.out_repsig},
+            tensor=label,
+            index=loop.index,
+        ).out_ref
 
     def every(self, loops: tuple[Loop, ...], index: str) -> Node:
         """A lookup of every coordinate of ``index``, in the innermost of ``loops``."""
-        return self._builder.add(
+        return self._table.place(
+            index,
+            "",
             "fiberlookup",
             f"all_{index}",
             {"ref": self.root(loops, "")},
@@ -114,12 +129,16 @@ class Walker:
     def values(self, nest: Nest, operand: Operand) -> Stream:
         """The operand's values in the innermost loop; all its levels have been walked."""
         reference = self._reference(nest, operand)
-        key = operand.tensor, reference
-        if key not in self._values:
-            self._values[key] = self._builder.add(
-                "arrayvals", f"vals_{operand.tensor}", {"ref": reference}, tensor=operand.tensor
-            ).out_val
-        return self._values[key]
+        if operand.number in self._computed:
+            return reference
+        return self._table.place(
+            VALUES,
+            operand.tensor,
+            "arrayvals",
+            f"vals_{operand.tensor}",
+            {"ref": reference},
+            tensor=operand.tensor,
+        ).out_val
 
     def descend(
         self, nest: Nest, index: str, found: Coordinates, operands: Collection[Operand]
@@ -137,11 +156,17 @@ class Walker:
             begun = number in nest.references
             if not begun and index not in operand.indices:
                 continue
+            if number in self._computed and index in operand.indices:
+                assert loop.full, "a stream beside a loop has all of its coordinates"
+                references[number] = self._beside(operand, operand.indices.index(index))
+                continue
             repeated = self.repeat(self._reference(nest, operand), loop, operand.tensor)
             references[number] = repeated
             if index in operand.indices:
                 level = operand.indices.index(index)
-                references[number] = self._builder.add(
+                references[number] = self._table.place(
+                    index,
+                    operand.tensor,
                     "locate",
                     f"locate_{operand.tensor}_{index}",
                     {"crd": lane.crd, "ref": repeated},
@@ -174,18 +199,31 @@ class Walker:
             lanes = [self._join(index, kind, one, other) for one, other in pairs] + rest
         return lanes[0]
 
+    def _beside(self, operand: Operand, level: int) -> Stream:
+        """What goes with a level's coordinates: values, or the coordinates themselves where there
+        is another level inside."""
+        streams = self._computed[operand.number]
+        return streams.val if level == len(streams.loops) - 1 else streams.loops[level].crd
+
     def _level(self, nest: Nest, index: str, level: Level) -> _Lane:
         operand = level.operand
+        if level.is_stream:
+            crd = self._computed[operand.number].loops[level.number].crd
+            return _Lane(crd, {operand.number: self._beside(operand, level.number)})
         if level.format == BITVECTOR:
             words = self._words(nest, index, level)
-            node = self._builder.add(
+            node = self._table.place(
+                index,
+                operand.tensor,
                 "bitvectorexpand",
                 f"expand_{operand.tensor}_{index}",
                 {"bv": words.crd, "ref": words.references[operand.number]},
                 index=index,
             )
         else:
-            node = self._builder.add(
+            node = self._table.place(
+                index,
+                operand.tensor,
                 "fiberlookup",
                 f"lookup_{operand.tensor}_{index}",
                 {"ref": self._reference(nest, operand)},
@@ -198,7 +236,9 @@ class Walker:
 
     def _words(self, nest: Nest, index: str, level: Level) -> _Lane:
         operand = level.operand
-        node = self._builder.add(
+        node = self._table.place(
+            index,
+            operand.tensor,
             "bitvectorlookup",
             f"lookup_{operand.tensor}_{index}",
             {"ref": self._reference(nest, operand)},
@@ -225,7 +265,7 @@ class Walker:
         lanes = []
         for one, other in zip(paired[::2], paired[1::2], strict=True):
             first, second = self._words(nest, index, one), self._words(nest, index, other)
-            node = self._builder.join(
+            node = self._table.join(
                 f"bitvector{kind}",
                 index,
                 (first.crd, first.references[one.operand.number]),
@@ -244,7 +284,7 @@ class Walker:
         crd = None
         for place in range(count):
             first, second = ones[min(place, len(ones) - 1)], others[min(place, len(others) - 1)]
-            node = self._builder.join(kind, index, (one.crd, first[1]), (other.crd, second[1]))
+            node = self._table.join(kind, index, (one.crd, first[1]), (other.crd, second[1]))
             crd = crd or node.out_crd
             references.setdefault(first[0], node.out_ref0)
             references.setdefault(second[0], node.out_ref1)

@@ -1,0 +1,1 @@
+"""Fusion: which statements share a graph, in which order of loops."""

@@ -1,0 +1,391 @@
+"""Lowers a region's results, formulas over its operands, to a fusion table.
+
+All results are computed in one set of loops, in the region's order. A sum whose index comes before
+the next loop of what takes it is computed there, beside that loop: its coordinates and values are
+streams that later loops join like stored levels. Products are thus never distributed over sums: the
+iteration space is factored. Source: FuseFlow, section 6 and algorithm 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
+from gnarl.sw.compiler.sam.builder import Stream
+from gnarl.sw.compiler.sam.iteration import (
+    ADDITIVE,
+    STREAM,
+    All,
+    Coordinates,
+    Formula,
+    Known,
+    Named,
+    Operand,
+    completed,
+    coordinates,
+    indices_of,
+    is_full,
+    operands,
+    parts_of,
+    with_parts,
+)
+from gnarl.sw.compiler.sam.table.nest import Computed, Loop, Nest, Walker
+from gnarl.sw.compiler.sam.table.table import VALUES, FusionTable, TableBuilder
+from gnarl.sw.compiler.sam.table.write import Written, write
+from gnarl.sw.workloads.einsum.program import Reduction
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, stored_indices
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+
+
+@dataclass(frozen=True)
+class RegionResult:
+    """A tensor that a region writes: what it is called and indexed by, how it is stored, and what
+    it is."""
+
+    access: Access
+    format: TensorFormat
+    formula: Formula
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """The index of each level, outermost first."""
+        return stored_indices(self.access, self.format)
+
+
+def fill(results: Sequence[RegionResult], order: Sequence[str]) -> FusionTable:
+    """The table of a region whose loops run in ``order``, outermost first.
+
+    Raises ``WorkloadError`` for sums that need an accumulator of more than two indices, maxima that
+    need one at all, streams that would have to be read twice, and results that no writer can store.
+    """
+    table = TableBuilder(tuple(order))
+    first = 1 + max(each.number for result in results for each in operands(result.formula))
+    lowering = _Lowering(table, order, first)
+    for result in results:
+        lowering.add(result)
+    return table.table()
+
+
+class _Lowering:
+    def __init__(self, table: TableBuilder, order: Sequence[str], first_number: int) -> None:
+        self._table = table
+        self._walker = Walker(table)
+        self._order = tuple(order)
+        self._place = {index: place for place, index in enumerate(order)}
+        self._number = first_number
+        self._named: dict[tuple[str, tuple[Stream, ...]], Operand] = {}
+        self._streams: dict[int, Computed] = {}
+
+    def add(self, result: RegionResult) -> None:
+        """Computes a result and writes it."""
+        levels = zip(result.indices, result.format.levels, strict=True)
+        complete = {index for index, level in levels if level == DENSE}
+        formula = result.formula
+        own = self._ordered(result.access.indices)
+        nest = self._walker.start(list(operands(formula)))
+        outside = self._complete_outside(formula, complete)
+        inner, formula = self._loops(formula, nest, own, complete, outside)
+        written = Written(result.access, result.format, inner.loops, self._value(formula, inner))
+        write(self._table, written)
+
+    # Loops, and what is computed beside them.
+
+    def _loops(
+        self,
+        formula: Formula,
+        nest: Nest,
+        own: Sequence[str],
+        complete: set[str],
+        outside: set[str] = frozenset(),  # type: ignore[assignment]
+    ) -> tuple[Nest, Formula]:
+        """The nest of the loops ``own`` inside ``nest``, and what is left to compute in it.
+
+        ``complete`` loops have every coordinate of their index.
+        """
+        complete = complete | self._split(formula, own)
+        for place, index in enumerate(own):
+            wanted = complete | self._full(formula, own[place:], nest)
+            nest, formula = self._computed_before(formula, nest, index, wanted)
+            found = coordinates(formula, index, nest.present) or All()
+            if index in complete or index in outside:
+                found = completed(found, nest.present)
+            self._check_streams(formula, index, found, nest)
+            nest = self._walker.descend(nest, index, found, list(operands(formula)))
+        return self._computed_before(formula, nest, None, set())
+
+    def _split(self, formula: Formula, own: Sequence[str]) -> set[str]:
+        """Loops that must have every coordinate since parts of a sum are joined inside of them:
+        all but the innermost that a part leaves which is summed outside of them."""
+        parts = _additive_parts(formula)
+        if len(parts) < 2:
+            return set()
+        found = set()
+        for part in parts:
+            if isinstance(part, Reduction):
+                first = min(map(self._place.__getitem__, part.indices))
+                inside = indices_of(part) & set(own)
+                found.update(self._ordered({i for i in inside if self._place[i] > first})[:-1])
+        return found
+
+    def _full(self, formula: Formula, own: Sequence[str], nest: Nest) -> set[str]:
+        """Loops that have every coordinate of their index, whatever is computed beside them."""
+        return {
+            index
+            for index in own
+            if (found := coordinates(formula, index, nest.present)) is None
+            or is_full(found, nest.present)
+        }
+
+    def _computed_before(
+        self, formula: Formula, nest: Nest, index: str | None, full: set[str]
+    ) -> tuple[Nest, Formula]:
+        """Computes what the loop over ``index`` needs, or, where it is None, what is left.
+
+        ``full``: levels of the streams that should have every coordinate.
+        """
+        if isinstance(formula, Operand):
+            return nest, formula
+        remaining = indices_of(formula) - {loop.index for loop in nest.loops}
+        is_value = not remaining and self._has_computed(formula)
+        if is_value or self._comes_before(formula, index, remaining):
+            return self._beside(formula, nest, full)
+        if isinstance(formula, Call) and formula.function not in _KEEPING_COORDINATES:
+            full = set()
+        return self._parts_before(formula, nest, index, full)
+
+    def _parts_before(
+        self, formula: Formula, nest: Nest, index: str | None, full: set[str]
+    ) -> tuple[Nest, Formula]:
+        parts = []
+        for part in parts_of(formula):
+            nest, computed = self._computed_before(part, nest, index, full)
+            parts.append(computed)
+        return nest, with_parts(formula, tuple(parts))
+
+    def _has_computed(self, formula: Formula) -> bool:
+        """Whether something in a formula is reduced, or was computed."""
+        if isinstance(formula, Operand):
+            return formula.number in self._streams
+        return isinstance(formula, Reduction) or any(map(self._has_computed, parts_of(formula)))
+
+    def _comes_before(self, formula: Formula, index: str | None, remaining: set[str]) -> bool:
+        """Whether a formula that has loops of its own must be computed before the loop over
+        ``index``: its next loop but for a sum is that one, and a sum comes before it, or it has no
+        other and several take it."""
+        if index not in remaining or index != self._ordered(remaining)[0]:
+            return False
+        match formula:
+            case Reduction(_, indices):
+                return min(map(self._place.__getitem__, indices)) < self._place[index]
+            case Named():
+                return len(remaining) == 1
+        return False
+
+    def _beside(self, formula: Formula, nest: Nest, full: set[str]) -> tuple[Nest, Formula]:
+        """Computes a formula beside the loops of a nest; it becomes an operand there."""
+        key = None
+        if isinstance(formula, Named):
+            key = formula.name, tuple(loop.crd for loop in nest.loops)
+            if key in self._named:
+                operand = self._named[key]
+                return self._walker.computed(nest, operand, self._streams[operand.number]), operand
+        streams = self._compute(formula, nest, full)
+        operand = Operand(
+            self._number,
+            formula.name if isinstance(formula, Named) else "",
+            tuple(loop.index for loop in streams.loops),
+            (STREAM,) * len(streams.loops),
+            tuple(Known(loop.full, loop.never_empty) for loop in streams.loops),
+        )
+        self._number += 1
+        self._streams[operand.number] = streams
+        if key is not None:
+            self._named[key] = operand
+        return self._walker.computed(nest, operand, streams), operand
+
+    def _compute(self, formula: Formula, nest: Nest, full: set[str]) -> Computed:
+        """The formula's own loops inside a nest, and its values in the innermost one."""
+        if isinstance(formula, Reduction):
+            return self._reduction(formula, nest, full)
+        remaining = indices_of(formula) - {loop.index for loop in nest.loops}
+        if not remaining:
+            nest, formula = self._parts_before(formula, nest, None, full)
+            return Computed((), self._value(formula, nest))
+        (part,) = parts_of(formula)
+        inner, part = self._loops(part, nest, self._ordered(remaining), full & remaining)
+        return Computed(inner.loops[len(nest.loops) :], self._value(part, inner))
+
+    def _reduction(self, formula: Reduction[Formula], nest: Nest, full: set[str]) -> Computed:
+        bound, summed = {loop.index for loop in nest.loops}, set(formula.indices)
+        if again := summed & bound:
+            raise WorkloadError(
+                f"loop order {','.join(self._order)}: index {min(again)} is reduced inside of its "
+                "own loop; put its loop further inside, or cut the region"
+            )
+        own = self._ordered((indices_of(formula) - bound) | summed)
+        complete = summed if formula.op == "max" else set()
+        inner, part = self._loops(formula.part, nest, own, complete)
+        val = self._value(part, inner)
+        kept: tuple[Loop, ...] = ()
+        own_loops = inner.loops[len(nest.loops) :]
+        last = min(place for place, loop in enumerate(own_loops) if loop.index in summed)
+        for place, loop in reversed(list(enumerate(own_loops))):
+            if loop.index not in summed:
+                kept = (loop, *kept)
+                continue
+            if not kept:
+                val = self._reduced(formula.op, loop, val)
+                continue
+            around = inner.loops[: len(nest.loops) + place]
+            wanted = full if place == last else set()
+            kept, val = self._accumulated(formula.op, loop, kept, val, around, wanted)
+        return Computed(kept, val)
+
+    def _check_streams(self, formula: Formula, index: str, found: Coordinates, nest: Nest) -> None:
+        """Refuses streams of several levels where the outer one would lose coordinates."""
+        for operand in operands(formula):
+            if operand.number not in self._streams or index not in operand.indices:
+                continue
+            level = operand.indices.index(index)
+            inner = operand.indices[level + 1 :]
+            if not inner:
+                continue
+            is_alone = getattr(found, "operand", None) == operand
+            if not (is_alone or (operand.known[level].full and is_full(found, nest.present))):
+                raise WorkloadError(
+                    f"loop order {','.join(self._order)}: what is computed over {index} and "
+                    f"{','.join(inner)} cannot be joined in the loop over {index}; put the loops "
+                    f"over {','.join(inner)} elsewhere, or cut the region"
+                )
+
+    def _complete_outside(self, formula: Formula, complete: set[str]) -> set[str]:
+        """Loops around accumulators that must have every coordinate.
+
+        An accumulator of two indices that gives every coordinate cannot tell a fiber without sums
+        from none at all, so there must not be an empty fiber around it.
+        """
+        for part in _additive_parts(formula):
+            if not isinstance(part, Reduction):
+                continue
+            first = min(map(self._place.__getitem__, part.indices))
+            inside = {index for index in indices_of(part) if self._place[index] > first}
+            if len(inside) > 1 and inside & complete:
+                return {index for index in self._order if self._place[index] < first}
+        return set()
+
+    def _ordered(self, indices: Sequence[str] | set[str]) -> list[str]:
+        return sorted(indices, key=self._place.__getitem__)
+
+    # Sums.
+
+    def _reduced(self, op: str, loop: Loop, val: Stream) -> Stream:
+        return self._table.place(
+            VALUES,
+            "",
+            "reduce",
+            f"reduce_{loop.index}",
+            {"val": val},
+            op={"sum": "add", "max": "max"}[op],
+        ).out_val
+
+    def _accumulated(
+        self,
+        op: str,
+        summed: Loop,
+        kept: tuple[Loop, ...],
+        val: Stream,
+        around: tuple[Loop, ...],
+        wanted: set[str],
+    ) -> tuple[tuple[Loop, ...], Stream]:
+        """The sum over a loop in which those of ``kept`` lie; those ``wanted`` should have every
+        coordinate."""
+        order = len(kept)
+        inside = ", ".join(loop.index for loop in kept)
+        where = f"loop order {','.join(self._order)}: index {summed.index}"
+        if op != "sum":
+            raise WorkloadError(
+                f"{where} is reduced by {op} outside of {inside}; a sparse accumulator only adds, "
+                f"put {summed.index} further inside"
+            )
+        if order > MAX_ACCUMULATOR_ORDER:
+            raise WorkloadError(
+                f"{where} is summed outside of {inside}; a sparse accumulator holds at most "
+                f"{MAX_ACCUMULATOR_ORDER} indices, put {summed.index} further inside"
+            )
+        innermost_first = kept[::-1]
+        inputs = {f"crd{place}": loop.crd for place, loop in enumerate(innermost_first)}
+        full = [loop.index in wanted for loop in innermost_first]
+        # Where there may be an empty fiber around, the coordinates are added behind.
+        behind = any(full) and not all(loop.never_empty for loop in around)
+        if behind and order > 1:
+            full, behind = [False] * order, False
+        node = self._table.place(
+            summed.index,
+            "",
+            "spaccumulator",
+            f"accumulate_{summed.index}",
+            {**inputs, f"crd{order}": summed.crd, "val": val},
+            order=order,
+            **{f"full{place}": flag and not behind for place, flag in enumerate(full)},
+        )
+        if behind:
+            index = kept[0].index
+            every = self._walker.every(around, index)
+            union = self._table.join(
+                "union", index, (node.out_crd0, node.out_val), (every.out_crd, every.out_ref)
+            )
+            return (Loop(index, union.out_crd, True, True),), union.out_ref0
+        loops = tuple(
+            Loop(
+                loop.index,
+                getattr(node, f"out_crd{place}"),
+                full[place],
+                full[place] or (place < order - 1 and not full[place + 1]),
+            )
+            for place, loop in enumerate(innermost_first)
+        )
+        return loops[::-1], node.out_val
+
+    # Values.
+
+    def _value(self, formula: Formula, nest: Nest) -> Stream:
+        match formula:
+            case Operand():
+                return self._walker.values(nest, formula)
+            case Named(_, part):
+                return self._value(part, nest)
+            case Call("neg", (part,)):
+                return self._value(Call("mul", (part, self._constant(-1.0))), nest)
+            case Call("div", (left, right)):
+                inverse: Formula = Call("reciprocal", (right,))
+                return self._value(Call("mul", (left, inverse)), nest)
+            case Call(function, (part,)) if function in FUNCTIONS:
+                inputs = {"val": self._value(part, nest)}
+                return self._place_value("function", function, inputs)
+            case Call(function, arguments):
+                values = [self._value(part, nest) for part in arguments]
+                inputs = {f"val{place}": val for place, val in enumerate(values)}
+                return self._place_value("alu", function, inputs)
+        raise TypeError(formula)
+
+    def _place_value(self, type: str, op: str, inputs: dict[str, Stream]) -> Stream:
+        return self._table.place(VALUES, "", type, op, inputs, op=op).out_val
+
+    def _constant(self, value: float) -> Operand:
+        self._number += 1
+        return Operand(self._number - 1, Constant(value).tensor, (), ())
+
+
+_KEEPING_COORDINATES = (*ADDITIVE, "neg", *FUNCTIONS)
+"""Functions whose result is where any argument is, or everywhere."""
+
+
+def _additive_parts(formula: Formula) -> list[Formula]:
+    """The parts of nested sums."""
+    if isinstance(formula, Named) or (
+        isinstance(formula, Call) and formula.function in _KEEPING_COORDINATES
+    ):
+        return [each for part in parts_of(formula) for each in _additive_parts(part)]
+    return [formula]
