@@ -34,7 +34,8 @@ def _lowered(statement: Statement) -> Graph:
     views = views_of(program, [einsum.name], [einsum.name])
     (formula,) = formulas(views, statement.formats)
     format = statement.formats[einsum.name]
-    return fill([RegionResult(statement.result, format, formula)], statement.order).emit()
+    table, _ = fill([RegionResult(statement.result, format, formula)], statement.order)
+    return table.emit()
 
 
 def _dealt(graph: Graph, options: SamOptions) -> Graph:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.sam.block_types import DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
+from gnarl.hw.sam.block_types import COMPRESSED, DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from gnarl.sw.compiler.sam.builder import Stream
 from gnarl.sw.compiler.sam.iteration import (
     ADDITIVE,
@@ -42,20 +42,22 @@ from gnarl.sw.workloads.tensor.storage import TensorFormat
 @dataclass(frozen=True)
 class RegionResult:
     """A tensor that a region writes: what it is called and indexed by, how it is stored, and what
-    it is."""
+    it is.
+
+    format
+        ``None``: levels in the order of loops, dense where these have every coordinate anyway.
+    """
 
     access: Access
-    format: TensorFormat
+    format: TensorFormat | None
     formula: Formula
 
-    @property
-    def indices(self) -> tuple[str, ...]:
-        """The index of each level, outermost first."""
-        return stored_indices(self.access, self.format)
 
-
-def fill(results: Sequence[RegionResult], order: Sequence[str]) -> FusionTable:
-    """The table of a region whose loops run in ``order``, outermost first.
+def fill(
+    results: Sequence[RegionResult], order: Sequence[str]
+) -> tuple[FusionTable, dict[str, TensorFormat]]:
+    """The table of a region whose loops run in ``order``, outermost first, and how results are
+    stored, by name.
 
     Raises ``WorkloadError`` for sums that need an accumulator of more than two indices, maxima that
     need one at all, streams that would have to be read twice, and results that no writer can store.
@@ -63,9 +65,8 @@ def fill(results: Sequence[RegionResult], order: Sequence[str]) -> FusionTable:
     table = TableBuilder(tuple(order))
     first = 1 + max(each.number for result in results for each in operands(result.formula))
     lowering = _Lowering(table, order, first)
-    for result in results:
-        lowering.add(result)
-    return table.table()
+    formats = {result.access.tensor: lowering.add(result) for result in results}
+    return table.table(), formats
 
 
 class _Lowering:
@@ -78,17 +79,21 @@ class _Lowering:
         self._named: dict[tuple[str, tuple[Stream, ...]], Operand] = {}
         self._streams: dict[int, Computed] = {}
 
-    def add(self, result: RegionResult) -> None:
-        """Computes a result and writes it."""
-        levels = zip(result.indices, result.format.levels, strict=True)
-        complete = {index for index, level in levels if level == DENSE}
+    def add(self, result: RegionResult) -> TensorFormat:
+        """Computes a result and writes it; returns how."""
+        complete: set[str] = set()
         formula = result.formula
+        if result.format is not None:
+            indices = stored_indices(result.access, result.format)
+            levels = zip(indices, result.format.levels, strict=True)
+            complete = {index for index, level in levels if level == DENSE}
         own = self._ordered(result.access.indices)
         nest = self._walker.start(list(operands(formula)))
         outside = self._complete_outside(formula, complete)
         inner, formula = self._loops(formula, nest, own, complete, outside)
-        written = Written(result.access, result.format, inner.loops, self._value(formula, inner))
-        write(self._table, written)
+        format = result.format or _natural(result.access, inner.loops)
+        write(self._table, Written(result.access, format, inner.loops, self._value(formula, inner)))
+        return format
 
     # Loops, and what is computed beside them.
 
@@ -376,6 +381,12 @@ class _Lowering:
     def _constant(self, value: float) -> Operand:
         self._number += 1
         return Operand(self._number - 1, Constant(value).tensor, (), ())
+
+
+def _natural(access: Access, loops: Sequence[Loop]) -> TensorFormat:
+    """Levels in the order of loops, dense where these have every coordinate."""
+    levels = tuple(DENSE if loop.full else COMPRESSED for loop in loops)
+    return TensorFormat(levels, tuple(access.indices.index(loop.index) for loop in loops))
 
 
 _KEEPING_COORDINATES = (*ADDITIVE, "neg", *FUNCTIONS)

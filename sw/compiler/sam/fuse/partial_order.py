@@ -1,0 +1,137 @@
+"""The partial order of a region's loops, and the orders that respect it.
+
+An edge says that one loop runs outside of another: since a tensor is stored so, since a statement
+or the user says so, or since what is computed would otherwise be computed again in each turn of a
+loop that it does not depend on. Source: FuseFlow, section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import networkx as nx
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sam.fuse.views import Views
+from gnarl.sw.workloads.einsum.program import accesses
+from gnarl.sw.workloads.tensor.expression import Access, stored_indices
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+
+WHY = "why"
+"""The attribute of an edge that says where it comes from, as errors name it."""
+
+
+def partial_order(
+    views: Views,
+    formats: Mapping[str, TensorFormat],
+    before: Iterable[Sequence[str]] = (),
+) -> nx.DiGraph:
+    """The graph of a region's indices, in order of appearance, with an edge from outer to inner.
+
+    formats
+        of tensors whose levels must be walked, or written, from the outside in.
+    before
+        sequences of indices, each outside of the next.
+
+    Raises ``WorkloadError`` naming the edges of a cycle.
+    """
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(indices_of(views))
+    for access in (*views.inputs(), *views.results):
+        format = formats.get(access.tensor)
+        if format is not None:
+            _add(graph, stored_indices(access, format), f"{access} is stored {format}")
+    for view in views.views:
+        _add(graph, view.order, f"{view.result.tensor} is computed in this order")
+    for order in before:
+        _add(graph, order, "the schedule says so")
+    _check_cycles(graph)
+    _add_reuse(graph, views)
+    return graph
+
+
+def indices_of(views: Views) -> list[str]:
+    """The region's indices in order of appearance, those of operands first."""
+    found: dict[str, None] = {}
+    for view in views.views:
+        for access in (*accesses(view.expression), view.result):
+            found |= dict.fromkeys(access.indices)
+    return list(found)
+
+
+def first_order(graph: nx.DiGraph) -> tuple[str, ...]:
+    """The first order of loops that respects the graph, by appearance of indices."""
+    place = {index: number for number, index in enumerate(graph)}
+    return tuple(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
+
+
+def check_order(graph: nx.DiGraph, order: Sequence[str]) -> None:
+    """Raises ``WorkloadError`` unless ``order`` has every index once, and keeps to the edges that
+    storage demands."""
+    missing = [index for index in graph if index not in order]
+    unknown = [index for index in order if index not in graph]
+    if missing or unknown or len(set(order)) < len(order):
+        raise WorkloadError(f"order {','.join(order)}: must have each of {', '.join(graph)} once")
+    place = {index: number for number, index in enumerate(order)}
+    for outer, inner, why in graph.edges(data=WHY):
+        if why != _REUSE and place[outer] > place[inner]:
+            raise WorkloadError(
+                f"order {','.join(order)}: {outer} must be outside of {inner}: {why}"
+            )
+
+
+_REUSE = "what does not depend on it is computed once"
+
+
+def _add(graph: nx.DiGraph, order: Iterable[str], why: str) -> None:
+    for outer, inner in pairwise(order):
+        if outer not in graph or inner not in graph:
+            unknown = outer if outer not in graph else inner
+            raise WorkloadError(f"index {unknown} is not in the region; it has {', '.join(graph)}")
+        if not graph.has_edge(outer, inner):
+            graph.add_edge(outer, inner, **{WHY: why})
+
+
+def _check_cycles(graph: nx.DiGraph) -> None:
+    if nx.is_directed_acyclic_graph(graph):
+        return
+    cycle = nx.find_cycle(graph)
+    edges = [f"{outer} outside of {inner}, as {graph[outer][inner][WHY]}" for outer, inner in cycle]
+    raise WorkloadError(f"no order of loops fits: {'; '.join(edges)}; cut the region")
+
+
+def _add_reuse(graph: nx.DiGraph, views: Views) -> None:
+    """Edges to loops that what is computed does not depend on, as far as they close no cycle."""
+    for outer, inner in _reuse(views):
+        if outer != inner and not graph.has_edge(outer, inner):
+            graph.add_edge(outer, inner, **{WHY: _REUSE})
+            if nx.has_path(graph, inner, outer):
+                graph.remove_edge(outer, inner)
+
+
+def _reuse(views: Views) -> Iterator[tuple[str, str]]:
+    computed = {view.result for view in views.views}
+    for view in views.views:
+        own = dict.fromkeys(i for each in accesses(view.expression) for i in each.indices)
+        for taken in accesses(view.expression):
+            if taken in computed:
+                others = [index for index in own if index not in taken.indices]
+                yield from ((outer, inner) for outer in taken.indices for inner in others)
+
+
+def dot(graph: nx.DiGraph) -> Iterator[str]:
+    """The graph as DOT, a line each."""
+    yield "digraph {"
+    for index in graph:
+        yield f'  "{index}";'
+    for outer, inner, why in graph.edges(data=WHY):
+        yield f'  "{outer}" -> "{inner}" [label="{why}"];'
+    yield "}"
+
+
+def accesses_in(order: Sequence[str], access: Access) -> tuple[int, ...]:
+    """The modes of an access in an order of loops, outermost first."""
+    place = {index: number for number, index in enumerate(order)}
+    modes = range(len(access.indices))
+    return tuple(sorted(modes, key=lambda mode: place[access.indices[mode]]))
