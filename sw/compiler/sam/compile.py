@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+from gnarl.sw.workloads.einsum.text import program_text
 
 from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
@@ -11,62 +14,152 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_functions
-from gnarl.sw.compiler.sam.graph_pass import SamOptions, SamPass, SamState, graph_pass
+from gnarl.sw.compiler.sam.fuse.regions import Fusion
+from gnarl.sw.compiler.sam.fuse.schedule import chosen
+from gnarl.sw.compiler.sam.graph_pass import (
+    SamLaunch,
+    SamOptions,
+    SamPass,
+    SamState,
+    graph_pass,
+)
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
-from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, encode
+from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, encode, encode_parameters
 from gnarl.sw.compiler.sam.verify import verify
-from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
+from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
+from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
 
 
 def compile(
-    workload: SamWorkload,
+    workload: SamWorkload | SamModel,
     config: SamConfig,
     *,
     seed: int = 0,
     trace: Trace | None = None,
     passes: Sequence[SamPass] | None = None,
+    **options: Any,
 ) -> Program:
-    """A program for ``config`` with the workload's graph, or for its fabric.
+    """A program for ``config`` with the workload's graphs, or for its fabric.
 
     The same workload gives the same program, whatever the ``seed``. ``trace`` gets the results of
-    ``passes``, by default ``PASSES``. Raises ``WorkloadError`` where the statement cannot be
-    lowered, ``CapacityError`` where a fabric has too few blocks, ``ConfigError`` for a function
-    that the number format lacks, ``PassError`` for a graph of ours that is not sound.
+    ``passes``, by default ``PASSES``; ``options`` are those of ``fuse.schedule.chosen``, for
+    models. Raises ``WorkloadError`` where a statement cannot be lowered, ``CapacityError`` where a
+    fabric has too few blocks, ``ConfigError`` for a function that the number format lacks,
+    ``PassError`` for a graph of ours that is not sound.
     """
     trace = trace or Trace()
-    options = SamOptions(
+    passes = PASSES if passes is None else passes
+    if isinstance(workload, SamModel):
+        return _model_program(workload, config, trace, passes, chosen(workload, **options))
+    if given := [name for name, value in options.items() if value is not None]:
+        raise WorkloadError(f"{given[0]}: not for an expression or a graph: must be left out")
+    pass_options = SamOptions(
         workload.statement,
-        config.skip and config.fabric is None,
-        workload.graph is not None,
-        config,
+        skip=config.skip and config.fabric is None,
+        has_graph=workload.graph is not None,
+        config=config,
     )
-    first = SamState() if workload.graph is None else SamState(workload.graph)
-    state = run_passes(PASSES if passes is None else passes, first, options, trace)
+    given_graph = workload.graph
+    first = SamState() if given_graph is None else SamState((SamLaunch("", given_graph),))
+    state = run_passes(passes, first, pass_options, trace)
     _require_made(state, config)
     if config.fabric is None:
-        _require_index_bits(state.graph, config)
-        require_functions(state.graph, config)
-        config = replace(config, expression=workload.text, graph=state.graph)
+        config = _with_graph(config, state.graph, workload.text)
     trace.progress(1.0)
     return Program.of_one_launch(
         config,
         workload.name,
         *statement_tensors(workload.statement, config.format),
-        statistics={"blocks": len(state.graph.blocks), "streams": len(state.graph.readers)},
+        statistics=_statistics(state.graph),
         sections={
             "plan": encode(state.graph, workload.text),
             "configuration": state.words,
+            "parameters": encode_parameters({}),
         },
         schema=SAM_SCHEMA,
     )
 
 
+def _model_program(
+    model: SamModel,
+    config: SamConfig,
+    trace: Trace,
+    passes: Sequence[SamPass],
+    fusion: Fusion,
+) -> Program:
+    """A launch for each region, on a machine of its own."""
+    if config.fabric is not None:
+        raise WorkloadError(
+            f"{model.name}: a model has a machine for each of its regions: must be for a "
+            "configuration without a fabric"
+        )
+    options = SamOptions(fusion=fusion, skip=config.skip, config=config)
+    state = run_passes(passes, SamState(), options, trace)
+    _require_made(state, config)
+    launches = []
+    for each in state.launches:
+        assert each.region is not None
+        kernel = each.region.kernel
+        text = program_text(kernel.program)
+        own = _with_graph(config, each.graph, text)
+        inputs, outputs = statement_tensors(kernel, config.format, _sizes(kernel, model.shapes))
+        sections = {
+            "plan": encode(each.graph, text, is_program=True),
+            "configuration": state.words,
+            "parameters": encode_parameters({} if launches else model.parameters),
+        }
+        launches.append(
+            Launch(
+                each.name,
+                inputs,
+                outputs,
+                _statistics(each.graph),
+                sections,
+                own.to_dict(),
+                own.digest,
+            )
+        )
+    specs = {spec.name: spec for each in launches for spec in (*each.inputs, *each.outputs)}
+    trace.progress(1.0)
+    return Program(
+        config.target,
+        config.to_dict(),
+        config.digest,
+        model.name,
+        tuple(specs[name] for name in fusion.program.inputs),
+        tuple(specs[name] for name in fusion.program.results),
+        tuple(launches),
+        SAM_SCHEMA,
+    )
+
+
+def _sizes(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """Sizes of indices, from the shapes of a kernel's tensors."""
+    return {
+        index: size
+        for access in (*kernel.operands, *kernel.results)
+        for index, size in zip(access.indices, shapes[access.tensor], strict=True)
+    }
+
+
+def _with_graph(config: SamConfig, graph: Graph, text: str) -> SamConfig:
+    """The configuration of a machine of one graph, which computes what ``text`` says."""
+    _require_index_bits(graph, config)
+    require_functions(graph, config)
+    return replace(config, expression=text, graph=graph)
+
+
+def _statistics(graph: Graph) -> dict[str, int]:
+    return {"blocks": len(graph.blocks), "streams": len(graph.readers)}
+
+
 def _require_made(state: SamState, config: SamConfig) -> None:
     """Raises ``WorkloadError`` for a list of passes that makes no graph, or no fabric's words."""
-    if not state.graph.blocks:
+    if not all(launch.graph.blocks for launch in state.launches) or not state.launches:
         raise WorkloadError("program: no pass makes its graph: must have lower")
     if config.fabric is not None and not len(state.words):
         raise WorkloadError("program: no pass places it on the fabric: must have configure")
@@ -108,7 +201,7 @@ def _configured(state: SamState, options: SamOptions) -> SamState:
 
     _require_index_bits(state.graph, options.config)
     encoded = encode_fabric(state.graph, options.config)
-    return SamState(encoded.graph, encoded.words)
+    return SamState((replace(state.launches[0], graph=encoded.graph),), encoded.words)
 
 
 def _require_index_bits(graph: Graph, config: SamConfig) -> None:

@@ -13,7 +13,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.sw.compiler.sam.streams import trace
-from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.expression import Indexed
 
 _STYLES = {"crd": "dashed", "ref": "bold", "repsig": "dotted", "bv": "dashed"}
 JOINERS = ("intersect", "union", "bitvectorintersect", "bitvectorunion")
@@ -29,13 +29,13 @@ _COLOURS = {
 }
 
 
-def write_dot(graph: Graph, statement: Statement) -> str:
+def write_dot(graph: Graph, statement: Indexed) -> str:
     """The text of a DOT file. Raises ``WorkloadError`` for blocks that the dialect cannot say."""
     return _Writer(graph, statement).text()
 
 
 class _Writer:
-    def __init__(self, graph: Graph, statement: Statement) -> None:
+    def __init__(self, graph: Graph, statement: Indexed) -> None:
         self._graph = graph
         self._statement = statement
         self._loops = trace(graph).loops
@@ -51,7 +51,9 @@ class _Writer:
         ]
 
     def text(self) -> str:
-        tensors = ",".join(f"{name}={format}" for name, format in self._statement.formats.items())
+        formats = self._statement.formats
+        names = dict.fromkeys(result.tensor for result in self._statement.results) | formats
+        tensors = ",".join(f"{name}={formats[name]}" for name in names)
         lines = ["digraph SAM {", f'    comment="{tensors}"']
         for name, number in self._ids.items():
             lines.append(f"    {number} {self._node(self._graph[name])}")
@@ -223,15 +225,16 @@ class _Writer:
         values = {"type": "fiberwrite", "index": index, "tensor": tensor, "mode": mode}
         values["format"] = format
         if format == COMPRESSED:
-            outer = "*".join(self._dimensions(level))
+            outer = "*".join(self._dimensions(tensor, level))
             values["segsize"] = f"{outer}+1" if outer else "2"
-            values["crdsize"] = "*".join(self._dimensions(level + 1))
+            values["crdsize"] = "*".join(self._dimensions(tensor, level + 1))
         values["sink"] = "true"
         return values, f"FiberWrite {index}: {tensor}{mode}\\n{format}"
 
     def _write_values(self, block: Block) -> tuple[dict[str, str], str]:
         tensor = block["tensor"]
-        size = "*".join(["1", *self._dimensions(self._statement.formats[tensor].order)])
+        order = self._statement.formats[tensor].order
+        size = "*".join(["1", *self._dimensions(tensor, order)])
         values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
         return {**values, "sink": "true"}, f"FiberWrite Vals: {tensor}"
 
@@ -263,9 +266,9 @@ class _Writer:
     def _mode(self, tensor: str, level: int) -> str:
         return str(self._statement.formats[tensor].modes[level]) if tensor else "0"
 
-    def _dimensions(self, levels: int) -> list[str]:
-        """Sizes of the result's first levels, as the operand's that has the index first."""
-        result = self._statement.result
+    def _dimensions(self, tensor: str, levels: int) -> list[str]:
+        """Sizes of a result's first levels, as the operand's that has the index first."""
+        (result,) = (each for each in self._statement.results if each.tensor == tensor)
         names: Mapping[str, str] = {
             index: f"{access.tensor}{mode}_dim"
             for access in (result, *reversed(self._statement.operands))

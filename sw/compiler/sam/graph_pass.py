@@ -1,4 +1,4 @@
-"""What the passes of the SAM compiler have in common: a graph, and what they are told."""
+"""What the passes of the SAM compiler have in common: graphs, and what they are told."""
 
 from __future__ import annotations
 
@@ -12,15 +12,32 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass
 from gnarl.sw.compiler.sam.dumps import graph_texts
+from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion
 from gnarl.sw.workloads.tensor.expression import Statement
 
 
 @dataclass(frozen=True)
-class SamState:
-    """A graph, and the words that configure a fabric for it; both are empty at first."""
+class SamLaunch:
+    """What becomes a launch: its graph, and the region that the graph was lowered from, if it
+    was."""
 
-    graph: Graph = Graph((), ())
+    name: str
+    graph: Graph
+    region: LoweredRegion | None = None
+
+
+@dataclass(frozen=True)
+class SamState:
+    """Launches in their order, and the words that configure a fabric for the only one; both are
+    empty at first."""
+
+    launches: tuple[SamLaunch, ...] = ()
     words: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+
+    @property
+    def graph(self) -> Graph:
+        """The first launch's."""
+        return self.launches[0].graph if self.launches else Graph((), ())
 
 
 @dataclass(frozen=True)
@@ -28,7 +45,9 @@ class SamOptions:
     """What the passes are told.
 
     statement
-        what the graph computes.
+        what the graph computes; ``None``: what the regions of ``fusion`` do.
+    fusion
+        the program and the schedule of its regions, where there is no statement.
     skip
         whether lookups may leave out what intersections do not need.
     has_graph
@@ -37,7 +56,8 @@ class SamOptions:
         of the hardware, where it is known.
     """
 
-    statement: Statement
+    statement: Statement | None = None
+    fusion: Fusion | None = None
     skip: bool = True
     has_graph: bool = False
     config: SamConfig = SamConfig()
@@ -47,12 +67,18 @@ SamPass = Pass[SamState, SamOptions]
 
 
 def state_texts(state: SamState, options: SamOptions) -> dict[str, str]:
-    """The dump of the state's graph."""
-    return graph_texts(state.graph)
+    """The dump of the state's graphs; of several, each with its launch's name."""
+    if len(state.launches) == 1:
+        return graph_texts(state.graph)
+    return {
+        f"{launch.name}.{ending}": text
+        for launch in state.launches
+        for ending, text in graph_texts(launch.graph).items()
+    }
 
 
 def is_compiled(state: SamState, options: SamOptions) -> bool:
-    """Whether the graph is ours."""
+    """Whether the graphs are ours."""
     return not options.has_graph
 
 
@@ -69,7 +95,12 @@ def graph_pass(
         name,
         does,
         state_texts,
-        run=lambda state, options: replace(state, graph=run(state.graph, options)),
+        run=lambda state, options: replace(
+            state,
+            launches=tuple(
+                replace(launch, graph=run(launch.graph, options)) for launch in state.launches
+            ),
+        ),
         is_needed=is_needed,
         optional=optional,
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import lru_cache
+from io import BytesIO
 from typing import Any
 
 import numpy as np
+from gnarl.sw.workloads.einsum.text import parse_program
 
 from gnarl.hw.lib.errors import GnarlError, ProgramError, damaged_as, short
 from gnarl.hw.sam.block_types import BITVECTOR, DENSE
@@ -20,16 +22,25 @@ from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.program.launch import Sections
 from gnarl.sw.program.program import Launch
 from gnarl.sw.program.schema import Schema, Section
+from gnarl.sw.program.tensor_spec import Array, Size, TensorSpec
+from gnarl.sw.workloads.einsum.explicit import explicit
+from gnarl.sw.workloads.einsum.kernel import Kernel
+from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.tensor.array_archive import COORDINATES, SHAPE, VALUES
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
 from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.text_file import is_number, parse_json
 
 
-def encode(graph: Graph, statement: str) -> np.ndarray:
-    """Section ``plan``: UTF-8 of a JSON object, uint8."""
-    plan = {"graph": graph.to_dict(), "statement": statement}
+def encode(graph: Graph, text: str, is_program: bool = False) -> np.ndarray:
+    """Section ``plan``: UTF-8 of a JSON object, uint8.
+
+    ``text``: the statement, or the kernel's program, that the graph computes.
+    """
+    plan = {"graph": graph.to_dict(), "einsum" if is_program else "statement": text}
     return np.frombuffer(json.dumps(plan, sort_keys=True).encode(), np.uint8)
 
 
@@ -37,15 +48,60 @@ def graph_of(sections: Sections) -> Graph:
     return _decode(sections["plan"].tobytes())[0]
 
 
-def statement_of(sections: Sections) -> Statement:
+def kernel_of(sections: Sections) -> Kernel:
     """What the graph computes, and how its tensors are stored."""
     return _decode(sections["plan"].tobytes())[1]
 
 
-@lru_cache(maxsize=8)
-def _decode(octets: bytes) -> tuple[Graph, Statement]:
+@lru_cache(maxsize=64)
+def _decode(octets: bytes) -> tuple[Graph, Kernel, str]:
+    """The graph, what it computes, and that as text."""
     plan = parse_json(octets.decode(), "plan")
-    return Graph.from_dict(plan["graph"]), parse(plan["statement"])
+    graph = Graph.from_dict(plan["graph"])
+    if "einsum" in plan:
+        return graph, Kernel(parse_program(plan["einsum"])), plan["einsum"]
+    return graph, kernel_of_statement(parse(plan["statement"])), plan["statement"]
+
+
+def kernel_of_statement(statement: Statement) -> Kernel:
+    einsum = explicit(statement)
+    program = EinsumProgram(einsum.name, (einsum,), statement.formats, (einsum.name,))
+    return Kernel(program)
+
+
+def encode_parameters(tensors: Mapping[str, Array]) -> np.ndarray:
+    """Section ``parameters``: arrays by name as an ``.npz`` archive, uint8; empty for none."""
+    if not tensors:
+        return np.zeros(0, np.uint8)
+    arrays = {}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, np.ndarray):
+            arrays[name] = tensor
+        else:
+            arrays[name + COORDINATES] = tensor.coordinates
+            arrays[name + VALUES] = tensor.values
+            arrays[name + SHAPE] = np.array(tensor.shape, np.int64)
+    archive = BytesIO()
+    np.savez(archive, **arrays)
+    return np.frombuffer(archive.getvalue(), np.uint8)
+
+
+def parameters_of(sections: Sections) -> dict[str, Array]:
+    """The tensors of a model that runs need not give."""
+    octets = sections["parameters"]
+    if not len(octets):
+        return {}
+    with np.load(BytesIO(octets.tobytes()), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    tensors: dict[str, Array] = {}
+    for name, array in arrays.items():
+        stem = name.removesuffix(VALUES)
+        if name.endswith(VALUES):
+            shape = tuple(arrays[stem + SHAPE].tolist())
+            tensors[stem] = Tensor(shape, arrays[stem + COORDINATES], array)
+        elif not name.endswith((COORDINATES, SHAPE)):
+            tensors[name] = array
+    return tensors
 
 
 def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
@@ -54,8 +110,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     sections = launch.sections
     with damaged_as(ProgramError, "section 'plan'"):
         try:
-            text = json.loads(sections["plan"].tobytes())["statement"]
-            graph, statement = graph_of(sections), statement_of(sections)
+            graph, kernel, text = _decode(sections["plan"].tobytes())
             verify(graph)
         except GnarlError as error:
             raise ProgramError(f"section 'plan': {error}") from error
@@ -75,49 +130,71 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             raise ProgramError(
                 "section 'plan': its statement does not match the expression of config"
             )
-        _check_tensors(graph, statement)
-        if statement_tensors(statement, launch.config["format"]) != (launch.inputs, launch.outputs):
+        _check_tensors(graph, kernel)
+        inputs, outputs = statement_tensors(kernel, launch.config["format"])
+        if not (_are_of(launch.inputs, inputs) and _are_of(launch.outputs, outputs)):
             raise ProgramError("section 'plan': its tensors do not match the program's")
+    with damaged_as(ProgramError, "section 'parameters'"):
+        parameters_of(sections)
+
+
+def _are_of(specs: Sequence[TensorSpec], general: Sequence[TensorSpec]) -> bool:
+    """Whether tensors are those of a kernel, maybe with sizes in place of symbols."""
+    known: dict[Size, Size] = {}
+    if len(specs) != len(general):
+        return False
+    for spec, each in zip(specs, general, strict=True):
+        if replace(spec, shape=each.shape) != each or len(spec.shape) != len(each.shape):
+            return False
+        if any(known.setdefault(s, n) != n for s, n in zip(each.shape, spec.shape, strict=True)):
+            return False
+    return True
 
 
 _LEVELS = {"bitvectorlookup": BITVECTOR, "locate": DENSE}
 """What a block reads whose parameters do not say it."""
 
 
-def _check_tensors(graph: Graph, statement: Statement) -> None:
-    """Raises ``ProgramError`` unless blocks read, write and are set to what the statement has."""
+def _check_tensors(graph: Graph, kernel: Kernel) -> None:
+    """Raises ``ProgramError`` unless blocks read, write and are set to what the kernel has."""
     for block in graph.blocks:
         place = f"section 'plan': block {block.name}"
-        _check_tensor(place, block, statement)
+        _check_tensor(place, block, kernel)
         for name in block.settings:
             output = block.setting(name).output
             index = graph.index_of(block.name, output) if output else block["index"]
-            if index not in statement.order:
+            if index not in kernel.order:
                 raise ProgramError(
-                    f"{place}: index {index!r}: the statement has {', '.join(statement.order)}"
+                    f"{place}: index {index!r}: the statement has {', '.join(kernel.order)}"
                 )
-    levels = [block for block in graph.blocks if block.type == "fiberwrite"]
-    if len(levels) != len(statement.result.indices):
-        raise ProgramError(
-            f"section 'plan': its graph writes {len(levels)} levels: must be "
-            f"{len(statement.result.indices)}, as the statement"
-        )
+    for result in kernel.results:
+        levels = [
+            block
+            for block in graph.blocks
+            if block.type == "fiberwrite" and block["tensor"] == result.tensor
+        ]
+        if len(levels) != len(result.indices):
+            raise ProgramError(
+                f"section 'plan': its graph writes {len(levels)} levels of {result.tensor}: must "
+                f"be {len(result.indices)}, as the statement"
+            )
 
 
-def _check_tensor(place: str, block: Block, statement: Statement) -> None:
+def _check_tensor(place: str, block: Block, kernel: Kernel) -> None:
     """Checks the tensor that a block names."""
     tensor = block.parameters.get("tensor", "")
-    named = tensor in statement.formats
+    named = tensor in kernel.formats
     if not named and not is_number(tensor) and (tensor or block.arrays):
         raise ProgramError(
-            f"{place}: tensor {short(tensor)}: the statement has {', '.join(statement.formats)}"
+            f"{place}: tensor {short(tensor)}: the statement has {', '.join(kernel.formats)}"
         )
     if not named and block.arrays and block.type != "arrayvals":
         raise ProgramError(f"{place}: tensor {tensor}: a number has no levels")
     if named and "level" in block.parameters:
-        _check_level(place, block, statement.formats[tensor])
-    if block.type in WRITERS and tensor != statement.result.tensor:
-        raise ProgramError(f"{place}: writes {tensor}: must write {statement.result.tensor}")
+        _check_level(place, block, kernel.formats[tensor])
+    results = [result.tensor for result in kernel.results]
+    if block.type in WRITERS and tensor not in results:
+        raise ProgramError(f"{place}: writes {tensor}: must write {' or '.join(results)}")
 
 
 def _check_level(place: str, block: Block, format: TensorFormat) -> None:
@@ -134,7 +211,9 @@ SAM_SCHEMA = Schema(
     [
         Section("plan", np.uint8, ("bytes",)),
         Section("configuration", np.uint32, ("words",)),
+        Section("parameters", np.uint8, ("octets",)),
     ],
     _check,
 )
-"""``configuration``: what a fabric is set to, see ``gnarl.hw.sam.fabric.encoding``; else empty."""
+"""``configuration``: what a fabric is set to, see ``gnarl.hw.sam.fabric.encoding``; else empty.
+``parameters``: those of a model, in its first launch, see ``encode_parameters``; else empty."""

@@ -1,10 +1,14 @@
-"""What the SAM compiler takes: a statement or a graph, and operands."""
+"""What the SAM compiler takes: a statement, a graph or a model, and operands."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gnarl.hw.sam.graph import Graph
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.tensor.operands import Operand
 from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
@@ -17,3 +21,27 @@ class SamWorkload(TensorWorkload):
     """
 
     graph: Graph | None = None
+
+
+@dataclass(frozen=True)
+class SamModel:
+    """A model as an Einsum program.
+
+    name
+        what reports call it.
+    shapes
+        of all its tensors, by name.
+    parameters
+        inputs whose values a program keeps, by name.
+    inputs
+        the others, if they are there.
+    names
+        what users call tensors, by name: ``conv1.weight`` for ``conv1_weight``.
+    """
+
+    name: str
+    program: EinsumProgram
+    shapes: Mapping[str, tuple[int, ...]]
+    parameters: Mapping[str, Array]
+    inputs: Mapping[str, Operand] | None
+    names: Mapping[str, str]

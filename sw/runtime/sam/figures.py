@@ -13,7 +13,7 @@ from gnarl.hw.sam.memory_map import stall_counters, token_counters, units_of
 from gnarl.hw.sam.token import PAYLOAD_BITS, Kind
 from gnarl.hw.sam.unit import Unit
 from gnarl.sw.compiler.sam.dot_write import write_dot
-from gnarl.sw.compiler.sam.sections import graph_of, statement_of
+from gnarl.sw.compiler.sam.sections import graph_of, kernel_of
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Samples
 from gnarl.sw.runtime.machine.host_machine import HostJob
@@ -124,7 +124,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
 def dot(program: Program) -> str:
     """The graph in the DOT dialect of the SAM tools."""
     sections = program.launches[0].sections
-    return write_dot(graph_of(sections), statement_of(sections))
+    return write_dot(graph_of(sections), kernel_of(sections))
 
 
 def _alus(launch: Launch) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
-from gnarl.sw.compiler.sam.sections import graph_of, statement_of
+from gnarl.sw.compiler.sam.sections import graph_of, kernel_of, parameters_of
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
@@ -27,13 +27,15 @@ from gnarl.sw.runtime.report.verify import entry_name
 from gnarl.sw.runtime.sam.model.interpreter import interpret
 from gnarl.sw.runtime.sam.model.streams import ModelRun
 from gnarl.sw.runtime.sam.written import written_levels
-from gnarl.sw.workloads.tensor.operands import bind_operands
+from gnarl.sw.workloads.tensor.expression import Access
+from gnarl.sw.workloads.tensor.operands import bind_operands, named_operand
 from gnarl.sw.workloads.tensor.program_tensors import result_array
 from gnarl.sw.workloads.tensor.shapes import check_shapes
 from gnarl.sw.workloads.tensor.storage import (
     BitvectorLevel,
     CompressedLevel,
     Storage,
+    TensorFormat,
     restore_entries,
     store,
 )
@@ -57,7 +59,7 @@ class Operands:
     @cached_property
     def storages(self) -> dict[str, Storage]:
         """Operands in their formats, by name."""
-        formats = statement_of(self.launch.sections).formats
+        formats = kernel_of(self.launch.sections).formats
         return {
             name: store(tensor, formats[name], BITVECTOR_BITS, name)
             for name, tensor in self.tensors.items()
@@ -96,8 +98,8 @@ class Operands:
         """What a machine is given in place of operands of a result without elements: dimensions of
         1, without entries. Graphs take dense fibers for not empty, and what is written is not
         read."""
-        result = statement_of(self.launch.sections).result
-        if all(self.sizes[index] for index in result.indices):
+        results = kernel_of(self.launch.sections).results
+        if all(self.sizes[index] for result in results for index in result.indices):
             return self
         tensors = {
             name: Tensor.from_any(np.zeros((1,) * each.order))
@@ -112,27 +114,44 @@ class Operands:
 
 
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
-    """See ``bind_operands``."""
-    return {**bind_operands(statement_of(program.launches[0].sections), inputs)}
+    """The program's inputs, as ``bind_operands`` takes them; parameters of a model keep their
+    values where they are not given."""
+    parameters = parameters_of(program.launches[0].sections)
+    if not parameters and len(program.launches) == 1:
+        return {**bind_operands(kernel_of(program.launches[0].sections), inputs)}
+    if not isinstance(inputs, Mapping):
+        raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
+    names = [spec.name for spec in program.inputs]
+    for name in inputs:
+        if name not in names:
+            raise WorkloadError(f"tensor {name} is no input of the program; it has {_listed(names)}")
+    tensors = {**parameters, **inputs}
+    if missing := [name for name in names if name not in tensors]:
+        raise WorkloadError(f"tensor {missing[0]} is not given; the program has {_listed(names)}")
+    return {name: named_operand(name, tensors[name]).tensor for name in names}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
 
 
 def given(program: Program, inputs: Any) -> Iterator[Given]:
     """Entries of operands and constants, see ``Executor.given``."""
-    (launch,), tensors = program.launches, bind(program, inputs)
+    tensors = bind(program, inputs)
     for spec in program.inputs:
         yield elements(spec, tensors[spec.name])
-    sources = [
-        block["tensor"] for block in graph_of(launch.sections).blocks if block.type == "arrayvals"
-    ]
-    for name in dict.fromkeys(name for name in sources if not name.isidentifier()):
-        yield Given(np.array([float(name)]), launch.config["format"], lambda _: "constant")
+    for launch in program.launches:
+        graph = graph_of(launch.sections)
+        sources = [block["tensor"] for block in graph.blocks if block.type == "arrayvals"]
+        for name in dict.fromkeys(name for name in sources if not name.isidentifier()):
+            yield Given(np.array([float(name)]), launch.config["format"], lambda _: "constant")
 
 
 def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     """Raises ``CapacityError`` for sizes that the machine has no coordinates for."""
-    statement = statement_of(launch.sections)
+    kernel = kernel_of(launch.sections)
     known = {name: Tensor.from_any(tensor) for name, tensor in tensors.items()}
-    sizes = check_shapes(statement, {name: tensor.shape for name, tensor in known.items()})
+    sizes = check_shapes(kernel, {name: tensor.shape for name, tensor in known.items()})
     bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():
         require_index_bits(bits, index, size)
@@ -140,10 +159,12 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
 
 
 def _least_rows(operands: Operands) -> tuple[int, str]:
-    """Rows that an array of the result needs whatever the data are, and the result's name."""
-    statement = statement_of(operands.launch.sections)
-    access = statement.result
-    format = statement.formats[access.tensor]
+    """Rows that an array of a result needs whatever the data are, and the result's name."""
+    kernel = kernel_of(operands.launch.sections)
+    return max(_rows_of(access, kernel.formats[access.tensor], operands) for access in kernel.results)
+
+
+def _rows_of(access: Access, format: TensorFormat, operands: Operands) -> tuple[int, str]:
     rows = 1
     for kind, mode in zip(format.levels, format.modes, strict=True):
         size = operands.sizes[access.indices[mode]]
@@ -179,32 +200,32 @@ def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.nda
 
 
 def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
-    """The result, from the rows that ``result_rows`` asks for."""
-    coordinates, words = result(launch, operands, memory)
-    return as_output(operands, coordinates, typed(words, launch.outputs[0].type))
-
-
-def as_output(operands: Operands, coordinates: np.ndarray, values: np.ndarray) -> dict[str, Array]:
-    """Entries as the launch's output, by its name."""
-    spec = operands.launch.outputs[0]
-    return {spec.name: result_array(spec, operands.sizes, coordinates, values)}
+    """The results, from the rows that ``result_rows`` asks for."""
+    arrays: dict[str, Array] = {}
+    for spec in launch.outputs:
+        coordinates, words = result(launch, operands, memory, spec.name)
+        values = typed(words, spec.type)
+        arrays[spec.name] = result_array(spec, operands.sizes, coordinates, values)
+    return arrays
 
 
 def result(
-    launch: Launch, operands: Operands, memory: Mapping[str, Rows]
+    launch: Launch, operands: Operands, memory: Mapping[str, Rows], tensor: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates, int64 [nnz, order], and words, uint32 [nnz], of the result's entries.
+    """Coordinates, int64 [nnz, order], and words, uint32 [nnz], of a result's entries.
 
     Raises ``ProgramError`` where what was written is not a tensor.
     """
-    statement, graph = statement_of(launch.sections), graph_of(launch.sections)
-    access = statement.result
-    format = statement.formats[access.tensor]
+    kernel, graph = kernel_of(launch.sections), graph_of(launch.sections)
+    (access,) = (each for each in kernel.results if each.tensor == tensor)
+    format = kernel.formats[tensor]
     shape = tuple(operands.sizes[index] for index in access.indices)
     if 0 in shape:
         return np.zeros((0, len(shape)), np.int64), np.zeros(0, np.uint32)
-    levels = written_levels(graph, access.tensor, format, shape, memory)
-    writer = next(block for block in graph.blocks if block.type == "valwrite")
+    levels = written_levels(graph, tensor, format, shape, memory)
+    (writer,) = (
+        block for block in graph.blocks if block.type == "valwrite" and block["tensor"] == tensor
+    )
     words = memory[f"{writer.name}_vals"].words.reshape(-1)
     return restore_entries(format, shape, levels, words)
 

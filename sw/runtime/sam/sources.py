@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.dot_read import read_dot
-from gnarl.sw.compiler.sam.sections import statement_of
+from gnarl.sw.compiler.sam.sections import kernel_of
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.target.reader import RunArguments
@@ -82,10 +82,10 @@ def inputs(
             "--values: not supported by target sam: --tensor NAME=PATH gives its tensors"
         )
     launch = program.launches[0]
-    statement = statement_of(launch.sections)
+    kernel = kernel_of(launch.sections)
     own = workload.inputs if workload is not None else None
-    operands = all_operands(program.workload, statement, own, tensors)
-    for access in statement.operands:
+    operands = all_operands(program.workload, kernel, own, tensors)
+    for access in kernel.operands:
         for index, size in zip(access.indices, operands[access.tensor].tensor.shape, strict=False):
             try:
                 require_index_bits(launch.config["index_bits"], index, size)

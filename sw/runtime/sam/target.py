@@ -14,7 +14,7 @@ from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
 from gnarl.sw.compiler.sam.dumps import listing
 from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
-from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of, statement_of
+from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of, kernel_of
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden import tensor as golden_model
 from gnarl.sw.golden.words import typed
@@ -27,7 +27,6 @@ from gnarl.sw.runtime.sam.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sam.figures import activity, dot, drawn_counters, figures
 from gnarl.sw.runtime.sam.image import (
     Operands,
-    as_output,
     bind,
     given,
     operands,
@@ -137,18 +136,38 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         return {}
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        """The bits that the result must have, but for signs of zeros."""
-        (launch,) = program.launches
-        own, type = operands(launch, tensors), launch.outputs[0].type
-        statement = statement_of(launch.sections)
-        coordinates, words = golden_model.evaluate(statement, own.tensors, type)
-        return as_output(own, coordinates, typed(words, type))
+        """The bits that the results must have, but for signs of zeros."""
+
+        def words(kernel: Kernel, own: Mapping[str, Tensor], type: str) -> Entries:
+            found = golden_model.evaluate(kernel.program, own, type)
+            return {name: (at, typed(each, type)) for name, (at, each) in found.items()}
+
+        return _launch_by_launch(program, tensors, words)
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        (launch,) = program.launches
-        found = operands(launch, tensors)
-        entries = golden_model.reference(statement_of(launch.sections), found.tensors)
-        return as_output(found, *entries)
+        return _launch_by_launch(
+            program, tensors, lambda kernel, own, _: golden_model.reference(kernel.program, own)
+        )
+
+
+Entries: TypeAlias = Mapping[str, tuple[np.ndarray, np.ndarray]]
+"""Coordinates, int64 [n, order], and values [n] of tensors, by name."""
+
+
+def _launch_by_launch(
+    program: Program,
+    tensors: Mapping[str, Array],
+    evaluate: Callable[[Kernel, Mapping[str, Tensor], str], Entries],
+) -> dict[str, Array]:
+    """The program's outputs, where a launch's are what ``evaluate`` makes of its operands in a
+    number format."""
+    known = dict(tensors)
+    for launch in program.launches:
+        own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
+        found = evaluate(kernel_of(launch.sections), own.tensors, launch.config["format"])
+        for spec in launch.outputs:
+            known[spec.name] = result_array(spec, own.sizes, *found[spec.name])
+    return {spec.name: known[spec.name] for spec in program.outputs}
 
 
 class SamPresenter(HostPresenter[Operands]):

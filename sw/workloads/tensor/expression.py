@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from gnarl.hw.sam import block_types
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -73,22 +73,51 @@ class Statement:
         """Every access on the right, left to right; a tensor that appears twice is listed twice."""
         return tuple(accesses(self.expression))
 
+    @property
+    def results(self) -> tuple[Access, ...]:
+        return (self.result,)
+
     @cached_property
     def size_names(self) -> Mapping[str, str]:
-        """The first index, in loop order, that always has the same size, for each index.
+        """See ``common_sizes``."""
+        return common_sizes(self.order, (*self.operands, self.result))
 
-        Accesses of one tensor give the indices in each of its modes one size: all three of
-        ``X(i,k)=B(i,j)*B(j,k)`` have that of i.
-        """
-        names = {index: index for index in self.order}
-        first: dict[str, Access] = {}
-        for access in (*self.operands, self.result):
-            known = first.setdefault(access.tensor, access)
-            for one, other in zip(known.indices, access.indices, strict=True):
-                same = {names[one], names[other]}
-                least = min(same, key=self.order.index)
-                names = {index: least if at in same else at for index, at in names.items()}
-        return names
+
+class Indexed(Protocol):
+    """What has operands and results at indices, each with one size."""
+
+    @property
+    def operands(self) -> tuple[Access, ...]:
+        """Every access of an operand, in order; one that appears twice is listed twice."""
+
+    @property
+    def results(self) -> tuple[Access, ...]:
+        """The accesses of what is written."""
+
+    @property
+    def formats(self) -> Mapping[str, TensorFormat]:
+        """How operands and results are stored, by name."""
+
+    @property
+    def size_names(self) -> Mapping[str, str]:
+        """See ``common_sizes``."""
+
+
+def common_sizes(order: Sequence[str], used: Iterable[Access]) -> dict[str, str]:
+    """The first index, in loop order, that always has the same size, for each index.
+
+    Accesses of one tensor give the indices in each of its modes one size: all three of
+    ``X(i,k)=B(i,j)*B(j,k)`` have that of i.
+    """
+    names = {index: index for index in order}
+    first: dict[str, Access] = {}
+    for access in used:
+        known = first.setdefault(access.tensor, access)
+        for one, other in zip(known.indices, access.indices, strict=True):
+            same = {names[one], names[other]}
+            least = min(same, key=order.index)
+            names = {index: least if at in same else at for index, at in names.items()}
+    return names
 
 
 def terms(expression: Expression) -> Iterator[Expression]:

@@ -10,7 +10,7 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.python_files import split_name
 from gnarl.sw.workloads.compressed_file import suffix_of
-from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.expression import Indexed
 from gnarl.sw.workloads.tensor.shapes import check_shapes
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
@@ -72,7 +72,7 @@ def load_operands(
 
 def all_operands(
     place: str,
-    statement: Statement,
+    statement: Indexed,
     own: Mapping[str, Operand] | None,
     paths: Mapping[str, str],
 ) -> dict[str, Operand]:
@@ -92,7 +92,7 @@ def all_operands(
 
 
 def bind_operands(
-    statement: Statement, inputs: Any, sizes: Mapping[str, int] = {}
+    statement: Indexed, inputs: Any, sizes: Mapping[str, int] = {}
 ) -> dict[str, Tensor]:
     """The operands as tensors, from what ``operand`` takes, by name.
 
@@ -109,7 +109,7 @@ def bind_operands(
 
 
 def grown_shapes(
-    statement: Statement, operands: Mapping[str, Operand], known: Mapping[str, int] = {}
+    statement: Indexed, operands: Mapping[str, Operand], known: Mapping[str, int] = {}
 ) -> dict[str, tuple[int, ...]]:
     """Shapes by name; those that may grow have the sizes that other operands give, or ``known``
     ones of indices."""

@@ -8,26 +8,26 @@ import numpy as np
 
 from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.program.tensor_spec import Array, Dense, Sparse, TensorSpec
-from gnarl.sw.workloads.tensor.expression import Access, Statement
+from gnarl.sw.workloads.tensor.expression import Access, Indexed
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def statement_tensors(
-    statement: Statement, format: str, sizes: Mapping[str, int] = {}
+    statement: Indexed, format: str, sizes: Mapping[str, int] = {}
 ) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """The operands, and the result. A size is that of ``sizes``, or the index that it is the size
+    """The operands, and the results. A size is that of ``sizes``, or the index that it is the size
     of: the first of those that have the same one.
 
     A result with an index whose size no operand has is an operand, too.
     """
     operands = {access.tensor: access for access in statement.operands}
     known = {index for access in statement.operands for index in access.indices}
-    result = statement.result
-    if not known.issuperset(result.indices):
-        operands[result.tensor] = result
+    for result in statement.results:
+        if not known.issuperset(result.indices):
+            operands[result.tensor] = result
     return (
         tuple(_spec(statement, access, format, sizes) for access in operands.values()),
-        (_spec(statement, result, format, sizes),),
+        tuple(_spec(statement, result, format, sizes) for result in statement.results),
     )
 
 
@@ -47,7 +47,7 @@ def result_array(
 
 
 def _spec(
-    statement: Statement, access: Access, format: str, sizes: Mapping[str, int]
+    statement: Indexed, access: Access, format: str, sizes: Mapping[str, int]
 ) -> TensorSpec:
     stored = statement.formats[access.tensor]
     dense = all(level == DENSE for level in stored.levels)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.tensor.expression import Access, Statement
+from gnarl.sw.workloads.tensor.expression import Access, Indexed
 
 
 def check_shapes(
-    statement: Statement, shapes: Mapping[str, Sequence[int]], *, complete: bool = True
+    statement: Indexed, shapes: Mapping[str, Sequence[int]], *, complete: bool = True
 ) -> dict[str, int]:
     """Size of every index variable, in loop order.
 
@@ -19,8 +19,8 @@ def check_shapes(
     that they have. Raises ``WorkloadError``: a tensor that the expression does not have or that is
     missing, another order, an index of two sizes, one without a size.
     """
-    result = statement.result
-    used = (*statement.operands, result)
+    results = statement.results
+    used = (*statement.operands, *results)
     names = [access.tensor for access in used]
     for tensor in shapes:
         if tensor not in names:
@@ -31,7 +31,7 @@ def check_shapes(
         shape = shapes.get(access.tensor)
         if shape is not None:
             _add_sizes(known, access, shape)
-        elif access is not result and complete:
+        elif complete and not any(access is result for result in results):
             raise WorkloadError(
                 f"expression, column {access.column}: tensor {access.tensor} is not given"
             )
@@ -39,12 +39,13 @@ def check_shapes(
     sizes = {
         index: by_name[name] for index, name in statement.size_names.items() if name in by_name
     }
-    for index in result.indices:
-        if index not in sizes and complete:
-            raise WorkloadError(
-                f"expression, column {result.column}: index {index} of {result} is in no operand, "
-                f"so its size is not known; give the shape of {result.tensor}"
-            )
+    for result in results:
+        for index in result.indices:
+            if index not in sizes and complete:
+                raise WorkloadError(
+                    f"expression, column {result.column}: index {index} of {result} is in no "
+                    f"operand, so its size is not known; give the shape of {result.tensor}"
+                )
     return sizes
 
 
@@ -73,7 +74,7 @@ def _add_sizes(known: dict[str, _Size], access: Access, shape: Sequence[int]) ->
             )
 
 
-def _sizes_by_name(statement: Statement, known: Mapping[str, _Size]) -> dict[str, int]:
+def _sizes_by_name(statement: Indexed, known: Mapping[str, _Size]) -> dict[str, int]:
     """Sizes by their names, which indices share that one mode of a tensor has."""
     by_name: dict[str, int] = {}
     for index, (size, place) in known.items():

@@ -19,7 +19,10 @@ from gnarl.sw.compiler.sam.fuse.partial_order import (
 from gnarl.sw.compiler.sam.fuse.views import Views, formulas, views_of
 from gnarl.sw.compiler.sam.table.lower import RegionResult, fill
 from gnarl.sw.compiler.sam.table.table import FusionTable
-from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.explicit import explicit
+from gnarl.sw.workloads.einsum.kernel import Kernel
+from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram, accesses
+from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 FUSIONS = ("none", "layer")
@@ -49,6 +52,29 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Fusion:
+    """A program, and what of it shares a graph.
+
+    regions
+        in an order in which they can be computed; together they have every statement.
+    fixed
+        dense inputs that must be stored as the program's formats say; others may have their modes
+        in any order.
+    """
+
+    program: EinsumProgram
+    regions: tuple[Region, ...]
+    fixed: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_statement(cls, statement: Statement) -> Fusion:
+        """The only region of a statement."""
+        einsum = explicit(statement)
+        program = EinsumProgram(einsum.name, (einsum,), statement.formats, (einsum.name,))
+        return cls(program, (Region((einsum.name,), statement.order),), frozenset(program.inputs))
+
+
+@dataclass(frozen=True)
 class LoweredRegion:
     """A region with what it became.
 
@@ -69,6 +95,24 @@ class LoweredRegion:
     order: tuple[str, ...]
     table: FusionTable
 
+    @property
+    def name(self) -> str:
+        """The names of what it writes."""
+        return "_".join(access.tensor for access in self.views.results)
+
+    @property
+    def kernel(self) -> Kernel:
+        """What it computes, at its indices."""
+        place = {index: number for number, index in enumerate(self.order)}
+        statements = []
+        for view in self.views.views:
+            used = (view.result, *accesses(view.expression))
+            indices = {index for access in used for index in access.indices}
+            order = tuple(sorted(indices, key=place.__getitem__))
+            statements.append(Einsum(view.result, view.expression, order))
+        results = tuple(access.tensor for access in self.views.results)
+        return Kernel(EinsumProgram(self.name, tuple(statements), self.formats, results))
+
 
 def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -> list[Region]:
     """The regions of a program by one of ``FUSIONS``."""
@@ -78,15 +122,15 @@ def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -
     return [Region(tuple(each.name for each in group), iteration=iteration) for _, group in groups]
 
 
-def lower_regions(program: EinsumProgram, regions: Sequence[Region]) -> list[LoweredRegion]:
+def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
     """Lowers regions one after the other; what one writes, later ones take in its format.
 
     Raises ``WorkloadError`` as ``partial_order`` and ``fill`` do.
     """
-    formats = dict(program.formats)
+    formats = dict(fusion.program.formats)
     lowered = []
-    for region in regions:
-        found = _lower(program, region, formats)
+    for region in fusion.regions:
+        found = _lower(fusion, region, formats)
         formats |= {access.tensor: found.formats[access.tensor] for access in found.views.results}
         lowered.append(found)
     return lowered
@@ -102,12 +146,11 @@ def results_of(program: EinsumProgram, statements: Sequence[str]) -> list[str]:
     ]
 
 
-def _lower(
-    program: EinsumProgram, region: Region, formats: Mapping[str, TensorFormat]
-) -> LoweredRegion:
+def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) -> LoweredRegion:
+    program = fusion.program
     results = results_of(program, region.statements)
     views = views_of(program, region.statements, results)
-    fixed = {name: each for name, each in formats.items() if not _is_free(program, name, each)}
+    fixed = {name: each for name, each in formats.items() if not _is_free(fusion, name, each)}
     graph = partial_order(views, fixed, region.before)
     if region.order:
         check_order(graph, region.order)
@@ -132,6 +175,8 @@ def _lower(
     return LoweredRegion(replace(region, order=order), views, kept, graph, order, table)
 
 
-def _is_free(program: EinsumProgram, name: str, format: TensorFormat) -> bool:
+def _is_free(fusion: Fusion, name: str, format: TensorFormat) -> bool:
     """Whether the host may store an input with its modes in any order."""
-    return name not in program and all(level == DENSE for level in format.levels)
+    if name in fusion.program or name in fusion.fixed:
+        return False
+    return all(level == DENSE for level in format.levels)

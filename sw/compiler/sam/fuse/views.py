@@ -38,8 +38,8 @@ class View:
 class Views:
     """The statements of a region, each after those that it takes, at the region's indices.
 
-    A statement that is taken at different indices appears once for each. ``results``: the accesses
-    of what is written, in the region's indices.
+    A statement that is taken at different indices appears once for each, all but one under a name
+    of its own. ``results``: the accesses of what is written, in the region's indices.
     """
 
     views: tuple[View, ...]
@@ -77,23 +77,25 @@ class _Renaming:
         self._inside = frozenset(statements)
         self._taken: set[str] = set()
         self._fresh = (f"u{number}" for number in count())
+        self._known: dict[str, dict[tuple[str, ...], Access]] = {}
         self.views: dict[Access, View] = {}
 
     def result(self, name: str) -> Access:
         """The access of a result, at the indices of the first view of it."""
-        known = next((access for access in self.views if access.tensor == name), None)
-        return known or self._view(name, self._program[name].result.indices)
+        known = list(self._known.get(name, {}).values())
+        return known[0] if known else self._view(name, self._program[name].result.indices)
 
     def _view(self, name: str, indices: tuple[str, ...]) -> Access:
-        access = Access(name, indices)
-        if access in self.views:
-            return access
+        known = self._known.setdefault(name, {})
+        if indices in known:
+            return known[indices]
         statement = self._program[name]
         if len(set(indices)) < len(indices):
             raise WorkloadError(
-                f"{statement.place or name}: {access} is a diagonal of what the region computes: "
-                f"cut the region behind {name}"
+                f"{statement.place or name}: {Access(name, indices)} is a diagonal of what the "
+                f"region computes: cut the region behind {name}"
             )
+        access = known[indices] = Access(self._free_name(name, len(known)), indices)
         renamed = dict(zip(statement.result.indices, indices, strict=True))
         self._taken.update(indices)
         for index in statement.indices:
@@ -105,17 +107,22 @@ class _Renaming:
         self.views[access] = View(access, expression, order)
         return access
 
+    def _free_name(self, name: str, copies: int) -> str:
+        names = (f"{name}_{number}" for number in count(copies + 1))
+        known = {*self._program.inputs, *(each.name for each in self._program.statements)}
+        return name if not copies else next(each for each in names if each not in known)
+
     def _reduced(self, statement: Einsum, index: str, renamed: Mapping[str, str]) -> str:
         """The region's name for a reduction index."""
         for taken in statement.operands:
             if index not in taken.indices or taken.tensor not in self._inside:
                 continue
             place = taken.indices.index(index)
-            for known in self.views:
-                if known.tensor == taken.tensor and known.indices[place] not in renamed.values():
-                    pairs = zip(taken.indices, known.indices, strict=True)
+            for known in self._known.get(taken.tensor, {}):
+                if known[place] not in renamed.values():
+                    pairs = zip(taken.indices, known, strict=True)
                     if all(renamed.get(own, there) == there for own, there in pairs):
-                        return known.indices[place]
+                        return known[place]
         if index not in self._taken:
             return index
         return next(name for name in self._fresh if name not in self._taken)

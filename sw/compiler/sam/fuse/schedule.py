@@ -1,0 +1,256 @@
+"""Schedules: what of a model shares a graph, in which order of loops, and how it is stored.
+
+A schedule is a TOML file. ``--schedule-out`` writes the one that a compilation used, whole. Source:
+FuseFlow, section 4.2, "scheduling language".
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.sw.compiler.sam.fuse.association import associate
+from gnarl.sw.compiler.sam.fuse.regions import (
+    FACTORED,
+    FUSIONS,
+    ITERATIONS,
+    Fusion,
+    LoweredRegion,
+    Region,
+    regions_of,
+)
+from gnarl.sw.compiler.sam.workload import SamModel
+from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.tensor.options import parse_format
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.text_file import read_text
+
+DEFAULT_FUSION = "layer"
+
+_FIELDS = ("model", "associate", "formats", "region")
+_REGION_FIELDS = ("statements", "order", "before", "iteration")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What a schedule's file says.
+
+    model
+        the name of the model that it is for; empty: any.
+    associate
+        products with parentheses, see ``association``.
+    formats
+        by users' names of tensors, in the notation of expressions: ``dd:1,0``.
+    regions
+        empty: by ``--fuse``.
+    """
+
+    model: str = ""
+    associate: tuple[str, ...] = ()
+    formats: Mapping[str, str] = ()  # type: ignore[assignment]
+    regions: tuple[Region, ...] = ()
+
+
+def chosen(
+    model: SamModel,
+    *,
+    fuse: str | None = None,
+    iteration: str | None = None,
+    schedule: str | Path | Schedule | None = None,
+) -> Fusion:
+    """What of a model shares a graph.
+
+    fuse, iteration
+        of ``FUSIONS`` and ``ITERATIONS``; not together with a schedule that has regions.
+    schedule
+        the path of a file, or what it says.
+
+    Raises ``WorkloadError`` naming the field of a schedule that does not fit the model.
+    """
+    for name, value, known in (("fuse", fuse, FUSIONS), ("iteration", iteration, ITERATIONS)):
+        if value is not None and value not in known:
+            raise WorkloadError(f"{name} = {value}: must be {' or '.join(known)}")
+    if isinstance(schedule, str | Path):
+        read, place = read_schedule(schedule), f"{schedule}: "
+    else:
+        read, place = schedule or Schedule(), ""
+    try:
+        return _applied(model, read, fuse, iteration)
+    except WorkloadError as error:
+        raise WorkloadError(f"{place}{error}") from error
+
+
+def read_schedule(path: str | Path) -> Schedule:
+    """The schedule of a file. Raises ``WorkloadError`` naming file and field."""
+    try:
+        fields = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise WorkloadError(f"{path}: {error}") from error
+    try:
+        _require_known(fields, _FIELDS, "")
+        formats = _field(fields, "formats", dict, {})
+        regions = _field(fields, "region", list, [])
+        return Schedule(
+            _field(fields, "model", str, ""),
+            _texts(fields, "associate"),
+            {name: _field(formats, name, str, "") for name in formats},
+            tuple(_region(each, number) for number, each in enumerate(regions, 1)),
+        )
+    except WorkloadError as error:
+        raise WorkloadError(f"{path}: {error}") from error
+
+
+def schedule_text(
+    model: SamModel, associations: Sequence[str], regions: Sequence[LoweredRegion]
+) -> str:
+    """The schedule's file with all that was chosen."""
+    return "".join(f"{line}\n" for line in _lines(model, associations, regions))
+
+
+def _lines(
+    model: SamModel, associations: Sequence[str], regions: Sequence[LoweredRegion]
+) -> Iterator[str]:
+    yield f"model = {_toml(model.name)}"
+    if associations:
+        yield f"associate = {_toml(list(associations))}"
+    yield ""
+    yield "[formats]"
+    formats: dict[str, TensorFormat] = {}
+    for region in regions:
+        formats |= region.formats
+    for name, format in formats.items():
+        yield f"{_toml(model.names.get(name, name))} = {_toml(_format_text(name, format))}"
+    for region in regions:
+        yield ""
+        yield "[[region]]"
+        yield f"statements = {_toml(list(region.region.statements))}"
+        yield f"order = {_toml(list(region.order))}"
+        yield f"iteration = {_toml(region.region.iteration)}"
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _format_text(name: str, format: TensorFormat) -> str:
+    return format.option(name).removeprefix(f"-f={name}:")
+
+
+def _applied(
+    model: SamModel, schedule: Schedule, fuse: str | None, iteration: str | None
+) -> Fusion:
+    if schedule.model and schedule.model != model.name:
+        raise WorkloadError(
+            f"model = {quoted(schedule.model)}: the schedule is for another model than {model.name}"
+        )
+    called = {own: name for name, own in model.names.items()}
+    program = model.program
+    for text in schedule.associate:
+        program = associate(program, text, called)
+    formats, fixed = dict(program.formats), set()
+    for name, text in schedule.formats.items():
+        tensor = called.get(name, name)
+        formats[tensor] = _format(program, tensor, name, text)
+        fixed.add(tensor)
+    program = replace(program, formats=formats)
+    if not schedule.regions:
+        regions = regions_of(program, fuse or DEFAULT_FUSION, iteration or FACTORED)
+    elif fuse is not None or iteration is not None:
+        option = "fuse" if fuse is not None else "iteration"
+        raise WorkloadError(f"{option}: the schedule has regions: must be left out")
+    else:
+        regions = _checked(program, schedule.regions)
+    return Fusion(program, tuple(regions), frozenset(fixed))
+
+
+def _format(program: EinsumProgram, tensor: str, name: str, text: str) -> TensorFormat:
+    orders = {
+        access.tensor: len(access.indices)
+        for each in program.statements
+        for access in (each.result, *each.operands)
+    }
+    if tensor not in orders:
+        raise WorkloadError(f"formats: {quoted(name)}: the model has no such tensor")
+    try:
+        return parse_format(f"{tensor}:{text}", 1, {tensor: orders[tensor]})[1]
+    except WorkloadError as error:
+        problem = str(error).partition(": ")[2]
+        raise WorkloadError(f"formats: {quoted(name)}: {problem}") from error
+
+
+def _checked(program: EinsumProgram, regions: Sequence[Region]) -> list[Region]:
+    """The regions, each with its statements in the program's order."""
+    place: dict[str, int] = {}
+    for number, region in enumerate(regions, 1):
+        for name in region.statements:
+            if name not in program:
+                there = ", ".join(each.name for each in program.statements)
+                raise WorkloadError(
+                    f"region {number}: statement {quoted(name)}: the model has {there}"
+                )
+            if place.setdefault(name, number) != number:
+                raise WorkloadError(f"region {number}: {name} is in region {place[name]} already")
+    missing = [each.name for each in program.statements if each.name not in place]
+    if missing:
+        raise WorkloadError(f"region: no region has {', '.join(missing)}")
+    for statement in program.statements:
+        for access in statement.operands:
+            if place.get(access.tensor, 0) > place[statement.name]:
+                raise WorkloadError(
+                    f"region {place[statement.name]}: {statement.name} takes {access.tensor}, "
+                    f"which region {place[access.tensor]} computes later"
+                )
+    by_program = {each.name: number for number, each in enumerate(program.statements)}
+    return [
+        replace(region, statements=tuple(sorted(region.statements, key=by_program.__getitem__)))
+        for region in regions
+    ]
+
+
+def _region(fields: Any, number: int) -> Region:
+    try:
+        if not isinstance(fields, dict):
+            raise WorkloadError("must be a table")
+        _require_known(fields, _REGION_FIELDS, "")
+        statements = _texts(fields, "statements")
+        if not statements:
+            raise WorkloadError("statements: must name at least one")
+        iteration = _field(fields, "iteration", str, FACTORED)
+        if iteration not in ITERATIONS:
+            raise WorkloadError(
+                f"iteration = {quoted(iteration)}: must be {' or '.join(ITERATIONS)}"
+            )
+        before = _field(fields, "before", list, [])
+        chains = tuple(_texts({"before": each}, "before") for each in before)
+        return Region(tuple(dict.fromkeys(statements)), _texts(fields, "order"), chains, iteration)
+    except WorkloadError as error:
+        raise WorkloadError(f"region {number}: {error}") from error
+
+
+def _require_known(fields: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+    for name in fields:
+        if name not in known:
+            raise WorkloadError(
+                f"{place}unknown field {quoted(name)}: must be {' or '.join(known)}"
+            )
+
+
+def _field(fields: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = fields.get(name, default)
+    if not isinstance(value, kind):
+        wanted = {str: "text", list: "a list", dict: "a table"}[kind]
+        raise WorkloadError(f"{name} = {quoted(str(value))}: must be {wanted}")
+    return value
+
+
+def _texts(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    values = _field(fields, name, list, [])
+    for value in values:
+        if not isinstance(value, str):
+            raise WorkloadError(f"{name}: {quoted(str(value))}: must be text")
+    return tuple(values)
