@@ -123,6 +123,17 @@ def accesses(expression: EinsumExpression) -> Iterator[Access]:
             yield from accesses(part)
 
 
+def reductions(expression: EinsumExpression) -> Iterator[Reduction[EinsumExpression]]:
+    """Every reduction, outer ones first."""
+    match expression:
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from reductions(argument)
+        case Reduction(part=part):
+            yield expression
+            yield from reductions(part)
+
+
 def free_indices(expression: EinsumExpression) -> tuple[str, ...]:
     """Indices that are not reduced inside, in order of appearance."""
     match expression:
