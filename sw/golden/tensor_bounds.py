@@ -47,7 +47,8 @@ def sum_interval(
     radii = relative * (1 + counts * 2.0**-50) * magnitudes + 2 * counts * UNDERFLOW * largest
     # Partial sums and products may overflow where the whole does not.
     radii[(magnitudes + radii >= limit) | (largest > limit)] = np.inf
-    return coordinates, *(np.nextafter(sums + s * radii, s * np.inf) for s in (-1.0, 1.0))
+    low, high = (np.nextafter(sums + s * radii, s * np.inf) for s in (-1.0, 1.0))
+    return coordinates, low, high
 
 
 def _step(values: np.ndarray) -> float:

@@ -81,7 +81,12 @@ GROUPS = (
     Group(
         "sam",
         "models",
-        ("sw/golden/tensor.py", "sw/runtime/sam/model"),
+        (
+            "sw/golden/einsum.py",
+            "sw/golden/relations.py",
+            "sw/golden/tensor.py",
+            "sw/runtime/sam/model",
+        ),
         whole=("tests/sw/runtime/sam/test_model.py", "tests/sw/runtime/sam/test_model_blocks.py"),
     ),
     Group(

@@ -10,30 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.expression import (
+    FUNCTIONS,
+    Access,
+    Call,
+    Constant,
+    Reduction,
+)
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
-REDUCTIONS = ("sum", "max")
-"""What indices are reduced by."""
-
-Part = TypeVar("Part", covariant=True)
-
-
-@dataclass(frozen=True)
-class Reduction(Generic[Part]):
-    """``sum[k,l](part)`` or ``max[k](part)``: over all coordinates of ``indices``.
-
-    Where the part is not stored it counts as 0, for a maximum too. The innermost loop's index is
-    reduced first, in ascending order of coordinates.
-    """
-
-    op: str
-    indices: tuple[str, ...]
-    part: Part
-    column: int = field(default=1, compare=False)
-
+EINSUM_FUNCTIONS: dict[str, int] = {**FUNCTIONS, "log": 1}
+"""Functions of programs by name, with their number of arguments."""
 
 EinsumExpression: TypeAlias = (
     "Access | Constant | Call[EinsumExpression] | Reduction[EinsumExpression]"
@@ -132,6 +121,17 @@ def accesses(expression: EinsumExpression) -> Iterator[Access]:
                 yield from accesses(argument)
         case Reduction(part=part):
             yield from accesses(part)
+
+
+def reductions(expression: EinsumExpression) -> Iterator[Reduction[EinsumExpression]]:
+    """Every reduction, outer ones first."""
+    match expression:
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from reductions(argument)
+        case Reduction(part=part):
+            yield expression
+            yield from reductions(part)
 
 
 def free_indices(expression: EinsumExpression) -> tuple[str, ...]:

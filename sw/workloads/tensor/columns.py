@@ -1,4 +1,4 @@
-"""Errors in the notation of tensor expressions, which name a column."""
+"""Errors in the notation of tensor expressions and programs, which name a column."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from typing import NoReturn
 from gnarl.hw.lib.errors import WorkloadError
 
 
+class NotationError(WorkloadError):
+    """What is wrong with a text, and the column, from 1, where it is."""
+
+    def __init__(self, column: int, problem: str) -> None:
+        super().__init__(column, problem)
+        self.column, self.problem = column, problem
+
+    def __str__(self) -> str:
+        return f"expression, column {self.column}: {self.problem}"
+
+
 def fail(column: int, problem: str) -> NoReturn:
-    """Raises ``WorkloadError``; columns count from 1."""
-    raise WorkloadError(f"expression, column {column}: {problem}")
+    """Raises ``NotationError``."""
+    raise NotationError(column, problem)
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -16,6 +16,9 @@ from gnarl.sw.workloads.tensor.storage import TensorFormat
 # Functions by name, with their number of arguments.
 FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
 
+REDUCTIONS = ("sum", "max")
+"""What indices are reduced by."""
+
 Part = TypeVar("Part", covariant=True)
 
 
@@ -49,6 +52,20 @@ class Call(Generic[Part]):
 
     function: str
     arguments: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Reduction(Generic[Part]):
+    """``sum[k,l](part)`` or ``max[k](part)``: over all coordinates of ``indices``.
+
+    Where the part is not stored it counts as 0, for a maximum too. The innermost loop's index is
+    reduced first, in ascending order of coordinates.
+    """
+
+    op: str
+    indices: tuple[str, ...]
+    part: Part
+    column: int = field(default=1, compare=False)
 
 
 Expression: TypeAlias = "Access | Constant | Call[Expression]"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from gnarl.sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Constant
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 
 SUM = "sum"
 """What sums are called."""
 
-SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 """Signs of the functions that stand between their operands."""
 
 
@@ -24,7 +24,7 @@ class Sum:
     column: int = 1
 
 
-Written: TypeAlias = "Access | Constant | Call[Written] | Sum"
+Written: TypeAlias = "Access | Constant | Call[Written] | Sum | Reduction[Written]"
 """An expression, with the sums that are written out."""
 
 
@@ -39,7 +39,7 @@ def binding(written: Written) -> Binding:
     match written:
         case Call("add" | "sub"):
             return Binding.TERMS
-        case Call("mul"):
+        case Call("mul" | "div"):
             return Binding.PRODUCT
         case Call("neg", (part,)) if binding(part) == Binding.TERMS:
             return Binding.TERMS
@@ -55,13 +55,15 @@ def text_of(written: Written) -> str:
             return f"({written.tensor})" if written.tensor.startswith("-") else written.tensor
         case Sum(index, part):
             return f"{SUM}({index},{text_of(part)})"
+        case Reduction(op, indices, part):
+            return f"{op}[{','.join(indices)}]({text_of(part)})"
         case Call("neg", (part,)):
             return f"-{_text(part, Binding.ATOM)}"
-        case Call(function, arguments) if function in FUNCTIONS:
-            return f"{function}({','.join(map(text_of, arguments))})"
-        case Call(function, (left, right)):
+        case Call(function, (left, right)) if function in SIGNS:
             own = binding(written)
             return f"{_text(left, own)}{SIGNS[function]}{_text(right, Binding(own + 1))}"
+        case Call(function, arguments):
+            return f"{function}({','.join(map(text_of, arguments))})"
     raise TypeError(written)
 
 

@@ -1,4 +1,4 @@
-"""Options of the notation of tensor expressions: formats, the order of loops, and lanes.
+"""Options of the notation of expressions and programs: formats, the order of loops, and lanes.
 
 Each function takes an option's value and the column of its first character, and raises
 ``WorkloadError`` that names a column.
@@ -10,12 +10,55 @@ import re
 from collections.abc import Mapping
 
 from gnarl.hw.lib.errors import quoted
-from gnarl.hw.sam.block_types import MAX_LANES
+from gnarl.hw.sam.block_types import DENSE, MAX_LANES
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 _LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_OPTION = re.compile(  # blanks are allowed in brackets
+    r"(?:^|(?<=\s))-(?P<kind>[a-z]+)="
+    r"(?P<quote>[\"']?)(?P<value>(?:[^\"'\s()]|\([^()]*\))*)(?P=quote)"
+)
+
+
+def split_options(text: str, max_length: int) -> tuple[str, list[re.Match[str]]]:
+    """The text before the options, and these, each with its ``kind`` and ``value``.
+
+    Raises ``WorkloadError`` for more than ``max_length`` characters, and naming the column of what
+    stands behind options and is none.
+    """
+    if len(text) > max_length:
+        fail(max_length + 1, f"{len(text):,} characters are too many; at most {max_length:,}")
+    options = list(_OPTION.finditer(text))
+    ends = [*(option.start() for option in options[1:]), len(text)]
+    for option, stop in zip(options, ends, strict=False):
+        rest = text[option.end() : stop]
+        if rest.strip():
+            column = option.end() + 1 + len(rest) - len(rest.lstrip())
+            fail(column, "options come last and have the form -f=TENSOR:LEVELS or -s=reorder(i,j)")
+    return text[: options[0].start() if options else len(text)], options
+
+
+class FormatOptions:
+    """Formats that options give to tensors of such orders."""
+
+    def __init__(self, orders: Mapping[str, int]) -> None:
+        self._orders = orders
+        self.chosen: dict[str, TensorFormat] = {}
+
+    def add(self, value: str, column: int) -> None:
+        """Adds that of one option."""
+        tensor, levels = parse_format(value, column, self._orders)
+        if tensor in self.chosen:
+            fail(column, f"tensor {tensor} has a format already; give each tensor one -f")
+        self.chosen[tensor] = levels
+
+    def format(self, tensor: str) -> TensorFormat:
+        """The format of a tensor; dense, in the order of its modes, where no option gives one."""
+        count = self._orders[tensor]
+        return self.chosen.get(tensor, TensorFormat((DENSE,) * count, tuple(range(count))))
 
 
 def parse_format(value: str, column: int, orders: Mapping[str, int]) -> tuple[str, TensorFormat]:
@@ -57,9 +100,13 @@ def parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[st
             column,
             f"-s={value} must be reorder(…) with every index, outermost first, or parallelize(i,N)",
         )
+    return parse_order(match[1], column + match.start(1), indices)
+
+
+def parse_order(text: str, column: int, indices: tuple[str, ...]) -> tuple[str, ...]:
+    """``i,k,j`` with the position of its first character."""
     names: list[str] = []
-    column += match.start(1)
-    for part in match[1].split(",") if match[1].strip() else []:
+    for part in text.split(",") if text.strip() else []:
         name = part.strip()
         at = column + len(part) - len(part.lstrip())
         column += len(part) + 1

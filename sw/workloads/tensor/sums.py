@@ -14,7 +14,14 @@ from typing import NoReturn
 
 from gnarl.hw.lib.errors import short
 from gnarl.sw.workloads.tensor.columns import fail
-from gnarl.sw.workloads.tensor.expression import FUNCTIONS, Access, Call, Expression, accesses
+from gnarl.sw.workloads.tensor.expression import (
+    FUNCTIONS,
+    Access,
+    Call,
+    Expression,
+    Reduction,
+    accesses,
+)
 from gnarl.sw.workloads.tensor.notation import Binding, Sum, Written, binding, text_of
 
 _ADDED = ("add", "sub")
@@ -26,9 +33,31 @@ def without_sums(result: Access, written: Written) -> Expression:
     Raises ``WorkloadError`` naming the column of a sum that is not over a whole term, and of an
     index that is summed inside of a function.
     """
+    written = _without_brackets(written)
     for term in _terms(written):
         _check_term(result, term)
     return _bare(written)
+
+
+def _without_brackets(written: Written, is_term: bool = True) -> Written:
+    """With each ``sum[k](…)`` of a whole term as ``sum(k,…)``; refuses other reductions."""
+    match written:
+        case Reduction("sum", indices, part, column) if is_term:
+            total = _without_brackets(part, isinstance(part, Sum | Reduction))
+            for index in reversed(indices):
+                total = Sum(index, total, column)
+            return total
+        case Reduction("sum", (index, *_), _, column):
+            fail(column, f"sum[{index}] must be of a whole term; sum({index},…) may be in one")
+        case Reduction(op, _, _, column):
+            fail(column, f"{op} over indices must be in a statement of a program")
+        case Sum(index, part, column):
+            is_term = is_term and isinstance(part, Sum | Reduction)
+            return Sum(index, _without_brackets(part, is_term), column)
+        case Call(function, arguments):
+            is_term = is_term and function in (*_ADDED, "neg")
+            return Call(function, tuple(_without_brackets(each, is_term) for each in arguments))
+    return written
 
 
 def _terms(written: Written) -> Iterator[Written]:
@@ -42,7 +71,7 @@ def _terms(written: Written) -> Iterator[Written]:
 
 def _bare(written: Written) -> Expression:
     match written:
-        case Sum():
+        case Sum() | Reduction():
             return _bare(written.part)
         case Call(function, arguments):
             return Call(function, tuple(map(_bare, arguments)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.notation import Sum, Written, text_of
 from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.sam.expressions import make
@@ -31,11 +31,15 @@ A, B = Access("a", ("i",)), Access("b", ("i",))
         (Call("neg", (Call("neg", (A,)),)), "--a(i)"),
         (Call("max", (Call("add", (A, B)), A)), "max(a(i)+b(i),a(i))"),
         (Call("mul", (Sum("k", Access("c", ("k",))), A)), "sum(k,c(k))*a(i)"),
+        (Reduction("sum", ("k", "l"), Call("add", (A, B))), "sum[k,l](a(i)+b(i))"),
+        (Call("div", (Call("mul", (A, B)), A)), "a(i)*b(i)/a(i)"),
+        (Call("mul", (A, Call("div", (B, A)))), "a(i)*(b(i)/a(i))"),
+        (Call("neg", (Call("div", (A, B)),)), "-(a(i)/b(i))"),
     ],
 )
 def test_parentheses_stand_where_they_must(written: Written, text: str) -> None:
     assert text_of(written) == text
-    if "sum" not in text:
+    if "sum" not in text and "/" not in text:
         assert parse(f"x(i)={text}").expression == written
 
 

@@ -238,6 +238,43 @@ def terms(node: _Node) -> list[_Node]:
     return [node]
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("x(i)=sum[k](A(i,k)*b(k))", "x(i)=A(i,k)*b(k)"),
+        ("x(i)=b(i)-sum[k](relu(A(i,k)))", "x(i)=b(i)-sum(k,relu(A(i,k)))"),
+        ("x=sum[i,k](exp(A(i,k)))", "x=sum(i,sum(k,exp(A(i,k))))"),
+        ("x=-sum[i](sum(k,A(i,k)))", "x=-A(i,k)"),
+        ("x=sum(i,sum[k](A(i,k)))+sum[k](b(k))", "x=A(i,k)+b(k)"),
+    ],
+)
+def test_a_sum_in_brackets_is_one_of_a_whole_term(text: str, other: str) -> None:
+    assert parse(text) == parse(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "problem"),
+    [
+        ("x(i)=sum[k](A(i,k))*b(i)", 6, "sum[k] must be of a whole term; sum(k,…) may be in one"),
+        (
+            "x=sum[i](sum[k](A(i,k))*b(i))",
+            10,
+            "sum[k] must be of a whole term; sum(k,…) may be in one",
+        ),
+        ("x(i)=relu(sum[k](A(i,k)))", 11, "sum[k] must be of a whole term; sum(k,…) may be in one"),
+        ("x(i)=max[k](A(i,k))", 6, "max over indices must be in a statement of a program"),
+        ("x=sum[k](a(k)+b(k))", 3, "a sum is of one term; write a sum of each term"),
+        ("x(i)=sum[i](a(i))", 6, "index i is one of x(i); a sum is over another"),
+        ("x=sum[](a(k))", 7, "expected an index, found ']'"),
+        ("x=sum[k](a(k)", 14, "expected + or - or * or ), found the end"),
+        ("x=a[k]", 4, "expected an operator or the end, found '['"),
+    ],
+)
+def test_sums_in_brackets_that_are_refused(text: str, column: int, problem: str) -> None:
+    with refused(f"expression, column {column}: {problem}"):
+        parse(text)
+
+
 def test_what_is_refused_is_what_lies_in_one_function() -> None:
     rng, refusals = random.Random(7), 0
     for _ in range(600):

@@ -1,0 +1,335 @@
+"""What an Einsum program means: relations between points, whatever computes it.
+
+A tensor is a relation of coordinates and values. The points of an input are those that its format
+stores: all coordinates of dense levels, else those of entries; those of a tensor that is computed
+are where its expression is, whatever format it may have. A product is where all factors are, a sum
+where either part is, and what is missing there is 0; functions that are not 0 at 0 are everywhere.
+A part without an index is the same at all its coordinates. A reduction is where its part is at any
+coordinate of what is reduced; reduced to a scalar, it is there anyway.
+
+A sum is of what is there, one index at a time, the innermost loop's first, and in ascending order
+of coordinates; loops without an order run in order of appearance, the result's indices first. A
+maximum has 0 among its numbers where the part is missing at any coordinate. ``a/b`` is
+``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
+
+Source: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA 2017, section 3; FuseFlow, section 4;
+arithmetic and order are those of the hardware.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from gnarl.sw.golden.numbers import Numbers, Reals, Words
+from gnarl.sw.golden.relations import (
+    Points,
+    Relation,
+    joined,
+    numbers_at,
+    require_capacity,
+    row_keys,
+    stored_points,
+    united,
+)
+from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+from gnarl.sw.workloads.tensor.tensor import Tensor
+
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Coordinates, int64 [n, order], ascending, and a number [n] at each."""
+
+
+def evaluate(
+    program: EinsumProgram,
+    tensors: Mapping[str, Tensor],
+    format: str,
+    keep: Collection[str] = (),
+) -> dict[str, Entries]:
+    """Results, and the tensors to ``keep``, bit for bit, by name: entries with words, uint32.
+
+    Missing entries are 0, and stored ones may be. ``tensors`` has the inputs, which may be infinite
+    or NaN, and tensors of whose indices some are in no operand, for their shapes. Raises
+    ``ValueError`` for a value that ``format`` cannot hold or a function that it lacks,
+    ``WorkloadError`` for sizes that do not agree, ``CapacityError`` for more points than
+    ``DENSE_LIMIT``.
+    """
+    return evaluate_with(Words(format), program, tensors, keep)
+
+
+def reference(
+    program: EinsumProgram, tensors: Mapping[str, Tensor], keep: Collection[str] = ()
+) -> dict[str, Entries]:
+    """Evaluates as ``evaluate`` does, with all numbers in float64 [n]."""
+    with np.errstate(all="ignore"):
+        return evaluate_with(Reals(), program, tensors, keep)
+
+
+def evaluate_with(
+    numbers: Numbers,
+    program: EinsumProgram,
+    tensors: Mapping[str, Tensor],
+    keep: Collection[str] = (),
+) -> dict[str, Entries]:
+    """Evaluates as ``evaluate`` does, with other numbers."""
+    sizes = program_shapes(program, {name: each.shape for name, each in tensors.items()}).indices
+    operands = Operands(tensors, program.formats, numbers)
+    wanted = {*program.results, *keep}
+    last = {name: users[-1] for name, users in program.consumers.items()}
+    kept = dict[str, Entries]()
+    for statement in program.statements:
+        relation = evaluate_statement(statement, operands, sizes[statement.name], numbers)
+        operands.add(statement.result, relation)
+        if statement.name in wanted:
+            kept[statement.name] = entries(relation, statement.result.indices)
+        for access in statement.operands:
+            if last[access.tensor] == statement.name:
+                operands.drop(access.tensor)
+    return {name: kept[name] for name in (*program.results, *keep)}
+
+
+class Operands:
+    """Relations of tensors at any indices: of inputs, and of what was computed."""
+
+    def __init__(
+        self,
+        tensors: Mapping[str, Tensor],
+        formats: Mapping[str, TensorFormat],
+        numbers: Numbers,
+    ) -> None:
+        self._tensors = tensors
+        self._formats = formats
+        self._numbers = numbers
+        self._relations: dict[str, tuple[tuple[str, ...], Relation]] = {}
+
+    def add(self, result: Access, relation: Relation) -> None:
+        """Adds a tensor that was computed, at its indices."""
+        self._relations[result.tensor] = result.indices, relation
+
+    def drop(self, tensor: str) -> None:
+        """Forgets a tensor that is not needed any more."""
+        self._relations.pop(tensor, None)
+
+    def at(self, access: Access) -> Relation:
+        """The relation of a tensor, at the indices of an access."""
+        if access.tensor not in self._relations:
+            self.add(access, self._stored(access))
+        indices, relation = self._relations[access.tensor]
+        if indices == access.indices:
+            return relation
+        names = zip(indices, access.indices, strict=True)
+        columns = {name: relation.points.columns[index] for index, name in names}
+        return Relation(Points(relation.points.count, columns), relation.numbers)
+
+    def _stored(self, access: Access) -> Relation:
+        tensor = self._tensors[access.tensor]
+        stored = stored_points(tensor, self._formats[access.tensor])
+        points = Points(len(stored), dict(zip(access.indices, stored.T, strict=True)))
+        columns = dict(zip(access.indices, tensor.coordinates.T, strict=True))
+        own = Relation(Points(tensor.nnz, columns), self._numbers.of(tensor.values))
+        return Relation(points, numbers_at(own, points)[0])
+
+
+def entries(relation: Relation, indices: Sequence[str]) -> Entries:
+    """Coordinates and numbers of a relation, whose columns are these indices."""
+    points = relation.points
+    (keys,) = row_keys([[points.columns[index] for index in indices]], points.count)
+    order = np.argsort(keys, kind="stable")
+    coordinates = np.empty((points.count, len(indices)), np.int64)
+    for place, index in enumerate(indices):
+        coordinates[:, place] = points.columns[index][order]
+    return coordinates, relation.numbers[order]
+
+
+def evaluate_statement(
+    statement: Einsum, operands: Operands, sizes: Mapping[str, int], numbers: Numbers
+) -> Relation:
+    """The tensor that a statement computes, at its indices."""
+    return _Evaluation(statement, operands, sizes, numbers).result()
+
+
+_Formula: TypeAlias = "Relation | Constant | Call[_Formula]"
+"""An expression with its tensors and reductions as relations."""
+
+
+class _Evaluation:
+    def __init__(
+        self,
+        statement: Einsum,
+        operands: Operands,
+        sizes: Mapping[str, int],
+        numbers: Numbers,
+    ) -> None:
+        self._statement = statement
+        self._operands = operands
+        self._sizes = sizes
+        self._numbers = numbers
+        self._inner_first = (statement.order or statement.indices)[::-1]
+
+    def result(self) -> Relation:
+        formula = self._formula(self._statement.expression)
+        points = self._broadcast(self._points(formula), self._statement.result.indices)
+        return Relation(points, self._values(formula, points)[0])
+
+    # From expressions to formulas.
+
+    def _formula(self, expression: EinsumExpression) -> _Formula:
+        match expression:
+            case Access():
+                return self._operands.at(expression)
+            case Constant():
+                return expression
+            case Call("neg", (part,)):
+                return Call("mul", (self._formula(part), Constant(-1.0)))
+            case Call("div", (dividend, divisor)):
+                factor = Call("reciprocal", (self._formula(divisor),))
+                return Call("mul", (self._formula(dividend), factor))
+            case Call(function, arguments):
+                return Call(function, tuple(map(self._formula, arguments)))
+            case Reduction(op, indices, part):
+                return self._reduced(op, indices, self._formula(part))
+
+    def _reduced(self, op: str, indices: Collection[str], formula: _Formula) -> Relation:
+        points = self._points(formula)
+        numbers, _ = self._values(formula, points)
+        for index in self._inner_first:
+            if index in indices:
+                points, numbers = self._reduced_over(op, index, points, numbers)
+        if not points.columns and not points.count:
+            return Relation(Points(1, {}), np.zeros(1, self._numbers.dtype))
+        return Relation(points, numbers)
+
+    def _reduced_over(
+        self, op: str, index: str, points: Points, numbers: np.ndarray
+    ) -> tuple[Points, np.ndarray]:
+        rest = [name for name in points.columns if name != index]
+        columns = [points.columns[name] for name in (*rest, index)]
+        (keys,) = row_keys([columns], points.count)
+        order = np.argsort(keys, kind="stable")
+        points, numbers = points.at(order), numbers[order]
+        begins = np.zeros(points.count, bool)
+        begins[:1] = True
+        for name in rest:
+            begins[1:] |= points.columns[name][1:] != points.columns[name][:-1]
+        first = np.flatnonzero(begins)
+        lengths = np.diff(np.append(first, points.count))
+        if op == "sum":
+            numbers = self._numbers.totals("add", numbers, lengths)
+        else:
+            numbers = self._numbers.totals(op, numbers, lengths)
+            with_zero = self._numbers.apply(op, numbers, np.zeros_like(numbers))
+            numbers = np.where(lengths < self._sizes[index], with_zero, numbers)
+        return Points(len(first), {name: points.columns[name][first] for name in rest}), numbers
+
+    # Where a formula is.
+
+    def _is_everywhere(self, formula: _Formula) -> bool:
+        """Whether a function, applied to whatever it is, is not 0 at 0."""
+        if not isinstance(formula, Call) or len(formula.arguments) > 1:
+            return False
+        zero = np.zeros(1, self._numbers.dtype)
+        return not self._numbers.is_zero(self._numbers.call(formula.function, zero))[0]
+
+    def _points(self, formula: _Formula) -> Points:
+        """The points where ``formula`` is, over its own indices."""
+        match formula:
+            case Relation(points):
+                return points if points.columns else Points(1, {})
+            case Constant():
+                return Points(1, {})
+            case Call("mul"):
+                return self._product_points(_factors(formula))
+        if self._is_everywhere(formula):
+            return self._broadcast(Points(1, {}), tuple(sorted(_indices(formula))))
+        indices = tuple(sorted(_indices(formula)))
+        parts = [self._broadcast(self._points(part), indices) for part in formula.arguments]
+        return parts[0] if len(parts) == 1 else united(parts, indices)
+
+    def _product_points(self, factors: list[_Formula]) -> Points:
+        """Small factors first; those without new indices only say which points stay."""
+        points = Points(1, {})
+        left = sorted(factors, key=self._estimate)
+        while left:
+            covered = set(points.columns)
+            settled = [factor for factor in left if _indices(factor) <= covered]
+            for factor in settled:
+                points = points.at(self._values(factor, points)[1])
+            left = [factor for factor in left if not any(factor is one for one in settled)]
+            if left:
+                best = ([factor for factor in left if _indices(factor) & covered] or left)[0]
+                points = joined(points, self._points(best))
+                left = [factor for factor in left if factor is not best]
+        return points
+
+    def _estimate(self, formula: _Formula) -> float:
+        """Estimates how many points there are at most."""
+        match formula:
+            case Relation(points):
+                return points.count
+            case Constant():
+                return 1
+        indices = _indices(formula)
+        everything = math.prod(self._sizes[index] for index in indices)
+        parts = formula.arguments
+        if formula.function == "mul":
+            return min(everything, math.prod(map(self._estimate, parts)))
+        if self._is_everywhere(formula) or any(_indices(part) != indices for part in parts):
+            return everything
+        return min(everything, sum(map(self._estimate, parts)))
+
+    def _broadcast(self, points: Points, indices: tuple[str, ...]) -> Points:
+        """The points at every coordinate of those ``indices`` that they lack."""
+        for index in indices:
+            if index not in points.columns:
+                size = self._sizes[index]
+                require_capacity(points.count * size)
+                columns = {name: np.repeat(one, size) for name, one in points.columns.items()}
+                columns[index] = np.tile(np.arange(size), points.count)
+                points = Points(points.count * size, columns)
+        return points
+
+    # What a formula is there.
+
+    def _values(self, formula: _Formula, points: Points) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers at points, which have all its indices, and whether it is there; if not, 0."""
+        match formula:
+            case Relation():
+                return numbers_at(formula, points)
+            case Constant(value):
+                number = self._numbers.of(np.array([value]))
+                return np.repeat(number, points.count), np.ones(points.count, bool)
+        parts = [self._values(part, points) for part in formula.arguments]
+        if len(parts) == 1:
+            numbers, present = parts[0]
+            if self._is_everywhere(formula):
+                present = np.ones(points.count, bool)
+            numbers = self._numbers.call(formula.function, numbers)
+        else:
+            (left, left_present), (right, right_present) = parts
+            numbers = self._numbers.apply(formula.function, left, right)
+            if formula.function == "mul":
+                present = left_present & right_present
+            else:
+                present = left_present | right_present
+        return np.where(present, numbers, np.zeros(1, numbers.dtype)), present
+
+
+def _indices(formula: _Formula) -> set[str]:
+    match formula:
+        case Relation(points):
+            return set(points.columns)
+        case Constant():
+            return set()
+    return set().union(*map(_indices, formula.arguments))
+
+
+def _factors(formula: _Formula) -> list[_Formula]:
+    """The parts of nested products."""
+    if isinstance(formula, Call) and formula.function == "mul":
+        return [factor for part in formula.arguments for factor in _factors(part)]
+    return [formula]

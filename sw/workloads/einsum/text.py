@@ -1,0 +1,172 @@
+"""Einsum programs as text: statements with ``;`` between them, then options.
+
+``t(i,m)=sum[k](A(i,k)*F(k,m)); h(i,j)=relu(sum[m](t(i,m)*W(m,j))+b(j)); -f=A:ds -f=h:dd``. An
+expression has what those of statements have (``gnarl.sw.workloads.tensor.parser``), and sums and
+maxima over indices of any part, division, and ``log``. A sign before a number is part of it. In a
+program of one statement without reductions, each term of the top sum is summed over its indices
+that the result lacks.
+
+Formats are as for statements; intermediate tensors have none by default.
+``-s=reorder(h:i,m,j)`` is the order of a statement's loops. Results are the tensors that no
+statement takes, or those of ``-r=h,t``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
+
+from gnarl.sw.workloads.einsum.check import check, check_statements
+from gnarl.sw.workloads.einsum.explicit import with_implied_sums
+from gnarl.sw.workloads.einsum.places import in_program, located
+from gnarl.sw.workloads.einsum.program import (
+    EINSUM_FUNCTIONS,
+    Einsum,
+    EinsumExpression,
+    EinsumProgram,
+    reductions,
+)
+from gnarl.sw.workloads.tensor.columns import fail
+from gnarl.sw.workloads.tensor.expression_parser import ExpressionParser, Token
+from gnarl.sw.workloads.tensor.notation import Written, text_of
+from gnarl.sw.workloads.tensor.options import FormatOptions, parse_order, split_options
+
+MAX_LENGTH = 200_000  # in characters
+
+
+def parse_program(text: str, name: str = "") -> EinsumProgram:
+    """The program that ``text`` writes; without a ``name`` it has those of its results.
+
+    Raises ``WorkloadError`` that names the statement and the column, counted from 1.
+    """
+    with in_program():
+        assignments, options = split_options(text, MAX_LENGTH)
+    draft = EinsumProgram(name, tuple(_statements(assignments)), {}, ())
+    check_statements(draft)
+    chosen = _Options(draft)
+    with in_program():
+        for option in options:
+            chosen.add(option)
+    results = chosen.results or unused(draft)
+    stored = (*draft.inputs, *results, *chosen.formats.chosen)
+    return check(
+        EinsumProgram(
+            name or ",".join(results),
+            tuple(
+                replace(each, order=chosen.orders.get(each.name, ())) for each in draft.statements
+            ),
+            {tensor: chosen.formats.format(tensor) for tensor in stored},
+            results,
+        )
+    )
+
+
+def program_text(program: EinsumProgram) -> str:
+    """The text that ``parse_program`` reads as the same program, but for its name.
+
+    Constants that are negated there become negative ones.
+    """
+    statements = [f"{each.result}={text_of(each.expression)}" for each in program.statements]
+    options = [format.option(tensor) for tensor, format in program.formats.items()]
+    options += [
+        f"-s=reorder({each.name}:{','.join(each.order)})"
+        for each in program.statements
+        if each.order
+    ]
+    if program.results != unused(program):
+        options.append(f"-r={','.join(program.results)}")
+    return " ".join(["; ".join(statements), *options])
+
+
+def unused(program: EinsumProgram) -> tuple[str, ...]:
+    """Tensors that are computed and that no statement takes, in order."""
+    return tuple(each.name for each in program.statements if each.name not in program.consumers)
+
+
+class _Parser(ExpressionParser):
+    functions = EINSUM_FUNCTIONS
+    operators = ("+", "-", "*", "/")
+
+    def statement(self) -> Einsum:
+        result, written = self.assignment()
+        return Einsum(result, cast(EinsumExpression, written))
+
+    def _over(self, name: Token) -> Written:
+        fail(name.column, "a sum must be sum[k](…) in a program, over just what is in it")
+
+
+def _statements(text: str) -> Iterator[Einsum]:
+    texts = text.split(";")
+    if len(texts) > 1 and not texts[-1].strip():
+        texts.pop()
+    column = 1
+    for number, each in enumerate(texts, 1):
+        name = re.match(r"\s*([A-Za-z_]\w*)", each)
+        with located(name[1] if name else number):
+            statement = _Parser(each, column).statement()
+            if len(texts) == 1 and not any(reductions(statement.expression)):
+                expression = with_implied_sums(statement.result, statement.expression)
+                statement = replace(statement, expression=expression)
+        yield statement
+        column += len(each) + 1
+
+
+class _Options:
+    """What options say of a program."""
+
+    def __init__(self, program: EinsumProgram) -> None:
+        self._program = program
+        used = [access for each in program.statements for access in (each.result, *each.operands)]
+        self.formats = FormatOptions({access.tensor: len(access.indices) for access in used})
+        self.orders: dict[str, tuple[str, ...]] = {}
+        self.results: tuple[str, ...] = ()
+
+    def add(self, option: re.Match[str]) -> None:
+        value, column = option["value"], option.start("value") + 1
+        match option["kind"]:
+            case "f":
+                self.formats.add(value, column)
+            case "s":
+                self._add_order(value, column)
+            case "r":
+                if self.results:
+                    fail(column, "there are results already; give one -r")
+                self.results = self._results(value, column)
+            case kind:
+                fail(option.start() + 1, f"unknown option -{kind}; the options are -f, -s and -r")
+
+    def _add_order(self, value: str, column: int) -> None:
+        match = re.fullmatch(r"reorder\((?:([^:]*):)?([^:]*)\)", value)
+        if match is None or (match[1] is None and len(self._program.statements) > 1):
+            fail(
+                column,
+                f"-s={value} must be reorder(T:…) with a statement's tensor and every index of it, "
+                "outermost first",
+            )
+        first = match[1] is None
+        name = self._program.statements[0].name if first else match[1].strip()
+        self._require_computed(name, column + len("reorder("), "-s")
+        if name in self.orders:
+            fail(column, f"there is a loop order of {name} already; give each statement one -s")
+        indices = self._program[name].indices
+        self.orders[name] = parse_order(match[2], column + match.start(2), indices)
+
+    def _results(self, value: str, column: int) -> tuple[str, ...]:
+        names = value.split(",")
+        for place, name in enumerate(names):
+            self._require_computed(name, column, "-r")
+            if name in names[:place]:
+                fail(column, f"result {name} is there twice")
+            column += len(name) + 1
+        return tuple(names)
+
+    def _require_computed(self, name: str, column: int, option: str) -> None:
+        if name not in self._program:
+            there = ", ".join(each.name for each in self._program.statements)
+            shown = f"tensor {name}" if name else "an empty name"
+            fail(
+                column,
+                f"{option} names {shown}, which no statement computes; they compute {there}",
+            )
