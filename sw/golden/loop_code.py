@@ -40,8 +40,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.ordered_bounds import OrderedBounds
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 DONE, UNFINISHED = -1, -2
 """What functions return where nothing is wrong: that they ended, or that they stopped since there

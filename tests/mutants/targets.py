@@ -193,7 +193,7 @@ GROUPS = (
     Group(
         "loops",
         "readers",
-        ("sw/workloads/loops",),
+        ("sw/workloads/loops", "sw/workloads/pytorch", "sw/workloads/place.py"),
         whole=(
             "tests/sw/golden/test_loops.py",
             "tests/sw/golden/test_loop_operations.py",

@@ -45,8 +45,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 PLACE = "place"
 """The attribute of an operation that says where in the source it comes from."""

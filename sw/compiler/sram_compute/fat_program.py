@@ -21,11 +21,11 @@ from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
 from gnarl.sw.program.tree_json import Word, decoded, encoded
 from gnarl.sw.workloads.loops.ir.binding import Binding, bind, require_sizes
 from gnarl.sw.workloads.loops.ir.nest import Nest
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.printer import print_nest
 from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
 from gnarl.sw.workloads.loops.ir.source_places import places_of, with_places
 from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.place import Location
 
 _WORDS: Mapping[type, Word] = {ScalarType: Word(str, BY_NAME.__getitem__)}
 

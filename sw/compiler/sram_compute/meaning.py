@@ -10,7 +10,7 @@ from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.loops.ir.binding import Binding, bind
 from gnarl.sw.workloads.loops.ir.nest import Nest
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 _IN = {"memory": "in memory", "near": "near memory", "core": "on the core"}
 

@@ -13,7 +13,7 @@ from gnarl.sw.workloads.embedding.model import EmbeddingModel
 from gnarl.sw.workloads.embedding.model_with_values import ModelWithValues
 from gnarl.sw.workloads.embedding.recflex import source_model
 from gnarl.sw.workloads.loops.pytorch.embedding_layer import file_model, module_model
-from gnarl.sw.workloads.loops.pytorch.export import SUFFIX, is_module
+from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload
 
 CudaSource: TypeAlias = str | Path | tuple[Any, Any] | CudaWorkload

@@ -35,12 +35,12 @@ from gnarl.sw.workloads.loops.expressions.tensor_expression import (
     expression_workload,
     result_shape,
 )
-from gnarl.sw.workloads.loops.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
 from gnarl.sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
 from gnarl.sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.made_up import MadeUp, without
+from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.operands import all_operands, bind_operands
 from gnarl.sw.workloads.tensor.sources import is_expression, load_expression, tensor_workload

@@ -29,7 +29,7 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Unary,
     Variable,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 NAN = np.uint32(0x7FC00000).view(np.float32)
 

@@ -31,8 +31,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 _SHAPES = {
     "x": ("float32", "n", "m"),

@@ -48,8 +48,8 @@ from gnarl.sw.compiler.sram_compute.tdfg.line_sums import may_be_finished
 from gnarl.sw.compiler.sram_compute.tdfg.plan import Elsewhere, Region, Repeat, regions
 from gnarl.sw.compiler.sram_compute.tdfg.plan import Step as Planned
 from gnarl.sw.workloads.loops.ir.nest import Nest
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, ScalarType
+from gnarl.sw.workloads.place import Location
 
 
 def _record(names: str) -> np.dtype:

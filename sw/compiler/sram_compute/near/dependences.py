@@ -17,7 +17,7 @@ from gnarl.sw.compiler.sram_compute.tdfg.dependences import used_behind
 from gnarl.sw.compiler.sram_compute.tdfg.statements import Read, Reduction, Stored, reject
 from gnarl.sw.workloads.loops.ir.nest import Expression, For
 from gnarl.sw.workloads.loops.ir.parts import nodes
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 
 def require_apart(stored: Sequence[Stored], numbers: Mapping[str, int]) -> None:

@@ -21,8 +21,8 @@ from gnarl.sw.compiler.sram_compute.near.strips import (
 )
 from gnarl.sw.compiler.sram_compute.tdfg.statements import Reduction, reject
 from gnarl.sw.workloads.loops.ir.nest import Binary, Cast, Constant, Load, Select, Unary, Variable
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 _FLOATS = {
     "+": Opcode.FADD,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gnarl.sw.workloads.loops.ir.nest import For, Variable
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.place import Location
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from gnarl.hw.sram_compute.program import Command, command
 from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, affine_of
 from gnarl.sw.compiler.sram_compute.tdfg.statements import reject
 from gnarl.sw.workloads.loops.ir.nest import Expression
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 _MOST_SCALE = (1 << STREAM["scale"].width) - 1
 

@@ -13,7 +13,7 @@ from gnarl.hw.sram_compute.isa import REGISTERS, SLOTS, STREAMS, Second, When
 from gnarl.hw.sram_compute.program import Command, command
 from gnarl.sw.compiler.sram_compute.near.streams import Stream
 from gnarl.sw.compiler.sram_compute.tdfg.statements import reject
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 _COMMUTES = frozenset(
     {

@@ -13,7 +13,7 @@ from typing import NoReturn
 from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Box
 from gnarl.sw.compiler.sram_compute.tdfg.statements import LoopLocation, reject
 from gnarl.sw.workloads.loops.ir.nest import BinaryOperator
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 
 @dataclass(frozen=True)

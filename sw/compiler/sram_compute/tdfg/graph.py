@@ -22,8 +22,8 @@ from gnarl.sw.compiler.sram_compute.tdfg.affine import (
     meet,
     named,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.place import Location
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Statement,
     Store,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.place import Location
 
 _ROUNDS = 31
 """Halvings after which a line of any length has one cell."""

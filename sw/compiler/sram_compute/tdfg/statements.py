@@ -29,8 +29,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.parts import nodes
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 MOST_UNROLLED = 64
 """Iterations of a loop that is unrolled into one expression."""

@@ -56,8 +56,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.parts import nodes
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.place import Location
 
 MOST_DIMENSIONS = 3
 """Dimensions of arrays. Source: Infinity Stream, table 1."""

@@ -34,8 +34,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
 _CALLS = {

@@ -27,8 +27,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.parts import nodes
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.place import Location
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
 _LOOP = "a loop must be as for (int i = 0; i < n; i++)"

@@ -11,7 +11,7 @@ from pycparser.c_parser import CParser, ParseError
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
 from gnarl.hw.lib.text_lines import text_lines
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 _TYPEDEFS = """\
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;

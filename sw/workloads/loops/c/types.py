@@ -17,8 +17,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Expression,
     Select,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.refusals import FINITE, NOT_BELOW
 from gnarl.sw.workloads.text_file import is_not_zero
 

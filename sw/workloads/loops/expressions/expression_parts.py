@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,

@@ -15,8 +15,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Select,
     Unary,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 
 def require_expression_types(expression: Expression) -> None:

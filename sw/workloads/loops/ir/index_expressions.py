@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gnarl.sw.workloads.loops.ir.nest import Binary, BinaryOperator, Constant, Expression, Variable
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import INT32
+from gnarl.sw.workloads.place import Location
 
 
 def integer(value: int, place: Location) -> Constant:

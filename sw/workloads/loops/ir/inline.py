@@ -21,9 +21,9 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.parts import nodes, with_parts
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.printer import print_expression
 from gnarl.sw.workloads.loops.ir.scalar_type import INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 Argument: TypeAlias = Expression | Array
 

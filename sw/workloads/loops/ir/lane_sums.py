@@ -22,8 +22,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     statements,
 )
 from gnarl.sw.workloads.loops.ir.parts import with_parts
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.place import Location
 
 
 def sum_by_lanes(

@@ -38,8 +38,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 
 class UnaryOperator(StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
+from gnarl.sw.workloads.place import Location
 
 _LEAVES = (type, Location, ScalarType)
 """Dataclasses, or not, that are no nodes."""

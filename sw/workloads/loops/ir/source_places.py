@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 
 Node = TypeVar("Node")
 

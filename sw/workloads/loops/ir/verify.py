@@ -33,8 +33,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
     statements,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 
 def verify(nest: Nest) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from gnarl.hw.lib.errors import FEWER_DIGITS, WorkloadError, damaged_as, has_too_many_digits, short
 from gnarl.hw.lib.text_lines import text_lines
-from gnarl.sw.workloads.loops.ir.place import Location
+from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.refusals import FINITE, NOT_BELOW
 from gnarl.sw.workloads.text_file import is_not_zero
 

@@ -27,8 +27,8 @@ from gnarl.sw.workloads.embedding.model import (
 )
 from gnarl.sw.workloads.embedding.model_with_values import ModelWithValues
 from gnarl.sw.workloads.embedding.statistics import observed_factors
-from gnarl.sw.workloads.loops.ir.place import Location
-from gnarl.sw.workloads.loops.pytorch.export import (
+from gnarl.sw.workloads.place import Location
+from gnarl.sw.workloads.pytorch.export import (
     Exported,
     export,
     load,

@@ -16,19 +16,19 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.nest import Nest
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.verify import verify
-from gnarl.sw.workloads.loops.pytorch.export import (
+from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
+from gnarl.sw.workloads.loops.pytorch.parameters import Parameters
+from gnarl.sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
+from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.place import Location
+from gnarl.sw.workloads.pytorch.export import (
     Exported,
     export,
     load,
     operator_name,
     place_of,
 )
-from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
-from gnarl.sw.workloads.loops.pytorch.parameters import Parameters
-from gnarl.sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
-from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 
 def module_workload(module: Any, inputs: Any) -> LoopWorkload:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gnarl.sw.workloads.loops.ir.nest import Expression, Unary, UnaryOperator
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.loops.pytorch import shapes
 from gnarl.sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
@@ -30,6 +29,7 @@ from gnarl.sw.workloads.loops.pytorch.values import (
     scaled,
     shifted,
 )
+from gnarl.sw.workloads.place import Location
 
 _EXACT = 1 << 24
 """Up to here float32 has all whole numbers."""

@@ -14,9 +14,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.embedding.data import check_bag_offsets
 from gnarl.sw.workloads.loops.ir.names import name_problem
 from gnarl.sw.workloads.loops.ir.nest import Array, Expression, Load, Statement, Variable
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
-from gnarl.sw.workloads.loops.pytorch.export import Exported
 from gnarl.sw.workloads.loops.pytorch.loop import Loop
 from gnarl.sw.workloads.loops.pytorch.storing import stored
 from gnarl.sw.workloads.loops.pytorch.values import (
@@ -28,6 +26,8 @@ from gnarl.sw.workloads.loops.pytorch.values import (
     integer,
     refuse,
 )
+from gnarl.sw.workloads.place import Location
+from gnarl.sw.workloads.pytorch.export import Exported
 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}

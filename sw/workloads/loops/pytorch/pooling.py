@@ -17,7 +17,6 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Store,
     Variable,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
 from gnarl.sw.workloads.loops.pytorch.loop import Loop, nested
 from gnarl.sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
@@ -34,6 +33,7 @@ from gnarl.sw.workloads.loops.pytorch.values import (
     number,
     refuse,
 )
+from gnarl.sw.workloads.place import Location
 
 _MODES = ("sum", "mean", "max")
 

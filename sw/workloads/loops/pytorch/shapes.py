@@ -7,7 +7,6 @@ from math import prod
 from typing import Any
 
 from gnarl.sw.workloads.loops.ir.nest import Expression
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import ScalarType
 from gnarl.sw.workloads.loops.pytorch.parameters import Parameters, promoted
 from gnarl.sw.workloads.loops.pytorch.values import (
@@ -26,6 +25,7 @@ from gnarl.sw.workloads.loops.pytorch.values import (
     scaled,
     shifted,
 )
+from gnarl.sw.workloads.place import Location
 
 
 def reshape(parameters: Parameters, place: Location, value: Value, shape: Sequence[int]) -> Value:

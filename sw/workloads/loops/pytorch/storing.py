@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gnarl.sw.workloads.loops.ir.nest import Load, Statement, Store
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.pytorch.loop import Loop, nested
 from gnarl.sw.workloads.loops.pytorch.values import (
     Destination,
@@ -17,6 +16,7 @@ from gnarl.sw.workloads.loops.pytorch.values import (
     integer,
     merged,
 )
+from gnarl.sw.workloads.place import Location
 
 MakeLoop = Callable[[int, Location], Loop]
 """From the number of iterations."""

@@ -18,8 +18,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Expression,
     Statement,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 Indices: TypeAlias = Sequence[Expression]
 

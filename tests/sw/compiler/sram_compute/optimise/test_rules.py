@@ -29,8 +29,8 @@ from gnarl.sw.compiler.sram_compute.tdfg.graph import (
     Tensor,
 )
 from gnarl.sw.compiler.sram_compute.tdfg.interpret import Values, evaluate, is_empty
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.place import Location
 
 pytest.importorskip("egglog")
 

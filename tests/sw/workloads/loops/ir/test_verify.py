@@ -31,9 +31,9 @@ from gnarl.sw.workloads.loops.ir.nest import (
     UnaryOperator,
     Variable,
 )
-from gnarl.sw.workloads.loops.ir.place import Location
 from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, BY_NAME, FLOAT32, INT32
 from gnarl.sw.workloads.loops.ir.verify import verify
+from gnarl.sw.workloads.place import Location
 from tests.support.errors import refused
 
 AT = Location("f", 1, 1)

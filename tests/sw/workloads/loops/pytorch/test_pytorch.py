@@ -14,9 +14,9 @@ import torch
 from torch.nn.functional import embedding_bag
 
 from gnarl.hw.lib.errors import GnarlError, WorkloadError
-from gnarl.sw.workloads.loops.pytorch.export import export
 from gnarl.sw.workloads.loops.pytorch.lowering import file_workload, module_workload
 from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
+from gnarl.sw.workloads.pytorch.export import export
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import compressed_rows, module, whole
 from tests.support.nests.pytorch_nests import golden, require_same

@@ -12,10 +12,10 @@ from typing import Any
 
 from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line
 from gnarl.hw.lib.text_lines import text_lines
-from gnarl.sw.workloads.loops.ir.place import Location
-from gnarl.sw.workloads.loops.pytorch.archive import read_archive
-from gnarl.sw.workloads.loops.pytorch.results import result_names
-from gnarl.sw.workloads.loops.pytorch.saved_graph import SavedGraph, saved_graph
+from gnarl.sw.workloads.place import Location
+from gnarl.sw.workloads.pytorch.archive import read_archive
+from gnarl.sw.workloads.pytorch.results import result_names
+from gnarl.sw.workloads.pytorch.saved_graph import SavedGraph, saved_graph
 
 SUFFIX = ".pt2"
 """The suffix of what ``torch.export.save`` writes."""

@@ -1,4 +1,4 @@
-"""Locations of a loop nest's parts in source files."""
+"""Locations in source files."""
 
 from __future__ import annotations
 

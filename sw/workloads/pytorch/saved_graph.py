@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, quoted, short
-from gnarl.sw.workloads.loops.pytorch.archive import GRAPH, SavedProgram
-from gnarl.sw.workloads.loops.pytorch.results import result_names, saved_structure
-from gnarl.sw.workloads.loops.pytorch.saved_arguments import argument_value
-from gnarl.sw.workloads.loops.pytorch.saved_fields import reading
+from gnarl.sw.workloads.pytorch.archive import GRAPH, SavedProgram
+from gnarl.sw.workloads.pytorch.results import result_names, saved_structure
+from gnarl.sw.workloads.pytorch.saved_arguments import argument_value
+from gnarl.sw.workloads.pytorch.saved_fields import reading
 
 _OPERATOR = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)", re.ASCII)
 _WITHOUT_GRADIENTS = "torch.ops.higher_order.wrap_with_set_grad_enabled"

@@ -19,7 +19,7 @@ from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, one_line, quoted, short
 from gnarl.sw.program.command_files import note_input
-from gnarl.sw.workloads.loops.pytorch.saved_fields import reading, whole
+from gnarl.sw.workloads.pytorch.saved_fields import reading, whole
 from gnarl.sw.workloads.text_file import parse_json
 
 _WEIGHTS, _CONSTANTS = "data/weights/", "data/constants/"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, short
-from gnarl.sw.workloads.loops.pytorch.archive import DTYPES
+from gnarl.sw.workloads.pytorch.archive import DTYPES
 
 _LAYOUTS = {1: "sparse_coo", 2: "sparse_csr", 3: "sparse_csc", 7: "strided"}
 _MEMORY_FORMATS = {

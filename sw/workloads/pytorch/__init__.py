@@ -1,0 +1,1 @@
+"""Graphs that ``torch.export`` makes of PyTorch modules."""
