@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gnarl.sw.workloads.einsum.text import program_text
-
 from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.config import SamConfig
@@ -30,6 +28,7 @@ from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.einsum.kernel import Kernel
+from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
 
@@ -100,7 +99,7 @@ def _model_program(
     options = SamOptions(fusion=fusion, skip=config.skip, config=config)
     state = run_passes(passes, SamState(), options, trace)
     _require_made(state, config)
-    launches = []
+    launches: list[Launch] = []
     for each in state.launches:
         assert each.region is not None
         kernel = each.region.kernel

@@ -52,7 +52,8 @@ class _Writer:
 
     def text(self) -> str:
         formats = self._statement.formats
-        names = dict.fromkeys(result.tensor for result in self._statement.results) | formats
+        results = (result.tensor for result in self._statement.results)
+        names = dict.fromkeys((*results, *formats))
         tensors = ",".join(f"{name}={formats[name]}" for name in names)
         lines = ["digraph SAM {", f'    comment="{tensors}"']
         for name, number in self._ids.items():

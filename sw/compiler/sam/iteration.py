@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard
 
 from gnarl.hw.sam.block_types import DENSE
-from gnarl.sw.workloads.einsum.program import Reduction
-from gnarl.sw.workloads.tensor.expression import Call
+from gnarl.sw.workloads.tensor.expression import Call, Reduction
 
 STREAM = "stream"
 """The format of a level that is not stored, but computed beside the loops that read it."""

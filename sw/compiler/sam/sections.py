@@ -10,7 +10,6 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-from gnarl.sw.workloads.einsum.text import parse_program
 
 from gnarl.hw.lib.errors import GnarlError, ProgramError, damaged_as, short
 from gnarl.hw.sam.block_types import BITVECTOR, DENSE
@@ -26,6 +25,7 @@ from gnarl.sw.program.tensor_spec import Array, Size, TensorSpec
 from gnarl.sw.workloads.einsum.explicit import explicit
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.array_archive import COORDINATES, SHAPE, VALUES
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.parser import parse
@@ -73,7 +73,7 @@ def encode_parameters(tensors: Mapping[str, Array]) -> np.ndarray:
     """Section ``parameters``: arrays by name as an ``.npz`` archive, uint8; empty for none."""
     if not tensors:
         return np.zeros(0, np.uint8)
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, tensor in tensors.items():
         if isinstance(tensor, np.ndarray):
             arrays[name] = tensor

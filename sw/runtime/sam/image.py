@@ -124,7 +124,9 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     names = [spec.name for spec in program.inputs]
     for name in inputs:
         if name not in names:
-            raise WorkloadError(f"tensor {name} is no input of the program; it has {_listed(names)}")
+            raise WorkloadError(
+                f"tensor {name} is no input of the program; it has {_listed(names)}"
+            )
     tensors = {**parameters, **inputs}
     if missing := [name for name in names if name not in tensors]:
         raise WorkloadError(f"tensor {missing[0]} is not given; the program has {_listed(names)}")
@@ -161,7 +163,9 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
 def _least_rows(operands: Operands) -> tuple[int, str]:
     """Rows that an array of a result needs whatever the data are, and the result's name."""
     kernel = kernel_of(operands.launch.sections)
-    return max(_rows_of(access, kernel.formats[access.tensor], operands) for access in kernel.results)
+    return max(
+        _rows_of(access, kernel.formats[access.tensor], operands) for access in kernel.results
+    )
 
 
 def _rows_of(access: Access, format: TensorFormat, operands: Operands) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.dot_read import read_dot
 from gnarl.sw.compiler.sam.sections import kernel_of
-from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
@@ -26,7 +26,7 @@ GRAPH_SUFFIXES = (".gv", ".dot")
 _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 
-SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload
+SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload | SamModel
 
 
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
@@ -37,7 +37,7 @@ def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
     return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
 
 
-def workload(source: SamSource, seed: int = 0) -> SamWorkload:
+def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
     """The workload that ``source`` means.
 
     ``source`` is an expression, the path of a ``.gv`` graph, or a ``SamWorkload``; or a tuple of
@@ -45,7 +45,7 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload:
 
     Raises ``WorkloadError`` that names the column, or the file and line.
     """
-    if isinstance(source, SamWorkload):
+    if isinstance(source, SamWorkload | SamModel):
         return source
     text, operands = split_source(source)
     if not isinstance(text, str | Path):

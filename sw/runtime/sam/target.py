@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +16,8 @@ from gnarl.sw.compiler.sam.dumps import listing
 from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
 from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of, kernel_of
 from gnarl.sw.compiler.sam.workload import SamWorkload
-from gnarl.sw.golden import tensor as golden_model
+from gnarl.sw.golden import einsum as golden_model
+from gnarl.sw.golden.einsum import Entries
 from gnarl.sw.golden.words import typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
@@ -43,6 +44,9 @@ from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.reader import Example, Reader
+from gnarl.sw.workloads.einsum.kernel import Kernel
+from gnarl.sw.workloads.tensor.program_tensors import result_array
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _STEPS_A_TOKEN = 64
 """More than a search takes: twice for each bit of a reference."""
@@ -138,7 +142,7 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the results must have, but for signs of zeros."""
 
-        def words(kernel: Kernel, own: Mapping[str, Tensor], type: str) -> Entries:
+        def words(kernel: Kernel, own: Mapping[str, Tensor], type: str) -> dict[str, Entries]:
             found = golden_model.evaluate(kernel.program, own, type)
             return {name: (at, typed(each, type)) for name, (at, each) in found.items()}
 
@@ -150,14 +154,10 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         )
 
 
-Entries: TypeAlias = Mapping[str, tuple[np.ndarray, np.ndarray]]
-"""Coordinates, int64 [n, order], and values [n] of tensors, by name."""
-
-
 def _launch_by_launch(
     program: Program,
     tensors: Mapping[str, Array],
-    evaluate: Callable[[Kernel, Mapping[str, Tensor], str], Entries],
+    evaluate: Callable[[Kernel, Mapping[str, Tensor], str], dict[str, Entries]],
 ) -> dict[str, Array]:
     """The program's outputs, where a launch's are what ``evaluate`` makes of its operands in a
     number format."""

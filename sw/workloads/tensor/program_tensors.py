@@ -46,9 +46,7 @@ def result_array(
     return dense
 
 
-def _spec(
-    statement: Indexed, access: Access, format: str, sizes: Mapping[str, int]
-) -> TensorSpec:
+def _spec(statement: Indexed, access: Access, format: str, sizes: Mapping[str, int]) -> TensorSpec:
     stored = statement.formats[access.tensor]
     dense = all(level == DENSE for level in stored.levels)
     storage = Dense() if dense else Sparse(stored.levels, stored.modes)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram, Reduction
 from gnarl.sw.workloads.tensor.expression import Access, Call
 
-Tree = "str | tuple[Tree, Tree]"
+Tree: TypeAlias = "str | tuple[Tree, Tree]"
+"""A tensor, or the product of two."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ Stardust, to compare with.
 from __future__ import annotations
 
 from gnarl.sw.compiler.sam.iteration import Formula, Named, parts_of, with_parts
-from gnarl.sw.workloads.einsum.program import Reduction
-from gnarl.sw.workloads.tensor.expression import Call
+from gnarl.sw.workloads.tensor.expression import Call, Reduction
 
 
 def globally(formula: Formula) -> Formula:

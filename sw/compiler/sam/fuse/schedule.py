@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class Schedule:
 
     model: str = ""
     associate: tuple[str, ...] = ()
-    formats: Mapping[str, str] = ()  # type: ignore[assignment]
+    formats: Mapping[str, str] = field(default_factory=dict)
     regions: tuple[Region, ...] = ()
 
 
@@ -243,7 +243,7 @@ def _require_known(fields: Mapping[str, Any], known: Sequence[str], place: str) 
 def _field(fields: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
     value = fields.get(name, default)
     if not isinstance(value, kind):
-        wanted = {str: "text", list: "a list", dict: "a table"}[kind]
+        wanted = {"str": "text", "list": "a list", "dict": "a table"}[kind.__name__]
         raise WorkloadError(f"{name} = {quoted(str(value))}: must be {wanted}")
     return value
 

@@ -34,8 +34,7 @@ from gnarl.sw.compiler.sam.iteration import (
 from gnarl.sw.compiler.sam.table.nest import Computed, Loop, Nest, Walker
 from gnarl.sw.compiler.sam.table.table import VALUES, FusionTable, TableBuilder
 from gnarl.sw.compiler.sam.table.write import Written, write
-from gnarl.sw.workloads.einsum.program import Reduction
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, stored_indices
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction, stored_indices
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
