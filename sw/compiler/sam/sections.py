@@ -57,10 +57,13 @@ def kernel_of(sections: Sections) -> Kernel:
 def _decode(octets: bytes) -> tuple[Graph, Kernel, str]:
     """The graph, what it computes, and that as text."""
     plan = parse_json(octets.decode(), "plan")
-    graph = Graph.from_dict(plan["graph"])
     if "einsum" in plan:
-        return graph, Kernel(parse_program(plan["einsum"])), plan["einsum"]
-    return graph, kernel_of_statement(parse(plan["statement"])), plan["statement"]
+        text = plan["einsum"]
+        kernel = Kernel(parse_program(text))
+    else:
+        text = plan["statement"]
+        kernel = kernel_of_statement(parse(text))
+    return Graph.from_dict(plan["graph"]), kernel, text
 
 
 def kernel_of_statement(statement: Statement) -> Kernel:

@@ -152,7 +152,7 @@ def given(program: Program, inputs: Any) -> Iterator[Given]:
 def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     """Raises ``CapacityError`` for sizes that the machine has no coordinates for."""
     kernel = kernel_of(launch.sections)
-    known = {name: Tensor.from_any(tensor) for name, tensor in tensors.items()}
+    known = {name: Tensor.from_result(tensor) for name, tensor in tensors.items()}
     sizes = check_shapes(kernel, {name: tensor.shape for name, tensor in known.items()})
     bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():

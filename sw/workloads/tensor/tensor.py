@@ -94,9 +94,19 @@ class Tensor:
         else:
             tensor = _from_dense(source)
         tensor.require_finite()
+        return tensor._in_float64()
+
+    @classmethod
+    def from_result(cls, source: Tensor | np.ndarray) -> Tensor:
+        """The tensor that was computed, whose values become float64: they may be infinite or
+        NaN."""
+        tensor = source if isinstance(source, Tensor) else _from_dense(source)
+        return tensor._in_float64()
+
+    def _in_float64(self) -> Tensor:
         with np.errstate(over="ignore"):
-            values = tensor.values.astype(np.float64, copy=False)
-        return replace(tensor, values=values) if values is not tensor.values else tensor
+            values = self.values.astype(np.float64, copy=False)
+        return replace(self, values=values) if values is not self.values else self
 
     @classmethod
     def from_entries(

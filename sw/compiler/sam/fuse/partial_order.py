@@ -13,8 +13,9 @@ from itertools import pairwise
 import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import MAX_ACCUMULATOR_ORDER
 from gnarl.sw.compiler.sam.fuse.views import Views
-from gnarl.sw.workloads.einsum.program import accesses
+from gnarl.sw.workloads.einsum.program import accesses, free_indices, reductions
 from gnarl.sw.workloads.tensor.expression import Access, stored_indices
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
@@ -44,10 +45,16 @@ def partial_order(
             _add(graph, stored_indices(access, format), f"{access} is stored {format}")
     for view in views.views:
         _add(graph, view.order, f"{view.result.tensor} is computed in this order")
+        for reduction in reductions(view.expression):
+            if reduction.op == "max":
+                for index in free_indices(reduction):
+                    for inner in reduction.indices:
+                        _add(graph, (index, inner), "an accumulator only adds")
     for order in before:
         _add(graph, order, "the schedule says so")
     _check_cycles(graph)
-    _add_reuse(graph, views)
+    _prefer(graph, _reuse(views))
+    _prefer(graph, _within_accumulators(views))
     return graph
 
 
@@ -75,13 +82,14 @@ def check_order(graph: nx.DiGraph, order: Sequence[str]) -> None:
         raise WorkloadError(f"order {','.join(order)}: must have each of {', '.join(graph)} once")
     place = {index: number for number, index in enumerate(order)}
     for outer, inner, why in graph.edges(data=WHY):
-        if why != _REUSE and place[outer] > place[inner]:
+        if why != _PREFERRED and place[outer] > place[inner]:
             raise WorkloadError(
                 f"order {','.join(order)}: {outer} must be outside of {inner}: {why}"
             )
 
 
-_REUSE = "what does not depend on it is computed once"
+_PREFERRED = "preferred"
+"""Why of edges that an order need not keep to."""
 
 
 def _add(graph: nx.DiGraph, order: Iterable[str], why: str) -> None:
@@ -101,16 +109,27 @@ def _check_cycles(graph: nx.DiGraph) -> None:
     raise WorkloadError(f"no order of loops fits: {'; '.join(edges)}; cut the region")
 
 
-def _add_reuse(graph: nx.DiGraph, views: Views) -> None:
-    """Edges to loops that what is computed does not depend on, as far as they close no cycle."""
-    for outer, inner in _reuse(views):
-        if outer != inner and not graph.has_edge(outer, inner):
-            graph.add_edge(outer, inner, **{WHY: _REUSE})
-            if nx.has_path(graph, inner, outer):
-                graph.remove_edge(outer, inner)
+def _prefer(graph: nx.DiGraph, edges: Iterable[tuple[str, str]]) -> None:
+    """Adds edges as far as they close no cycle."""
+    for outer, inner in edges:
+        if outer != inner and not nx.has_path(graph, inner, outer):
+            graph.add_edge(outer, inner, **{WHY: graph.edges.get((outer, inner), _SOFT)[WHY]})
+
+
+_SOFT = {WHY: _PREFERRED}
+
+
+def _within_accumulators(views: Views) -> Iterator[tuple[str, str]]:
+    """Edges that leave at most as many loops inside a sum as accumulators hold."""
+    for view in views.views:
+        for reduction in reductions(view.expression):
+            kept = free_indices(reduction)
+            for outer in kept[:-MAX_ACCUMULATOR_ORDER]:
+                yield from ((outer, inner) for inner in reduction.indices)
 
 
 def _reuse(views: Views) -> Iterator[tuple[str, str]]:
+    """Edges to loops that what is computed does not depend on, so that it is computed once."""
     computed = {view.result for view in views.views}
     for view in views.views:
         own = dict.fromkeys(i for each in accesses(view.expression) for i in each.indices)

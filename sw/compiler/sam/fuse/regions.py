@@ -8,6 +8,7 @@ from itertools import groupby
 
 import networkx as nx
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
 from gnarl.sw.compiler.sam.fuse.partial_order import (
@@ -60,11 +61,14 @@ class Fusion:
     fixed
         dense inputs that must be stored as the program's formats say; others may have their modes
         in any order.
+    may_cut
+        whether a region that has no graph is cut into some that have; else it is an error.
     """
 
     program: EinsumProgram
     regions: tuple[Region, ...]
     fixed: frozenset[str] = frozenset()
+    may_cut: bool = False
 
     @classmethod
     def of_statement(cls, statement: Statement) -> Fusion:
@@ -86,6 +90,8 @@ class LoweredRegion:
         of its loops.
     order
         that was chosen.
+    cut
+        why what follows is not in it, where it was cut; else empty.
     """
 
     region: Region
@@ -94,6 +100,7 @@ class LoweredRegion:
     partial_order: nx.DiGraph
     order: tuple[str, ...]
     table: FusionTable
+    cut: str = ""
 
     @property
     def name(self) -> str:
@@ -130,10 +137,28 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
     formats = dict(fusion.program.formats)
     lowered = []
     for region in fusion.regions:
-        found = _lower(fusion, region, formats)
-        formats |= {access.tensor: found.formats[access.tensor] for access in found.views.results}
-        lowered.append(found)
+        left = region.statements
+        while left:
+            found = _longest(fusion, replace(region, statements=left), formats)
+            results = (access.tensor for access in found.views.results)
+            formats |= {name: found.formats[name] for name in results}
+            lowered.append(found)
+            left = left[len(found.region.statements) :]
     return lowered
+
+
+def _longest(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) -> LoweredRegion:
+    """The region, or, where that has no graph and may be cut, its longest beginning that has."""
+    refusal = ""
+    for count in range(len(region.statements), 0, -1):
+        try:
+            found = _lower(fusion, replace(region, statements=region.statements[:count]), formats)
+            return replace(found, cut=refusal)
+        except WorkloadError as error:
+            if not fusion.may_cut or count == 1:
+                raise
+            refusal = str(error)
+    raise AssertionError("a region has statements")
 
 
 def results_of(program: EinsumProgram, statements: Sequence[str]) -> list[str]:

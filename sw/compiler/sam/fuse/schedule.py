@@ -165,7 +165,7 @@ def _applied(
         raise WorkloadError(f"{option}: the schedule has regions: must be left out")
     else:
         regions = _checked(program, schedule.regions)
-    return Fusion(program, tuple(regions), frozenset(fixed))
+    return Fusion(program, tuple(regions), frozenset(fixed), may_cut=not schedule.regions)
 
 
 def _format(program: EinsumProgram, tensor: str, name: str, text: str) -> TensorFormat:

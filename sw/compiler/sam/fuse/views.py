@@ -180,6 +180,9 @@ class _Inlining:
                 return Operand(next(self._numbers), expression.tensor, indices, format.levels)
             case Constant():
                 return Operand(next(self._numbers), expression.tensor, (), ())
+            case Call("div", (left, right)):
+                inverse: Formula = Call("reciprocal", (self._formula(right),))
+                return Call("mul", (self._formula(left), inverse))
             case Call(function, arguments):
                 return Call(function, tuple(map(self._formula, arguments)))
             case Reduction(op, indices, part):

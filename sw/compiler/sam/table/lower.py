@@ -362,9 +362,6 @@ class _Lowering:
                 return self._value(part, nest)
             case Call("neg", (part,)):
                 return self._value(Call("mul", (part, self._constant(-1.0))), nest)
-            case Call("div", (left, right)):
-                inverse: Formula = Call("reciprocal", (right,))
-                return self._value(Call("mul", (left, inverse)), nest)
             case Call(function, (part,)) if function in FUNCTIONS:
                 inputs = {"val": self._value(part, nest)}
                 return self._place_value("function", function, inputs)

@@ -37,7 +37,8 @@ def check(case: Corner, passes: Sequence[SamPass] = PASSES) -> None:
     given = operands(launch, bind(program, case.tensors))
     run = machine_run(config, *interpret(config, given.image), partial(result_rows, launch))
     shape = tuple(given.sizes[index] for index in statement.result.indices)
-    got = dense(*result(launch, given, run.memory), shape, case.format)
+    name = statement.result.tensor
+    got = dense(*result(launch, given, run.memory, name), shape, case.format)
     expected = dense(*evaluate(statement, given.tensors, case.format), shape, case.format)
     np.testing.assert_array_equal(got, expected)
 

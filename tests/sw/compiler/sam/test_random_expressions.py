@@ -50,7 +50,8 @@ def check(case: Case, format: str = "float32", passes: Sequence[SamPass] = PASSE
     done = interpret(config, given_operands.image)
     run = machine_run(config, *done, partial(result_rows, launch))
     shape = tuple(given_operands.sizes[index] for index in statement.result.indices)
-    got = dense(*result(launch, given_operands, run.memory), shape, format)
+    name = statement.result.tensor
+    got = dense(*result(launch, given_operands, run.memory, name), shape, format)
     expected = dense(*evaluate(statement, given_operands.tensors, format), shape, format)
     np.testing.assert_array_equal(got, expected, case.text)
 
