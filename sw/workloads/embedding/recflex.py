@@ -19,18 +19,10 @@ parameters that gives it.
 from __future__ import annotations
 
 import ast
-import os
-import runpy
-import sys
-import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from types import FunctionType
-from typing import NoReturn
-from unittest import mock
 
-from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line, short
+from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.lib.text_lines import BLANKS, text_lines
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.python_files import is_python_allowed, split_name
@@ -41,6 +33,7 @@ from gnarl.sw.workloads.embedding.model import (
     Feature,
     PoolingFactors,
 )
+from gnarl.sw.workloads.executed_file import executed_value
 from gnarl.sw.workloads.text_file import read_text, real_number, whole_number
 
 TABLES = "table_config.txt"
@@ -212,16 +205,7 @@ def _whole(name: str, text: str, high: int, place: str) -> int:
 
 
 def _load_python(path: Path, name: str) -> EmbeddingModel:
-    read_text(path)
-    try:
-        with _exits_as_errors(), redirect_stdout(sys.stderr):
-            model = runpy.run_path(str(path), run_name="gnarl_model").get(name)
-            if isinstance(model, FunctionType):
-                model = model()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise WorkloadError(_fault(path, error)) from error
+    model = executed_value(path, name)
     if model is None:
         raise WorkloadError(
             f"{path}: defines no {name}: must define an EmbeddingModel of that name"
@@ -229,29 +213,3 @@ def _load_python(path: Path, name: str) -> EmbeddingModel:
     if not isinstance(model, EmbeddingModel):
         raise WorkloadError(f"{path}: {name} is {type(model).__name__}: must be an EmbeddingModel")
     return model
-
-
-@contextmanager
-def _exits_as_errors() -> Iterator[None]:
-    """``os._exit`` raises ``SystemExit``: a file that calls it would end as if all were well."""
-    process, leave = os.getpid(), os._exit
-
-    def exit(status: int) -> NoReturn:
-        if os.getpid() != process:  # one that the file has started
-            leave(status)
-        raise SystemExit(status)
-
-    with mock.patch("os._exit", exit):
-        yield
-
-
-def _fault(path: Path, error: BaseException) -> str:
-    """What running the Python file raised, at the last of its lines that led there."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"{path}:{error.lineno}: {error.msg}"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    place = f"{path}:{lines[-1]}" if lines else str(path)
-    text, kind = one_line(error), type(error).__name__
-    is_named = isinstance(error, GnarlError) or text == kind
-    return f"{place}: {text}" if is_named else f"{place}: {kind}: {text}"

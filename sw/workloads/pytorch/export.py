@@ -119,6 +119,12 @@ def place_of(node: Any, start: Location) -> Location:
     return start
 
 
+def modules_of(node: Any) -> tuple[str, ...]:
+    """Paths of the modules that the node is in, outermost first, without the root."""
+    around = (node.meta.get("nn_module_stack") or {}).values()
+    return tuple(path for path, _ in around if path)
+
+
 def require_torch() -> Any:
     try:
         import torch
@@ -181,5 +187,7 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
     if saved is None:
         return Exported(name, nodes, data, names, result_names(program.call_spec.out_spec))
     for node in nodes:
-        node.meta["stack_trace"] = saved.traces.get(node.meta.get("stack_trace"), "")
+        own = node.meta.get("stack_trace")
+        node.meta["stack_trace"] = saved.traces.get(own, "")
+        node.meta["nn_module_stack"] = {path: (path, "") for path in saved.modules.get(own, ())}
     return Exported(name, nodes, data, names, saved.results)

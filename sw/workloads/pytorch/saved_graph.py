@@ -20,6 +20,7 @@ from gnarl.sw.workloads.pytorch.saved_arguments import argument_value
 from gnarl.sw.workloads.pytorch.saved_fields import reading
 
 _OPERATOR = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)", re.ASCII)
+_PATH = re.compile(r"\w[\w.]{0,200}", re.ASCII)
 _WITHOUT_GRADIENTS = "torch.ops.higher_order.wrap_with_set_grad_enabled"
 _TAKEN = frozenset(
     "Tensor Int SymInt Float Bool Number None DeviceObj ScalarType Layout MemoryFormat".split()
@@ -47,6 +48,8 @@ class SavedGraph:
         what results are called.
     traces
         stack traces of the file, by those here.
+    modules
+        paths of the modules that operators are in, outermost first, by stack traces here.
     """
 
     program: Any
@@ -54,6 +57,7 @@ class SavedGraph:
     tensors: dict[str, str]
     results: list[str]
     traces: dict[str, str]
+    modules: dict[str, tuple[str, ...]]
 
 
 def saved_graph(saved: SavedProgram) -> SavedGraph:
@@ -80,6 +84,7 @@ class _Builder:
         self._input_names: list[str] = []
         self._tensor_names: dict[str, str] = {}
         self._traces: dict[str, str] = {}
+        self._modules: dict[str, tuple[str, ...]] = {}
 
     def build(self) -> SavedGraph:
         from torch.export import graph_signature as signature
@@ -108,7 +113,9 @@ class _Builder:
             names = result_names(saved_structure(entry["out_spec"]))
         if len(names) != len(results):
             raise WorkloadError(f"out_spec: {len(names)} results: must be {len(results)}")
-        return SavedGraph(program, self._input_names, self._tensor_names, names, self._traces)
+        return SavedGraph(
+            program, self._input_names, self._tensor_names, names, self._traces, self._modules
+        )
 
     def _placeholders(self, given: list[Any], signature: Any) -> tuple[list[Any], list[Any]]:
         """Specs of inputs, and their values."""
@@ -210,7 +217,9 @@ class _Builder:
             )
         made = self._graph.call_function(operator, kwargs=self._arguments(operator, node))
         made.meta["stack_trace"] = own = f"line {len(self._traces)}"
-        self._traces[own] = str(node.get("metadata", {}).get("stack_trace", ""))
+        metadata = node.get("metadata", {})
+        self._traces[own] = str(metadata.get("stack_trace", ""))
+        self._modules[own] = _modules(str(metadata.get("nn_module_stack", "")))
         is_one = len(operator._schema.returns) == len(node["outputs"]) == 1
         if is_one and "as_tensors" not in node["outputs"][0]:
             if "as_tensor" in node["outputs"][0]:
@@ -292,6 +301,12 @@ class _Builder:
             self._constants,
             verifiers=[TrainingIRVerifier],
         )
+
+
+def _modules(stack: str) -> tuple[str, ...]:
+    """Paths of modules, from ``KEY,PATH,CLASS;KEY,PATH,CLASS``; none of what is no path."""
+    paths = [entry.split(",")[1:2] for entry in stack.split(";")]
+    return tuple(path for found in paths for path in found if _PATH.fullmatch(path))
 
 
 def _only(spec: Mapping[str, Any]) -> tuple[str, Any]:

@@ -1,0 +1,97 @@
+"""A graph convolutional network of two layers, with sparse graphs to run it on.
+
+Source: Kipf, Welling, "Semi-Supervised Classification with Graph Convolutional Networks", ICLR
+2017.
+"""
+
+import math
+import os
+import warnings
+from pathlib import Path
+
+import networkx
+import scipy.io
+import scipy.sparse
+import torch
+
+
+class GraphConv(torch.nn.Module):
+    """A·X·W + b, with the rows of the normalised adjacency matrix A summing up neighbours."""
+
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = torch.nn.Parameter(torch.empty(outputs))
+        bound = 1 / math.sqrt(outputs)
+        torch.nn.init.uniform_(self.weight, -bound, bound)
+        torch.nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, adj, x):
+        return adj @ (x @ self.weight) + self.bias
+
+
+class GCN(torch.nn.Module):
+    """Probabilities of classes for each node."""
+
+    def __init__(self, features, hidden, classes):
+        super().__init__()
+        self.conv1 = GraphConv(features, hidden)
+        self.conv2 = GraphConv(hidden, classes)
+
+    def forward(self, adj, x):
+        h = torch.relu(self.conv1(adj, x))
+        return torch.softmax(self.conv2(adj, h), dim=1)
+
+
+def karate():
+    """Zachary's karate club: 34 members, who have no features but themselves."""
+    graph = networkx.karate_club_graph()
+    adjacency = networkx.to_scipy_sparse_array(graph, weight=None)
+    features = scipy.sparse.eye_array(len(graph), format="csr")
+    return model(adjacency, features, classes=4)
+
+
+def cora():
+    """2,708 papers that cite each other, with 1,433 words that they have or have not."""
+    return model(read("cora_adjacency"), read("cora_features"), classes=7)
+
+
+def model(adjacency, features, classes, hidden=16):
+    """A network with random weights, and its inputs."""
+    torch.manual_seed(0)
+    network = GCN(features.shape[1], hidden, classes)
+    return network.eval(), (csr(normalised(adjacency)), csr(features))
+
+
+def normalised(adjacency):
+    """D^-1/2·(A + I)·D^-1/2, where D has the degrees of A + I."""
+    connected = scipy.sparse.csr_array(adjacency) + scipy.sparse.eye_array(adjacency.shape[0])
+    scale = scipy.sparse.diags_array(connected.sum(axis=1) ** -0.5)
+    return scale @ connected @ scale
+
+
+def csr(matrix):
+    """A tensor of PyTorch that stores what the matrix stores."""
+    rows = scipy.sparse.csr_array(matrix)
+    rows.sort_indices()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        return torch.sparse_csr_tensor(
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            rows.shape,
+            dtype=torch.float32,
+            check_invariants=True,
+        )
+
+
+def read(name):
+    """A Matrix Market file of the folder of workloads."""
+    folder = Path(os.environ.get("GNARL_WORKLOADS", "../shared/workloads"))
+    path = folder / "graph" / f"{name}.mtx"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path} is not there: GNARL_WORKLOADS must name the folder of real workloads"
+        )
+    return scipy.io.mmread(path)

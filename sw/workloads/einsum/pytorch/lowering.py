@@ -1,0 +1,162 @@
+"""Graphs of PyTorch's operators as Einsum programs: a statement for each operator, a few for those
+that need sums of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from inspect import signature
+from typing import Any
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
+from gnarl.sw.workloads.einsum.pytorch.inputs import chosen_formats, dense, entries_of, format_of
+from gnarl.sw.workloads.einsum.pytorch.layers import with_layers
+from gnarl.sw.workloads.einsum.pytorch.model import Model
+from gnarl.sw.workloads.einsum.pytorch.names import Names
+from gnarl.sw.workloads.einsum.pytorch.products import PRODUCTS
+from gnarl.sw.workloads.einsum.pytorch.rearranging import REARRANGING
+from gnarl.sw.workloads.einsum.pytorch.reductions import REDUCTIONS
+from gnarl.sw.workloads.einsum.pytorch.results import Results
+from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
+from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.place import Location
+from gnarl.sw.workloads.pytorch.export import Exported, modules_of, operator_name, place_of
+from gnarl.sw.workloads.tensor.storage import TensorFormat
+
+OPERATORS: dict[str, Operator] = {**ELEMENTWISE, **PRODUCTS, **REDUCTIONS, **REARRANGING}
+"""What operators mean, by their names in graphs."""
+
+_WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
+
+_INSTEAD = {
+    "cat": "sums of products: x @ w1 + y @ w2 for torch.cat([x, y], 1) @ w",
+    "max.dim": "torch.amax",
+    "masked_fill": "a sum of the scores and a mask",
+    "repeat": "expand, or broadcast operands",
+    "scaled_dot_product_attention": "torch.softmax(q @ k.mT * scale, -1) @ v",
+    "spmm": "torch.sparse.mm",
+    "stack": "results of their own",
+    "where": "products with masks",
+}
+"""What to write instead of operators that are not supported."""
+
+
+def lower(graph: Exported, formats: Mapping[str, str | TensorFormat]) -> Model:
+    """The program of a graph, with its data. ``formats``: in place of those that layouts of tensors
+    give, see ``chosen_formats``. Raises ``WorkloadError`` naming the user's file and line."""
+    return _Lowering(graph).run(formats)
+
+
+class _Lowering:
+    def __init__(self, graph: Exported) -> None:
+        self._graph = graph
+        *self._nodes, self._output = graph.nodes
+        self._statements = Statements(Names(graph.results))
+        self._inputs: dict[str, Any] = {}  # tensors of PyTorch, by their names in the program
+        self._names: dict[str, str] = {}
+        self._children: dict[str, str] = {}
+        self._values: dict[Any, Any] = {}
+
+    def run(self, formats: Mapping[str, str | TensorFormat]) -> Model:
+        place = self._graph.start
+        for node in self._nodes:
+            if node.op == "placeholder":
+                self._values[node] = self._placeholder(node)
+        for node in self._nodes:
+            if node.op != "placeholder":
+                place = place_of(node, place)
+                self._values[node] = self._called(node, place)
+        results = self._results(place)
+        statements = with_layers(results.statements, self._children)
+        names = tuple(results.views)
+        program = EinsumProgram(self._graph.name, tuple(statements), {}, names)
+        users = {**self._names, **dict(zip(names, self._graph.results, strict=True))}
+        shapes = {
+            name: results.shapes[name]
+            for name in (*program.inputs, *(each.name for each in statements))
+        }
+        used = {name: user for name, user in users.items() if name in shapes}
+        stored = self._formats(program, formats, used, shapes)
+        return Model(
+            EinsumProgram(program.name, program.statements, stored, names),
+            {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
+            shapes,
+            used,
+            {name: view.shape for name, view in results.views.items()},
+        )
+
+    def _placeholder(self, node: Any) -> Any:
+        value = self._graph.data[node.name]
+        if not hasattr(value, "layout"):
+            return value
+        user = self._graph.names[node.name]
+        view = self._statements.declare(user, tuple(value.shape))
+        self._inputs[view.tensor], self._names[view.tensor] = value, user
+        return view
+
+    def _called(self, node: Any, location: Location) -> Any:
+        name, place = operator_name(node), f"{location.file}:{location.line}"
+        if name in _WITHOUT_RESULT:
+            return None
+        operator = OPERATORS.get(name)
+        if operator is None:
+            raise WorkloadError(f"{place}: {_not_supported(name)}")
+        shape = getattr(node.meta.get("val"), "shape", ())
+        if not all(isinstance(size, int) for size in shape):
+            raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
+        arguments = [self._of(each) for each in node.args]
+        named = {key: self._of(each) for key, each in node.kwargs.items()}
+        first = len(self._statements.added)
+        step = Step(self._statements, self._statements.names.claim(node.name), place, name)
+        try:
+            signature(operator).bind(step, *arguments, **named)
+        except TypeError as error:
+            raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
+        value = operator(step, *arguments, **named)
+        around = modules_of(node)
+        for each in self._statements.added[first:] if around else ():
+            self._children[each.name] = around[0]
+        return value
+
+    def _of(self, argument: Any) -> Any:
+        if isinstance(argument, list | tuple):
+            return [self._of(each) for each in argument]
+        if isinstance(argument, Hashable) and argument in self._values:
+            return self._values[argument]
+        return argument
+
+    def _results(self, location: Location) -> Results:
+        place = f"{location.file}:{location.line}"
+        results = Results(self._statements, place)
+        for node, user in zip(self._output.args[0], self._graph.results, strict=True):
+            value = self._of(node)
+            if not isinstance(value, View):
+                raise WorkloadError(f"{self._graph.name}: {user}: must be a tensor")
+            results.add(user, value)
+        return results
+
+    def _formats(
+        self,
+        program: EinsumProgram,
+        chosen: Mapping[str, str | TensorFormat],
+        names: Mapping[str, str],
+        shapes: Mapping[str, tuple[int, ...]],
+    ) -> dict[str, TensorFormat]:
+        formats = chosen_formats(chosen, names, shapes)
+        stored = {
+            name: format_of(names[name], self._inputs[name])
+            for name in program.inputs
+            if name not in formats
+        }
+        stored |= {name: dense(len(shapes[name])) for name in program.results}
+        return {**stored, **formats}
+
+
+def _not_supported(name: str) -> str:
+    short, _, overload = name.removeprefix("aten.").partition(".")
+    instead = _INSTEAD.get(f"{short}.{overload}") or _INSTEAD.get(short)
+    if instead:
+        return f"{name}: not supported: write {instead}"
+    known = sorted({each.removeprefix("aten.").partition(".")[0] for each in OPERATORS})
+    return f"{name}: not supported: must be of {', '.join(known)}"

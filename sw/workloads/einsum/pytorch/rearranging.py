@@ -1,0 +1,136 @@
+"""Operators that compute nothing: other views of tensors, and other types of their elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator
+from gnarl.sw.workloads.einsum.pytorch.reductions import require_real
+from gnarl.sw.workloads.einsum.pytorch.statements import Operand, Step
+from gnarl.sw.workloads.einsum.pytorch.views import View
+
+
+def _same(step: Step, x: Operand, **named: Any) -> Operand:
+    return x
+
+
+def _converted(step: Step, x: Operand, *arguments: Any, **named: Any) -> Operand:
+    for each in (*arguments, named.get("dtype")):
+        if hasattr(each, "is_floating_point"):
+            require_real(step, each)
+    return x
+
+
+def _dropout(step: Step, x: View, p: float, train: bool) -> View:
+    if train and p:
+        step.refuse("in training mode: must be in evaluation mode: call eval() of the module")
+    return x
+
+
+def _permuted(step: Step, x: View, order: Sequence[int]) -> View:
+    return x.permuted([dim % max(x.rank, 1) for dim in order])
+
+
+def _transposed(step: Step, x: View, one: int = -2, other: int = -1) -> View:
+    order = [*range(x.rank)]
+    if order:
+        order[one], order[other] = order[other], order[one]
+    return x.permuted(order)
+
+
+def _reversed(step: Step, x: View) -> View:
+    return x.permuted(range(x.rank)[::-1])
+
+
+def _unsqueezed(step: Step, x: View, dim: int) -> View:
+    return x.unsqueezed(dim % (x.rank + 1))
+
+
+def _squeezed(step: Step, x: View, dims: Sequence[int] | int | None = None) -> View:
+    if dims is None:
+        dims = range(x.rank)
+    given = [dims] if isinstance(dims, int) else dims
+    return x.squeezed([dim % max(x.rank, 1) for dim in given])
+
+
+def _expanded(step: Step, x: View, shape: Sequence[int], *, implicit: bool = False) -> View:
+    return x.expanded(shape)
+
+
+def _expanded_as(step: Step, x: View, other: View) -> View:
+    return x.expanded(other.shape)
+
+
+def _flattened(step: Step, x: View, start: int = 0, end: int = -1) -> View:
+    first, last = start % max(x.rank, 1), end % max(x.rank, 1)
+    joined = math.prod(x.shape[first : last + 1])
+    return _reshaped(step, x, [*x.shape[:first], joined, *x.shape[last + 1 :]])
+
+
+def _reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
+    """Dimensions of size 1 come and go; the others must stay."""
+    count = math.prod(size for size in shape if size != -1)
+    sizes = [math.prod(x.shape) // max(count, 1) if size == -1 else size for size in shape]
+    kept = [size for size in x.shape if size != 1]
+    if kept != [size for size in sizes if size != 1]:
+        step.refuse(
+            f"from {[*x.shape]} to {sizes}: must keep every dimension that is not of size 1: "
+            "write torch.einsum of the tensors as they are"
+        )
+    view = x.squeezed(range(x.rank))
+    return view.spread([dim for dim, size in enumerate(sizes) if size != 1], len(sizes))
+
+
+def _sliced(
+    step: Step,
+    x: View,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    by: int = 1,
+) -> View:
+    size = x.shape[dim]
+    if len(range(size)[start:end:by]) != size:
+        step.refuse("a part of a dimension: must be all of it")
+    return x
+
+
+REARRANGING: dict[str, Operator] = {
+    **{
+        f"aten.{name}.default": _same
+        for name in ("alias", "clone", "contiguous", "detach", "lift_fresh_copy")
+    },
+    **dict.fromkeys(
+        (
+            "aten._to_copy.default",
+            "aten.to.dtype",
+            "aten.to.dtype_layout",
+            "aten.to.device",
+            "aten._to_dense.default",
+            "aten.to_dense.default",
+        ),
+        _converted,
+    ),
+    "aten.dropout.default": _dropout,
+    "aten.feature_dropout.default": _dropout,
+    "aten.t.default": _reversed,
+    "aten.transpose.int": _transposed,
+    "aten.permute.default": _permuted,
+    "aten.mT.default": _transposed,
+    "aten.numpy_T.default": _reversed,
+    "aten.unsqueeze.default": _unsqueezed,
+    "aten.squeeze.default": _squeezed,
+    "aten.squeeze.dim": _squeezed,
+    "aten.squeeze.dims": _squeezed,
+    "aten.expand.default": _expanded,
+    "aten.expand_as.default": _expanded_as,
+    "aten.broadcast_to.default": _expanded,
+    "aten.flatten.using_ints": _flattened,
+    "aten.reshape.default": _reshaped,
+    "aten.view.default": _reshaped,
+    "aten._unsafe_view.default": _reshaped,
+    "aten.slice.Tensor": _sliced,
+}
+"""By their names in graphs."""

@@ -1,0 +1,102 @@
+"""Sums, means and maxima, and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from gnarl.sw.workloads.einsum.program import EinsumExpression
+from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call
+from gnarl.sw.workloads.einsum.pytorch.statements import Step
+from gnarl.sw.workloads.einsum.pytorch.views import View
+
+
+def require_real(step: Step, dtype: Any) -> None:
+    """Refuses to round to whole numbers."""
+    if dtype is not None and not dtype.is_floating_point:
+        step.refuse(f"dtype = {dtype}: must be a floating-point type")
+
+
+def _dims(view: View, dims: Sequence[int] | int | None) -> tuple[int, ...]:
+    """Dimensions from 0; all for none."""
+    given = [dims] if isinstance(dims, int) else dims
+    return tuple(dim % max(view.rank, 1) for dim in given if view.rank) if given else _all(view)
+
+
+def _all(view: View) -> tuple[int, ...]:
+    return tuple(range(view.rank))
+
+
+def _sum(
+    step: Step,
+    x: View,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> View:
+    require_real(step, dtype)
+    return step.reduced("sum", x, _dims(x, dim), keepdim)
+
+
+def _mean(
+    step: Step,
+    x: View,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> View:
+    require_real(step, dtype)
+    dims = _dims(x, dim)
+    count = math.prod(x.shape[each] for each in dims)
+    if not count:
+        step.refuse("a mean of no elements: must be of some")
+    return step.reduced("sum", x, dims, keepdim, factor=1 / count)
+
+
+def _maximum(step: Step, x: View, dim: Sequence[int] | None = None, keepdim: bool = False) -> View:
+    return step.reduced("max", x, _dims(x, dim), keepdim)
+
+
+def _softmax(step: Step, x: View, dim: int, dtype: Any = None) -> View:
+    powers, total, _ = _powers(step, x, dim, dtype)
+    return step.elementwise(partial(call, "div"), powers, total)
+
+
+def _log_softmax(step: Step, x: View, dim: int, dtype: Any = None) -> View:
+    def element(a: EinsumExpression, sum: EinsumExpression) -> EinsumExpression:
+        return call("sub", a, call("log", sum))
+
+    _, total, shifted = _powers(step, x, dim, dtype)
+    return step.elementwise(element, shifted, total)
+
+
+def _powers(step: Step, x: View, dim: int, dtype: Any) -> tuple[View, View, View]:
+    """Powers of what lies below the maximum, their sum, and the exponents."""
+    if isinstance(dtype, bool):  # of operators that are decomposed: half to float
+        dtype = None
+    require_real(step, dtype)
+    dims = _dims(x, dim)
+    most = step.reduced("max", x, dims, True, part="max")
+    shifted = step.elementwise(partial(call, "sub"), x, most, part="sub")
+    powers = step.elementwise(partial(call, "exp"), shifted, part="exp")
+    total = step.reduced("sum", powers, dims, True, part="sum")
+    return powers, total, shifted
+
+
+REDUCTIONS: dict[str, Operator] = {
+    "aten.sum.default": _sum,
+    "aten.sum.dim_IntList": _sum,
+    "aten.mean.default": _mean,
+    "aten.mean.dim": _mean,
+    "aten.amax.default": _maximum,
+    "aten.max.default": lambda step, x: _maximum(step, x),
+    "aten.softmax.int": _softmax,
+    "aten._softmax.default": _softmax,
+    "aten.log_softmax.int": _log_softmax,
+    "aten._log_softmax.default": _log_softmax,
+}
+"""By their names in graphs."""

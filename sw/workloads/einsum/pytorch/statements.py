@@ -1,0 +1,177 @@
+"""Statements as operators of a graph add them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.program import (
+    Einsum,
+    EinsumExpression,
+    Reduction,
+    free_indices,
+)
+from gnarl.sw.workloads.einsum.pytorch.names import Names
+from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+
+Operand: TypeAlias = View | int | float
+
+Element: TypeAlias = Callable[..., EinsumExpression]
+"""An element of a result, from those of its operands."""
+
+
+class Statements:
+    """Statements so far, and the shapes of all tensors by name."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.added: list[Einsum] = []
+
+    def declare(self, wanted: str, shape: tuple[int, ...]) -> View:
+        """A tensor that comes from elsewhere."""
+        name = self.names.claim(wanted)
+        self.shapes[name] = shape
+        return View.whole(name, shape)
+
+
+class Space:
+    """The dimensions that a statement's loops run over, with their indices."""
+
+    def __init__(self, statements: Statements, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self._shapes = statements.shapes
+        self._free = statements.names.indices()
+        self.indices = tuple(next(self._free) for _ in shape)
+
+    def element(self, operand: Operand) -> EinsumExpression:
+        """An operand's element, if it broadcasts to the space. What lies along a mode of size 1 is
+        taken as its sum."""
+        if not isinstance(operand, View):
+            return Constant(float(operand))
+        first = len(self.shape) - operand.rank
+        at = {
+            mode: self.indices[dim]
+            for dim, (mode, size) in enumerate(
+                zip(operand.modes, operand.shape, strict=True), first
+            )
+            if mode is not None and size == self.shape[dim]
+        }
+        modes = range(len(self._shapes[operand.tensor]))
+        single = {mode: next(self._free) for mode in modes if mode not in at}
+        access = Access(operand.tensor, tuple({**at, **single}[mode] for mode in modes))
+        return Reduction("sum", tuple(single.values()), access) if single else access
+
+    def reduced(self, op: str, part: EinsumExpression, dims: Sequence[int]) -> EinsumExpression:
+        """The sum or maximum over dimensions; along some of them the part may repeat."""
+        used = free_indices(part)
+        own = tuple(self.indices[dim] for dim in dims if self.indices[dim] in used)
+        times = math.prod(self.shape[dim] for dim in dims if self.indices[dim] not in used)
+        if own:
+            part = Reduction(op, own, part)
+        if op == "sum" and times != 1:
+            part = Call("mul", (part, Constant(float(times))))
+        return part
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operator of the graph, which becomes statements.
+
+    name
+        the tensor that it computes; its other statements are called ``name_part``.
+    place
+        where the user wrote it.
+    operator
+        its name, for errors.
+    """
+
+    statements: Statements
+    name: str
+    place: str
+    operator: str
+
+    def refuse(self, text: str) -> NoReturn:
+        """Raises ``WorkloadError``."""
+        raise WorkloadError(f"{self.place}: {self.operator}: {text}")
+
+    def elementwise(self, element: Element, *operands: Operand, part: str = "") -> View:
+        """What a function gives of the elements of operands, which are broadcast."""
+        shapes = [each.shape for each in operands if isinstance(each, View)]
+        space = Space(self.statements, tuple(np.broadcast_shapes(*shapes)))
+        return self._add(space, len(space.shape), element(*map(space.element, operands)), part)
+
+    def reduced(
+        self,
+        op: str,
+        view: View,
+        dims: Sequence[int],
+        keepdim: bool = False,
+        part: str = "",
+        factor: float = 1.0,
+    ) -> View:
+        """The sum or maximum over dimensions, times ``factor``."""
+        space = Space(self.statements, view.shape)
+        expression = space.reduced(op, space.element(view), dims)
+        if factor != 1:
+            expression = Call("mul", (expression, Constant(factor)))
+        found = self._add(space, view.rank, expression, part)
+        left = [dim for dim in range(view.rank) if dim not in dims]
+        found = found.permuted(left)
+        for dim in sorted(dims) if keepdim else ():
+            found = found.unsqueezed(dim)
+        return found
+
+    def product(
+        self,
+        operands: Sequence[tuple[View, Sequence[Hashable]]],
+        result: Sequence[Hashable],
+        finish: Element | None = None,
+        *others: View,
+    ) -> View:
+        """The sum of products over all labels of dimensions that the result lacks.
+
+        finish
+            makes an element of the sum and the elements of ``others``, which broadcast to the
+            result.
+        """
+        labels = [*result, *(label for _, own in operands for label in own)]
+        labels = [*dict.fromkeys(labels)]
+        sizes = {label: 1 for label in labels}
+        for view, own in operands:
+            for size, label in zip(view.shape, own, strict=True):
+                if size != 1:
+                    sizes[label] = size
+        space = Space(self.statements, tuple(sizes.values()))
+        factors = [
+            space.element(view.spread([*map(labels.index, own)], len(labels)))
+            for view, own in operands
+        ]
+        whole = factors[0]
+        for factor in factors[1:]:
+            whole = Call("mul", (whole, factor))
+        expression = space.reduced("sum", whole, range(len(result), len(labels)))
+        if finish is not None:
+            places = [range(len(result) - each.rank, len(result)) for each in others]
+            rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
+            expression = finish(expression, *map(space.element, rest))
+        return self._add(space, len(result), expression)
+
+    def _add(self, space: Space, rank: int, expression: EinsumExpression, part: str = "") -> View:
+        """The statement of an expression over the first ``rank`` dimensions of a space: its tensor
+        has those that elements depend on."""
+        names = self.statements.names
+        name = names.claim(f"{self.name}_{part}") if part else self.name
+        used = free_indices(expression)
+        own = [dim for dim in range(rank) if space.indices[dim] in used]
+        result = Access(name, tuple(space.indices[dim] for dim in own))
+        self.statements.added.append(Einsum(result, expression, place=self.place))
+        self.statements.shapes[name] = tuple(space.shape[dim] for dim in own)
+        modes = tuple(own.index(dim) if dim in own else None for dim in range(rank))
+        return View(name, space.shape[:rank], modes)

@@ -1,0 +1,71 @@
+"""Tensors of a graph as they lie in tensors of a program: dimensions in another order, left out, or
+repeated. No view costs a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor of the graph.
+
+    tensor
+        the tensor of the program that has its elements.
+    shape
+        size of each dimension.
+    modes
+        the mode of ``tensor`` that each dimension is, of the same size; ``None`` for one along
+        which elements repeat. Modes that are none of them have size 1.
+    """
+
+    tensor: str
+    shape: tuple[int, ...]
+    modes: tuple[int | None, ...]
+
+    @classmethod
+    def whole(cls, tensor: str, shape: tuple[int, ...]) -> View:
+        """The view of a tensor as it is."""
+        return cls(tensor, shape, tuple(range(len(shape))))
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def permuted(self, order: Sequence[int]) -> View:
+        """The view whose dimension d is dimension ``order[d]``."""
+        shape = tuple(self.shape[dim] for dim in order)
+        return View(self.tensor, shape, tuple(self.modes[dim] for dim in order))
+
+    def unsqueezed(self, dim: int) -> View:
+        """The view with one more dimension of size 1, before dimension ``dim``."""
+        shape, modes = [*self.shape], [*self.modes]
+        shape.insert(dim, 1)
+        modes.insert(dim, None)
+        return View(self.tensor, tuple(shape), tuple(modes))
+
+    def squeezed(self, dims: Collection[int]) -> View:
+        """The view without those of the dimensions that have size 1."""
+        kept = [dim for dim, size in enumerate(self.shape) if size != 1 or dim not in dims]
+        return self.permuted(kept)
+
+    def expanded(self, shape: Sequence[int]) -> View:
+        """The view in a shape that it broadcasts to, where -1 stands for its own size."""
+        first = len(shape) - self.rank
+        sizes, modes = [], []
+        for dim, size in enumerate(shape):
+            own = self.shape[dim - first] if dim >= first else 1
+            sizes.append(own if size == -1 else size)
+            modes.append(self.modes[dim - first] if dim >= first and own == sizes[-1] else None)
+        return View(self.tensor, tuple(sizes), tuple(modes))
+
+    def spread(self, places: Sequence[int], rank: int) -> View:
+        """The view in ``rank`` dimensions, of which ``places`` are its own; the rest have size
+        1."""
+        shape = [1] * rank
+        modes: list[int | None] = [None] * rank
+        for place, size, mode in zip(places, self.shape, self.modes, strict=True):
+            shape[place], modes[place] = size, mode
+        return View(self.tensor, tuple(shape), tuple(modes))
