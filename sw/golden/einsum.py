@@ -24,6 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gnarl.hw.sam.block_types import COMPRESSED
 from gnarl.sw.golden.numbers import Numbers, Reals, Words
 from gnarl.sw.golden.relations import (
     Points,
@@ -91,6 +92,20 @@ def evaluate_with(
             if last[access.tensor] == statement.name:
                 operands.drop(access.tensor)
     return {name: kept[name] for name in (*program.results, *keep)}
+
+
+def alone(program: EinsumProgram, name: str, formats: Mapping[str, TensorFormat]) -> EinsumProgram:
+    """The program of one of its statements, whose operands are inputs.
+
+    Those without a format of ``formats`` are where they have entries.
+    """
+    statement = program[name]
+    stored = {}
+    for access in (*statement.operands, statement.result):
+        order = len(access.indices)
+        entries_only = TensorFormat((COMPRESSED,) * order, tuple(range(order)))
+        stored[access.tensor] = formats.get(access.tensor, entries_only)
+    return EinsumProgram(name, (statement,), stored, (name,))
 
 
 class Operands:
