@@ -247,8 +247,7 @@ class _Evaluation:
         """Whether a function, applied to whatever it is, is not 0 at 0."""
         if not isinstance(formula, Call) or len(formula.arguments) > 1:
             return False
-        zero = np.zeros(1, self._numbers.dtype)
-        return not self._numbers.is_zero(self._numbers.call(formula.function, zero))[0]
+        return not self._numbers.keeps_zero(formula.function)
 
     def _points(self, formula: _Formula) -> Points:
         """The points where ``formula`` is, over its own indices."""

@@ -154,7 +154,7 @@ _OPERATIONS: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(cases())
 def test_programs_mean_what_they_mean_point_by_point(case: Case) -> None:
     """Bit for bit, and just where it is there."""
@@ -233,7 +233,7 @@ _DENSE: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(cases(functions=FINITE, odd=False))
 def test_the_reference_is_what_dense_arrays_give(case: Case) -> None:
     arrays = dense(case)

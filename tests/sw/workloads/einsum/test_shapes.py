@@ -52,7 +52,7 @@ def test_what_is_in_no_operand_has_its_size_from_later_statements_or_a_shape() -
         ),
         (
             {"b": (3,)},
-            "statement h, column 63: index j has size 3 in mode 0 of b, but 2 in mode 0 of A; it "
+            "statement h, column 60: index j has size 3 in mode 0 of b, but 2 in mode 0 of A; it "
             "must have one size",
         ),
         (
