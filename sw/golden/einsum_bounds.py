@@ -1,8 +1,9 @@
-"""How far Einsum programs in floating point may be off what they mean.
+"""What machines may make of Einsum programs in floating point, in whatever order they sum.
 
-Every number is an interval, whose ends are numbers of the format. An operation rounds its ends; a
-sum of n numbers, in any order, is within γ_{n-1} Σ|x| of the exact one; a function of one number is
-within ``ERROR_BOUND_ULP``. Where a sum may overflow on the way, or a NaN arise, anything goes.
+Every number is an interval, whose ends are numbers of the format. An operation rounds its ends, so
+that exact operands have one result; a sum of n numbers is within γ_{n-1} Σ|x| of the exact one, or
+it, where every order gives it; a function of one number is within ``ERROR_BOUND_ULP``. Where a sum
+may overflow on the way, or a NaN arise, anything goes.
 Source: Higham, "Accuracy and Stability of Numerical Algorithms" (2nd edition, 2002), chapters 3
 and 4.
 """
