@@ -24,6 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gnarl.hw.sam.block_types import COMPRESSED
 from gnarl.sw.golden.numbers import Numbers, Reals, Words
 from gnarl.sw.golden.relations import (
     Points,
@@ -91,6 +92,20 @@ def evaluate_with(
             if last[access.tensor] == statement.name:
                 operands.drop(access.tensor)
     return {name: kept[name] for name in (*program.results, *keep)}
+
+
+def alone(program: EinsumProgram, name: str, formats: Mapping[str, TensorFormat]) -> EinsumProgram:
+    """The program of one of its statements, whose operands are inputs.
+
+    Those without a format of ``formats`` are where they have entries.
+    """
+    statement = program[name]
+    stored = {}
+    for access in (*statement.operands, statement.result):
+        order = len(access.indices)
+        entries_only = TensorFormat((COMPRESSED,) * order, tuple(range(order)))
+        stored[access.tensor] = formats.get(access.tensor, entries_only)
+    return EinsumProgram(name, (statement,), stored, (name,))
 
 
 class Operands:
@@ -232,8 +247,7 @@ class _Evaluation:
         """Whether a function, applied to whatever it is, is not 0 at 0."""
         if not isinstance(formula, Call) or len(formula.arguments) > 1:
             return False
-        zero = np.zeros(1, self._numbers.dtype)
-        return not self._numbers.is_zero(self._numbers.call(formula.function, zero))[0]
+        return not self._numbers.keeps_zero(formula.function)
 
     def _points(self, formula: _Formula) -> Points:
         """The points where ``formula`` is, over its own indices."""

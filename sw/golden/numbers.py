@@ -31,8 +31,8 @@ class Numbers(Protocol):
     def totals(self, operation: str, numbers: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Sums (add) or maxima (max) of runs of numbers; ``lengths`` are at least 1."""
 
-    def is_zero(self, numbers: np.ndarray) -> np.ndarray:
-        """Whether each number is 0."""
+    def keeps_zero(self, function: str) -> bool:
+        """Whether a function is 0 at 0."""
 
 
 class Words:
@@ -62,8 +62,8 @@ class Words:
     def totals(self, operation: str, numbers: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         return run_totals(numbers, lengths, operation, self._format)
 
-    def is_zero(self, numbers: np.ndarray) -> np.ndarray:
-        return numbers == 0
+    def keeps_zero(self, function: str) -> bool:
+        return bool(self.call(function, np.zeros(1, self.dtype))[0] == 0)
 
 
 class Reals:
@@ -105,5 +105,5 @@ class Reals:
             return np.zeros(0)
         return self._OPERATIONS[operation].reduceat(numbers, np.cumsum(lengths) - lengths)
 
-    def is_zero(self, numbers: np.ndarray) -> np.ndarray:
-        return numbers == 0
+    def keeps_zero(self, function: str) -> bool:
+        return bool(self.call(function, np.zeros(1, self.dtype))[0] == 0)

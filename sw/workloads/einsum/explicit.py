@@ -7,7 +7,6 @@ over its indices that the result lacks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
 from gnarl.hw.lib.errors import short
 from gnarl.sw.workloads.einsum.program import (
@@ -16,6 +15,7 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumExpression,
     accesses,
     free_indices,
+    reductions,
 )
 from gnarl.sw.workloads.tensor.columns import fail
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction, Statement
@@ -38,10 +38,7 @@ def with_implied_sums(result: Access, expression: EinsumExpression) -> EinsumExp
     is not linear, with both of what may be meant.
     """
     for term, indices in _unreduced(result, expression):
-        for index in indices:
-            function = _hiding(term, index)
-            if function is not None:
-                _refuse_hidden(term, index, indices, function)
+        _refuse_hidden(term, indices)
     return _with_sums(result, expression, free_indices(expression))
 
 
@@ -49,14 +46,19 @@ def refuse_unreduced(result: Access, expression: EinsumExpression) -> None:
     """Raises ``WorkloadError`` naming the column of an index that is neither reduced nor one of the
     result's, with what may be meant."""
     for term, indices in _unreduced(result, expression):
-        index = indices[0]
-        function = _hiding(term, index)
-        if function is not None:
-            _refuse_hidden(term, index, indices, function)
-        access = _access_with(term, index)
+        reduced = {index for each in reductions(term) for index in each.indices}
+        for index in indices:
+            if index in reduced:
+                fail(
+                    _access_with(term, index).column,
+                    f"index {index} is also used outside of the reduction over it; "
+                    "give it another name there",
+                )
+        _refuse_hidden(term, indices)
+        access = _access_with(term, indices[0])
         fail(
             access.column,
-            f"index {index} of {short(access)} is neither one of {short(result)} nor reduced: "
+            f"index {indices[0]} of {short(access)} is neither one of {short(result)} nor reduced: "
             f"write {_spelled(Reduction('sum', indices, term))}",
         )
 
@@ -115,10 +117,12 @@ def _is_linear(function: _Function, places: Sequence[int]) -> bool:
             return name not in EINSUM_FUNCTIONS
 
 
-def _refuse_hidden(
-    term: EinsumExpression, index: str, indices: Sequence[str], function: _Function
-) -> NoReturn:
-    """Names both meanings and how each is written."""
+def _refuse_hidden(term: EinsumExpression, indices: tuple[str, ...]) -> None:
+    """Refuses a sum that may mean two things, with how each is written."""
+    hidden = ((index, function) for index in indices if (function := _hiding(term, index)))
+    index, function = next(hidden, ("", None))
+    if function is None:
+        return
     own = tuple(each for each in indices if _hiding(term, each) is function)
     rest = tuple(each for each in indices if each not in own)
     after = _replaced(term, function, _of_sums(function, own))
@@ -130,7 +134,7 @@ def _refuse_hidden(
     fail(
         access.column,
         f"index {index} of {short(access)} is summed inside of {name}, which is not linear: for a "
-        f"sum of {name} write {_spelled(Reduction('sum', tuple(indices), term))}; for {name} of a "
+        f"sum of {name} write {_spelled(Reduction('sum', indices, term))}; for {name} of a "
         f"sum write {_spelled(after)}",
     )
 
