@@ -29,11 +29,16 @@ _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload | SamModel
 
 
-def source(text: str, tensors: Mapping[str, str]) -> SamWorkload:
-    """The workload of an expression or a graph's file, with operands from files by name."""
+def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamModel:
+    """The workload of an expression, a graph's file or a model, with operands from files by
+    name."""
     parsed = workload(text)
     if not tensors:
         return parsed
+    if isinstance(parsed, SamModel):
+        formats = {name: each for name, each in parsed.program.formats.items()}
+        named = {parsed.own_name(name): path for name, path in tensors.items()}
+        return replace(parsed, inputs={**parsed.inputs, **load_operands(named, formats)})
     return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
 
 
@@ -42,34 +47,65 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
 
     ``source`` is an expression, the path of a ``.gv`` graph, or a ``SamWorkload``; or a tuple of
     one of the first two and operands by name, each whatever ``Tensor.from_any`` takes, or ``None``.
+    Or a model: a tuple of a PyTorch module and the arguments of its ``forward``, the path of a
+    ``.pt2`` file, ``FILE.py:NAME``, or a ``SamModel``.
 
     Raises ``WorkloadError`` that names the column, or the file and line.
     """
     if isinstance(source, SamWorkload | SamModel):
         return source
+    if isinstance(source, tuple) and len(source) == 2 and is_module(source[0]):
+        return _model(module_program(*source))
     text, operands = split_source(source)
     if not isinstance(text, str | Path):
         raise WorkloadError(
-            f"a {type(text).__name__}: must be an expression or the path of a graph, or a tuple of "
-            "one and operands by name"
+            f"a {type(text).__name__}: must be an expression, the path of a graph or a model, or a "
+            "tuple of one of the first two and operands by name, or of a module and its inputs"
         )
     if str(text).endswith(GRAPH_SUFFIXES):
         path = Path(text)
         dot = read_dot(read_text(path), str(path))
         parsed = parse(dot.statement)
         return SamWorkload(path.stem, dot.statement, parsed, operands, dot.graph)
+    if str(text).endswith(SUFFIX):
+        return _model(file_program(text))
+    file, name = split_name(str(text))
+    if name and file.endswith(".py"):
+        return _model(function_program(str(text)))
     if "=" not in str(text) and (os.path.exists(text) or _FILE_NAME.fullmatch(str(text))):
         raise WorkloadError(
-            f"{text}: must be an expression or a graph ({', '.join(GRAPH_SUFFIXES)}); "
-            "--tensor NAME=PATH gives a file's tensor"
+            f"{text}: must be an expression, a graph ({', '.join(GRAPH_SUFFIXES)}) or a model "
+            f"({SUFFIX}, FILE.py:NAME); --tensor NAME=PATH gives a file's tensor"
         )
     read = read_expression(str(text), operands)
     return SamWorkload(read.name, read.text, read.statement, read.inputs)
 
 
+def _model(model: Model) -> SamModel:
+    """A PyTorch model, whose results have the names that users know them by."""
+    renamed = {
+        name: user
+        for name, user in model.names.items()
+        if name in model.program and user.isidentifier() and user not in model.shapes
+    }
+
+    def name_of(name: str) -> str:
+        return renamed.get(name, name)
+
+    data = {name: Operand(tensor) for name, tensor in model.data.items()}
+    return SamModel(
+        model.program.name,
+        model.program.renamed(renamed),
+        {name_of(name): shape for name, shape in model.shapes.items()},
+        {name: model.data[name] for name in model.parameters},
+        data,
+        {name_of(name): user for name, user in model.names.items()},
+    )
+
+
 def inputs(
     program: Program,
-    workload: SamWorkload | None,
+    workload: SamWorkload | SamModel | None,
     arguments: RunArguments,
 ) -> dict[str, Operand]:
     """The program's operands, from files in place of the workload's own.

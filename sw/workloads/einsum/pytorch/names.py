@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from gnarl.sw.workloads.einsum.program import REDUCTIONS
+from gnarl.sw.workloads.tensor.expression import REDUCTIONS
 from gnarl.sw.workloads.tensor.expression import FUNCTIONS
 
 _FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS, "log"))
