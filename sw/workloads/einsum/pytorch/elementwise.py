@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -88,11 +87,6 @@ def _power(step: Step, x: View, exponent: float) -> View:
     if exponent not in _POWERS:
         step.refuse(f"exponent {exponent}: must be one of {', '.join(map(str, _POWERS))}")
     return step.elementwise(_POWERS[exponent], x)
-
-
-def number_problem(value: float) -> str | None:
-    """What is wrong with a number as a constant, if anything is."""
-    return None if math.isfinite(value) else f"{value}: must be finite"
 
 
 _FUNCTIONS = ("relu", "exp", "log", "sqrt", "reciprocal", "sigmoid", "tanh", "neg")

@@ -20,6 +20,11 @@ def dense(order: int) -> TensorFormat:
     return TensorFormat((DENSE,) * order, tuple(range(order)))
 
 
+def is_strided(tensor: Any) -> bool:
+    """Whether it is stored as dense tensors are."""
+    return _layout(tensor) == "strided"
+
+
 def format_of(name: str, tensor: Any) -> TensorFormat:
     """The format of a tensor's layout. Raises ``WorkloadError``."""
     order = tensor.dim()
@@ -77,8 +82,7 @@ def _hybrid(
     coordinates: np.ndarray, values: np.ndarray, shape: tuple[int, ...], sparse: int
 ) -> Any:
     """Entries of which each has a dense tensor of the last dimensions."""
-    rest = shape[sparse:]
-    inner = np.indices(rest).reshape(len(rest), -1).T
+    inner = np.argwhere(np.ones(shape[sparse:], bool))
     outer = np.repeat(coordinates, len(inner), axis=0)
     inner = np.tile(inner, (len(coordinates), 1))
     return np.concatenate([outer, inner], axis=1), values.reshape(-1), shape

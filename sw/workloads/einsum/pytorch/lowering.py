@@ -3,6 +3,7 @@ that need sums of functions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from inspect import signature
 from typing import Any
@@ -10,7 +11,13 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
-from gnarl.sw.workloads.einsum.pytorch.inputs import chosen_formats, dense, entries_of, format_of
+from gnarl.sw.workloads.einsum.pytorch.inputs import (
+    chosen_formats,
+    dense,
+    entries_of,
+    format_of,
+    is_strided,
+)
 from gnarl.sw.workloads.einsum.pytorch.layers import with_layers
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from gnarl.sw.workloads.einsum.pytorch.names import Names
@@ -56,6 +63,7 @@ class _Lowering:
         self._inputs: dict[str, Any] = {}  # tensors of PyTorch, by their names in the program
         self._names: dict[str, str] = {}
         self._children: dict[str, str] = {}
+        self._computed: dict[str, TensorFormat] = {}  # of what PyTorch computes as sparse tensors
         self._values: dict[Any, Any] = {}
 
     def run(self, formats: Mapping[str, str | TensorFormat]) -> Model:
@@ -68,6 +76,12 @@ class _Lowering:
                 place = place_of(node, place)
                 self._values[node] = self._called(node, place)
         results = self._results(place)
+        try:
+            return self._model(results, formats)
+        except WorkloadError as error:
+            raise WorkloadError(f"{self._graph.name}: {error}") from error
+
+    def _model(self, results: Results, formats: Mapping[str, str | TensorFormat]) -> Model:
         statements = with_layers(results.statements, self._children)
         names = tuple(results.views)
         program = EinsumProgram(self._graph.name, tuple(statements), {}, names)
@@ -107,6 +121,9 @@ class _Lowering:
             raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
         arguments = [self._of(each) for each in node.args]
         named = {key: self._of(each) for key, each in node.kwargs.items()}
+        for each in (*arguments, *named.values()):
+            if isinstance(each, float | complex) and not _is_finite(each):
+                raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
         first = len(self._statements.added)
         step = Step(self._statements, self._statements.names.claim(node.name), place, name)
         try:
@@ -114,6 +131,8 @@ class _Lowering:
         except TypeError as error:
             raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
         value = operator(step, *arguments, **named)
+        if value == View.whole(step.name, tuple(shape)) and not is_strided(node.meta["val"]):
+            self._computed[step.name] = format_of(step.name, node.meta["val"])
         around = modules_of(node)
         for each in self._statements.added[first:] if around else ():
             self._children[each.name] = around[0]
@@ -150,7 +169,12 @@ class _Lowering:
             if name not in formats
         }
         stored |= {name: dense(len(shapes[name])) for name in program.results}
+        stored |= {name: self._computed[name] for name in shapes if name in self._computed}
         return {**stored, **formats}
+
+
+def _is_finite(number: float | complex) -> bool:
+    return isinstance(number, float) and math.isfinite(number)
 
 
 def _not_supported(name: str) -> str:
@@ -158,5 +182,6 @@ def _not_supported(name: str) -> str:
     instead = _INSTEAD.get(f"{short}.{overload}") or _INSTEAD.get(short)
     if instead:
         return f"{name}: not supported: write {instead}"
-    known = sorted({each.removeprefix("aten.").partition(".")[0] for each in OPERATORS})
-    return f"{name}: not supported: must be of {', '.join(known)}"
+    known = {each.removeprefix("aten.").partition(".")[0] for each in OPERATORS}
+    shown = sorted(each for each in known if not each.startswith("_"))
+    return f"{name}: not supported: must be of {', '.join(shown)}"

@@ -46,7 +46,7 @@ class Results:
         return [
             replace(
                 each,
-                result=_permuted(each.result, orders),
+                result=_reordered(each.result, orders),
                 expression=_permuted(each.expression, orders),
             )
             for each in self._statements.added
@@ -69,12 +69,17 @@ class Results:
         }
 
 
+def _reordered(access: Access, orders: Mapping[str, Sequence[int]]) -> Access:
+    order = orders.get(access.tensor, range(len(access.indices)))
+    return replace(access, indices=tuple(access.indices[mode] for mode in order))
+
+
 def _permuted(
     expression: EinsumExpression, orders: Mapping[str, Sequence[int]]
 ) -> EinsumExpression:
     match expression:
-        case Access(tensor, indices) if tensor in orders:
-            return replace(expression, indices=tuple(indices[mode] for mode in orders[tensor]))
+        case Access():
+            return _reordered(expression, orders)
         case Call(function, arguments):
             return Call(function, tuple(_permuted(part, orders) for part in arguments))
         case Reduction(part=part):

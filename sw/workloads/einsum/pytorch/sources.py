@@ -40,7 +40,7 @@ def function_program(source: str, formats: Formats | None = None) -> Model:
     file, name = split_name(source)
     if not name:
         raise WorkloadError(
-            f"{source}: must be FILE.py:NAME, with the function that gives a module"
+            f"{source}: must be FILE.py:NAME, of a function that gives a module"
         )
     value = executed_value(Path(file), name)
     if value is None:

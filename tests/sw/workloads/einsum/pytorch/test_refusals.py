@@ -1,0 +1,141 @@
+"""Modules that are no Einsum programs: which operator, and where the user wrote it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.pytorch.lowering import OPERATORS
+from gnarl.sw.workloads.einsum.pytorch.sources import module_program
+from tests.support.errors import refused
+from tests.support.nests.pytorch_modules import module
+
+FILE = Path(__file__).name
+MATRIX = torch.ones(4, 3)
+
+
+@pytest.mark.parametrize(
+    "forward, problem",
+    [
+        (
+            lambda self, x: torch.cat([x, x]),
+            "aten.cat.default: not supported: write sums of products: "
+            "x @ w1 + y @ w2 for torch.cat([x, y], 1) @ w",
+        ),
+        (lambda self, x: x.max(1)[0], "aten.max.dim: not supported: write torch.amax"),
+        (
+            lambda self, x: functional.scaled_dot_product_attention(x, x, x),
+            "aten.scaled_dot_product_attention.default: not supported: write "
+            "torch.softmax(q @ k.mT * scale, -1) @ v",
+        ),
+        (
+            lambda self, x: x.view(2, 6),
+            "aten.view.default: from [4, 3] to [2, 6]: must keep every dimension that is not of "
+            "size 1: write torch.einsum of the tensors as they are",
+        ),
+        (lambda self, x: x[1:], "aten.slice.Tensor: a part of a dimension: must be all of it"),
+        (
+            lambda self, x: functional.dropout(x, 0.5, True),
+            "aten.dropout.default: in training mode: must be in evaluation mode: call eval() of "
+            "the module",
+        ),
+        (
+            lambda self, x: torch.div(x, 2, rounding_mode="floor"),
+            "aten.div.Tensor_mode: rounding_mode = 'floor': must be None",
+        ),
+        (
+            lambda self, x: functional.gelu(x, approximate="tanh"),
+            "aten.gelu.default: approximate = 'tanh': must be 'none'",
+        ),
+        (
+            lambda self, x: functional.leaky_relu(x, 2.0),
+            "aten.leaky_relu.default: negative_slope = 2.0: must be from 0 to 1",
+        ),
+        (
+            lambda self, x: x**2.5,
+            "aten.pow.Tensor_Scalar: exponent 2.5: must be one of -1, -0.5, 0.5, 1, 2, 3",
+        ),
+        (
+            lambda self, x: x.sum(0, dtype=torch.int64),
+            "aten.sum.dim_IntList: dtype = torch.int64: must be a floating-point type",
+        ),
+        (
+            lambda self, x: torch.einsum("...i->...", x),
+            "aten.einsum.default: ...i->...: must have letters and commas alone: no ...",
+        ),
+        (
+            lambda self, x: torch.einsum("ii->i", x @ x.t()),
+            "aten.einsum.default: ii->i: takes a diagonal: every letter of an operand must be "
+            "another",
+        ),
+        (lambda self, x: x + math.inf, "aten.add.Tensor: inf: must be a finite real number"),
+        (lambda self, x: x * 1j, "aten.mul.Tensor: 1j: must be a finite real number"),
+        (
+            lambda self, x: x[:0].mean(),
+            "aten.slice.Tensor: a part of a dimension: must be all of it",
+        ),
+        (lambda self, x: x.expand(2, 4, 3), "result: repeats along dimension 0: must not"),
+    ],
+)
+def test_operators(forward: Callable[..., Any], problem: str) -> None:
+    place = f"{FILE}:{forward.__code__.co_firstlineno}"
+    with refused(f"{place}: {problem}"):
+        module_program(module(forward), (MATRIX,))
+
+
+def test_unknown_operators_name_those_that_are_supported() -> None:
+    def forward(self, x):
+        return x.cumsum(0)
+
+    with pytest.raises(WorkloadError) as raised:
+        module_program(module(forward), (MATRIX,))
+    text = str(raised.value)
+    assert text.startswith(
+        f"{FILE}:{forward.__code__.co_firstlineno + 1}: aten.cumsum.default: not"
+    )
+    assert "not supported: must be of abs, add, addmm, " in text and len(text) < 1000
+
+
+def test_shapes_that_depend_on_values() -> None:
+    def forward(self, x):
+        return x[x > 0] * 2
+
+    with pytest.raises(WorkloadError, match=r"aten\.gt\.Scalar: not supported"):
+        module_program(module(forward), (MATRIX,))
+
+
+def test_branches_that_depend_on_values() -> None:
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+    with pytest.raises(WorkloadError, match="forward: torch.export: .*data-dependent"):
+        module_program(module(forward), (MATRIX,))
+
+
+def test_results_that_are_no_tensors() -> None:
+    def forward(self, x):
+        return x, None
+
+    with refused("forward: result1: must be a tensor"):
+        module_program(module(forward), (MATRIX,))
+
+
+def test_means_of_nothing() -> None:
+    def forward(self, x):
+        return x.mean(0)
+
+    with pytest.raises(WorkloadError, match="a mean of no elements: must be of some"):
+        module_program(module(forward), (torch.ones(0, 3),))
+
+
+def test_operators_are_those_of_pytorch() -> None:
+    for name in OPERATORS:
+        _, operator, overload = name.split(".")
+        assert hasattr(getattr(torch.ops.aten, operator), overload), name
