@@ -4,7 +4,6 @@ Source: Kipf, Welling, "Semi-Supervised Classification with Graph Convolutional 
 2017.
 """
 
-import math
 import os
 import warnings
 from pathlib import Path
@@ -15,32 +14,18 @@ import scipy.sparse
 import torch
 
 
-class GraphConv(torch.nn.Module):
-    """A·X·W + b, with the rows of the normalised adjacency matrix A summing up neighbours."""
-
-    def __init__(self, inputs, outputs):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.empty(inputs, outputs))
-        self.bias = torch.nn.Parameter(torch.empty(outputs))
-        bound = 1 / math.sqrt(outputs)
-        torch.nn.init.uniform_(self.weight, -bound, bound)
-        torch.nn.init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, adj, x):
-        return adj @ (x @ self.weight) + self.bias
-
-
 class GCN(torch.nn.Module):
-    """Probabilities of classes for each node."""
+    """Probabilities of classes for each node: softmax(A·relu(A·X·W1 + b1)·W2 + b2), where rows of
+    the normalised adjacency matrix A sum up neighbours."""
 
     def __init__(self, features, hidden, classes):
         super().__init__()
-        self.conv1 = GraphConv(features, hidden)
-        self.conv2 = GraphConv(hidden, classes)
+        self.conv1 = torch.nn.Linear(features, hidden)
+        self.conv2 = torch.nn.Linear(hidden, classes)
 
     def forward(self, adj, x):
-        h = torch.relu(self.conv1(adj, x))
-        return torch.softmax(self.conv2(adj, h), dim=1)
+        h = torch.relu(self.conv1(adj @ x))
+        return torch.softmax(self.conv2(adj @ h), dim=1)
 
 
 def karate():

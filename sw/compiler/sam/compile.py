@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
@@ -12,8 +13,8 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_functions
-from gnarl.sw.compiler.sam.fuse.regions import Fusion
-from gnarl.sw.compiler.sam.fuse.schedule import chosen
+from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion
+from gnarl.sw.compiler.sam.fuse.schedule import chosen, schedule_text
 from gnarl.sw.compiler.sam.graph_pass import (
     SamLaunch,
     SamOptions,
@@ -25,9 +26,11 @@ from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, encode, encode_parameters
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
+from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.einsum.kernel import Kernel
+from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
@@ -40,20 +43,28 @@ def compile(
     seed: int = 0,
     trace: Trace | None = None,
     passes: Sequence[SamPass] | None = None,
+    schedule_out: str | Path | None = None,
     **options: Any,
 ) -> Program:
     """A program for ``config`` with the workload's graphs, or for its fabric.
 
     The same workload gives the same program, whatever the ``seed``. ``trace`` gets the results of
     ``passes``, by default ``PASSES``; ``options`` are those of ``fuse.schedule.chosen``, for
-    models. Raises ``WorkloadError`` where a statement cannot be lowered, ``CapacityError`` where a
-    fabric has too few blocks, ``ConfigError`` for a function that the number format lacks,
-    ``PassError`` for a graph of ours that is not sound.
+    models, whose schedule is written to ``schedule_out``. Raises ``WorkloadError`` where a
+    statement cannot be lowered, ``CapacityError`` where a fabric has too few blocks,
+    ``ConfigError`` for a function that the number format lacks, ``PassError`` for a graph of ours
+    that is not sound.
     """
     trace = trace or Trace()
     passes = PASSES if passes is None else passes
     if isinstance(workload, SamModel):
-        return _model_program(workload, config, trace, passes, chosen(workload, **options))
+        fusion = chosen(workload, **options)
+        state = _model_state(workload, config, trace, passes, fusion)
+        if schedule_out is not None:
+            write_text(Path(schedule_out), schedule_text(workload, fusion, _regions(state)))
+        trace.progress(1.0)
+        return _model_program(workload, config, state, fusion.program)
+    options |= {"schedule_out": schedule_out}
     if given := [name for name, value in options.items() if value is not None]:
         raise WorkloadError(f"{given[0]}: not for an expression or a graph: must be left out")
     pass_options = SamOptions(
@@ -83,14 +94,14 @@ def compile(
     )
 
 
-def _model_program(
+def _model_state(
     model: SamModel,
     config: SamConfig,
     trace: Trace,
     passes: Sequence[SamPass],
     fusion: Fusion,
-) -> Program:
-    """A launch for each region, on a machine of its own."""
+) -> SamState:
+    """The graphs of a model's regions."""
     if config.fabric is not None:
         raise WorkloadError(
             f"{model.name}: a model has a machine for each of its regions: must be for a "
@@ -99,6 +110,17 @@ def _model_program(
     options = SamOptions(fusion=fusion, skip=config.skip, config=config)
     state = run_passes(passes, SamState(), options, trace)
     _require_made(state, config)
+    return state
+
+
+def _regions(state: SamState) -> list[LoweredRegion]:
+    return [each.region for each in state.launches if each.region is not None]
+
+
+def _model_program(
+    model: SamModel, config: SamConfig, state: SamState, program: EinsumProgram
+) -> Program:
+    """A launch for each region, on a machine of its own."""
     launches: list[Launch] = []
     for each in state.launches:
         assert each.region is not None
@@ -123,14 +145,13 @@ def _model_program(
             )
         )
     specs = {spec.name: spec for each in launches for spec in (*each.inputs, *each.outputs)}
-    trace.progress(1.0)
     return Program(
         config.target,
         config.to_dict(),
         config.digest,
         model.name,
-        tuple(specs[name] for name in fusion.program.inputs),
-        tuple(specs[name] for name in fusion.program.results),
+        tuple(specs[name] for name in program.inputs),
+        tuple(specs[name] for name in program.results),
         tuple(launches),
         SAM_SCHEMA,
     )

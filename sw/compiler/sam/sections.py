@@ -53,6 +53,12 @@ def kernel_of(sections: Sections) -> Kernel:
     return _decode(sections["plan"].tobytes())[1]
 
 
+def is_of_program(sections: Sections) -> bool:
+    """Whether the kernel was written as a program, as that of a model is, and not as a
+    statement."""
+    return "einsum" in parse_json(sections["plan"].tobytes().decode(), "plan")
+
+
 @lru_cache(maxsize=64)
 def _decode(octets: bytes) -> tuple[Graph, Kernel, str]:
     """The graph, what it computes, and that as text."""

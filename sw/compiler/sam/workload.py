@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gnarl.hw.sam.graph import Graph
-from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.tensor.operands import Operand
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
@@ -34,7 +34,7 @@ class SamModel:
     parameters
         inputs whose values a program keeps, by name.
     inputs
-        the others, if they are there.
+        values of all inputs, as far as they are there.
     names
         what users call tensors, by name: ``conv1.weight`` for ``conv1_weight``.
     """
@@ -42,6 +42,10 @@ class SamModel:
     name: str
     program: EinsumProgram
     shapes: Mapping[str, tuple[int, ...]]
-    parameters: Mapping[str, Array]
-    inputs: Mapping[str, Operand] | None
+    parameters: Mapping[str, Tensor]
+    inputs: Mapping[str, Operand]
     names: Mapping[str, str]
+
+    def own_name(self, name: str) -> str:
+        """The program's name of a tensor that users call so."""
+        return next((own for own, user in self.names.items() if user == name), name)

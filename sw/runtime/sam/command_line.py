@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+from gnarl.sw.compiler.sam.fuse.regions import FUSIONS, ITERATIONS
 from gnarl.sw.runtime.target.command_line import EXPRESSION_TENSORS, CommandLine
+from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption
+
+_OPTIONS = (
+    TargetOption(
+        "--fuse",
+        commands=("compile",),
+        type=Choice(FUSIONS),
+        help="What of a model shares a graph: each statement has its own, or each layer.  "
+        "[default: layer, or what the schedule says]",
+    ),
+    TargetOption(
+        "--iteration",
+        commands=("compile",),
+        type=Choice(ITERATIONS),
+        help="How products of sums of a model are iterated: each in a space of its own, or all in "
+        "one.  [default: factored]",
+    ),
+    TargetOption(
+        "--schedule",
+        commands=("compile",),
+        type=FilePath.READ,
+        metavar="FILE",
+        help="Regions, loop orders, formats and association of a model, a .toml file",
+    ),
+    TargetOption(
+        "--schedule-out",
+        commands=("compile",),
+        type=FilePath.WRITTEN,
+        metavar="FILE",
+        help="Write the schedule that was used, whole, to this .toml file",
+    ),
+)
 
 COMMAND_LINE = CommandLine(
-    workloads="an expression or a .gv graph, with a --tensor for each of its operands",
+    workloads="an expression, a .gv graph, each with a --tensor for each operand, or a PyTorch "
+    "module: FILE.py:NAME of a function that gives it and its inputs, or a .pt2 file that "
+    "torch.export.save wrote",
+    options=_OPTIONS,
     shared={
         "--tensor": (EXPRESSION_TENSORS,),
         "--dot": ("in the dialect of the SAM tools",),

@@ -98,27 +98,36 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Figures of where a run's cycles go.
 
     Operations are values that ALUs and functions give, and that reductions and accumulators take
-    in. The tokens of the longest stream bound the cycles.
+    in. The tokens of a launch's longest stream bound its cycles.
     """
-    (run,) = result.launches
-    units, counters = _units(run.launch), run.finished.counters
-    bound = longest_stream(run.launch, counters)
-    cycles = run.finished.cycles or 0
-    charts = [
-        Chart(
-            f"Tokens of streams, % of cycles: {cycles / max(1, bound):.2f} times the longest",
-            _largest(counters, token_counters(units)),
-            cycles,
-        ),
-        Chart("Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles),
-    ]
+    bounds = [longest_stream(run.launch, run.finished.counters) for run in result.launches]
+    statistics = {**program.statistics, "longest_stream": sum(bounds)}
+    charts = list(_charts(result.launches[0])) if len(bounds) == 1 else []
+    operations = sum(map(_operations, result.launches))
+    capacity = max(_alus(run.launch) for run in result.launches)
+    return Figures(operations, "ALUs", capacity, statistics, charts)
+
+
+def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
     _, model = run.job.operands.model
-    operations = sum(
+    return sum(
         int(np.count_nonzero(_is_value(model.streams[stream])))
         for stream in _computing_streams(run)
     )
-    statistics = {**program.statistics, "longest_stream": bound}
-    return Figures(operations, "ALUs", _alus(run.launch), statistics, charts)
+
+
+def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
+    units, counters = _units(run.launch), run.finished.counters
+    cycles = run.finished.cycles or 0
+    times = cycles / max(1, longest_stream(run.launch, counters))
+    yield Chart(
+        f"Tokens of streams, % of cycles: {times:.2f} times the longest",
+        _largest(counters, token_counters(units)),
+        cycles,
+    )
+    yield Chart(
+        "Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles
+    )
 
 
 def dot(program: Program) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
-from gnarl.sw.compiler.sam.sections import graph_of, kernel_of, parameters_of
+from gnarl.sw.compiler.sam.sections import graph_of, is_of_program, kernel_of, parameters_of
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
@@ -113,21 +113,32 @@ class Operands:
         return interpret(SamConfig.from_dict(self.launch.config), self.image)
 
 
+def is_model(program: Program) -> bool:
+    """Whether it is of a model, whose sizes are all known, and not of an expression."""
+    return is_of_program(program.launches[0].sections)
+
+
+def own_name(name: str, names: Collection[str]) -> str:
+    """The program's name of an input that users of the model call so: ``conv1.weight``."""
+    own = name.replace(".", "_")
+    return own if name not in names and own in names else name
+
+
 def bind(program: Program, inputs: Any) -> dict[str, Array]:
     """The program's inputs, as ``bind_operands`` takes them; parameters of a model keep their
     values where they are not given."""
-    parameters = parameters_of(program.launches[0].sections)
-    if not parameters and len(program.launches) == 1:
-        return {**bind_operands(kernel_of(program.launches[0].sections), inputs)}
+    sections = program.launches[0].sections
+    if not is_model(program):
+        return {**bind_operands(kernel_of(sections), inputs)}
     if not isinstance(inputs, Mapping):
         raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
     names = [spec.name for spec in program.inputs]
-    for name in inputs:
+    given = {own_name(name, names): source for name, source in inputs.items()}
+    for name in given:
         if name not in names:
-            raise WorkloadError(
-                f"tensor {name} is no input of the program; it has {_listed(names)}"
-            )
-    tensors = {**parameters, **inputs}
+            has = _listed(names)
+            raise WorkloadError(f"tensor {name} is no input of the program; it has {has}")
+    tensors = {**parameters_of(sections), **given}
     if missing := [name for name in names if name not in tensors]:
         raise WorkloadError(f"tensor {missing[0]} is not given; the program has {_listed(names)}")
     return {name: named_operand(name, tensors[name]).tensor for name in names}

@@ -12,12 +12,22 @@ from typing import Any, TypeAlias
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.dot_read import read_dot
-from gnarl.sw.compiler.sam.sections import kernel_of
+from gnarl.sw.compiler.sam.sections import kernel_of, parameters_of
 from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
-from gnarl.sw.program.program import Program
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.python_files import split_name
+from gnarl.sw.runtime.sam.image import is_model, own_name
 from gnarl.sw.runtime.target.reader import RunArguments
+from gnarl.sw.workloads.einsum.pytorch.model import Model
+from gnarl.sw.workloads.einsum.pytorch.sources import (
+    file_program,
+    function_program,
+    module_program,
+)
+from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
 from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.workload import read_expression, split_source
 from gnarl.sw.workloads.text_file import read_text
 
@@ -117,15 +127,59 @@ def inputs(
         raise WorkloadError(
             "--values: not supported by target sam: --tensor NAME=PATH gives its tensors"
         )
-    launch = program.launches[0]
-    kernel = kernel_of(launch.sections)
-    own = workload.inputs if workload is not None else None
-    operands = all_operands(program.workload, kernel, own, tensors)
-    for access in kernel.operands:
+    own = {} if workload is None else workload.inputs or {}
+    if is_model(program):
+        operands = _model_operands(program, own, tensors)
+    else:
+        kernel = kernel_of(program.launches[0].sections)
+        operands = all_operands(program.workload, kernel, own, tensors)
+    for launch in program.launches:
+        _require_index_bits(program, launch, operands, tensors)
+    return operands
+
+
+def _model_operands(
+    program: Program, own: Mapping[str, Operand], paths: Mapping[str, str]
+) -> dict[str, Operand]:
+    """A model's inputs by name: those of files, in place of ``own`` and of its parameters."""
+    names = [spec.name for spec in program.inputs]
+    formats = {
+        name: format
+        for launch in program.launches
+        for name, format in kernel_of(launch.sections).formats.items()
+    }
+    paths = {own_name(name, names): path for name, path in paths.items()}
+    for name in paths:
+        if name not in names:
+            raise WorkloadError(
+                f"{program.workload}: --tensor {name}: no such input; there are {', '.join(names)}"
+            )
+    parameters = parameters_of(program.launches[0].sections)
+    available = {
+        **{name: Operand(Tensor.from_any(value)) for name, value in parameters.items()},
+        **own,
+        **load_operands(paths, formats),
+    }
+    if missing := [name for name in names if name not in available]:
+        raise WorkloadError(
+            f"{program.workload}: tensor {missing[0]} is not given: --tensor NAME=PATH gives one"
+        )
+    return {name: available[name] for name in names}
+
+
+def _require_index_bits(
+    program: Program,
+    launch: Launch,
+    operands: Mapping[str, Operand],
+    paths: Mapping[str, str],
+) -> None:
+    """Raises ``CapacityError`` naming the file of a tensor that is too large for coordinates."""
+    for access in kernel_of(launch.sections).operands:
+        if access.tensor not in operands:
+            continue
         for index, size in zip(access.indices, operands[access.tensor].tensor.shape, strict=False):
             try:
                 require_index_bits(launch.config["index_bits"], index, size)
             except CapacityError as error:
-                place = tensors.get(access.tensor, program.workload)
+                place = paths.get(access.tensor, program.workload)
                 raise CapacityError(f"{place}: {error}") from error
-    return operands

@@ -15,7 +15,7 @@ from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
 from gnarl.sw.compiler.sam.dumps import listing
 from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
 from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of, kernel_of
-from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
 from gnarl.sw.golden import einsum as golden_model
 from gnarl.sw.golden.einsum import Entries
 from gnarl.sw.golden.words import typed
@@ -52,7 +52,7 @@ _STEPS_A_TOKEN = 64
 """More than a search takes: twice for each bit of a reference."""
 
 
-class SamReader(Reader[SamSource, SamWorkload]):
+class SamReader(Reader[SamSource, SamWorkload | SamModel]):
     """Reads expressions, graphs and their operands."""
 
     target = "sam"
@@ -66,7 +66,7 @@ class SamReader(Reader[SamSource, SamWorkload]):
         return [Example(name, text, tensors) for name, text in EXAMPLES.items()]
 
 
-class SamCompiler(Compiler[SamConfig, SamWorkload]):
+class SamCompiler(Compiler[SamConfig, SamWorkload | SamModel]):
     """Compiles expressions."""
 
     filled_in = ("expression", "graph")
@@ -76,7 +76,7 @@ class SamCompiler(Compiler[SamConfig, SamWorkload]):
 
     def compile(
         self,
-        workload: SamWorkload,
+        workload: SamWorkload | SamModel,
         config: SamConfig,
         *,
         seed: int = 0,

@@ -7,8 +7,8 @@ name. Source: FuseFlow, section 4, "Einsum expressions extended with non-algebra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -95,6 +95,26 @@ class EinsumProgram:
     def _by_name(self) -> dict[str, Einsum]:
         return {statement.name: statement for statement in self.statements}
 
+    def renamed(self, names: Mapping[str, str]) -> EinsumProgram:
+        """The program with other names of tensors, none of which it has."""
+
+        def access(each: Access) -> Access:
+            return replace(each, tensor=names.get(each.tensor, each.tensor))
+
+        return EinsumProgram(
+            self.name,
+            tuple(
+                replace(
+                    each,
+                    result=access(each.result),
+                    expression=with_accesses(each.expression, access),
+                )
+                for each in self.statements
+            ),
+            {names.get(name, name): format for name, format in self.formats.items()},
+            tuple(names.get(name, name) for name in self.results),
+        )
+
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Tensors that no statement computes, in order of appearance."""
@@ -109,6 +129,20 @@ class EinsumProgram:
             for name in dict.fromkeys(access.tensor for access in statement.operands):
                 taken.setdefault(name, []).append(statement.name)
         return {name: tuple(statements) for name, statements in taken.items()}
+
+
+def with_accesses(
+    expression: EinsumExpression, change: Callable[[Access], Access]
+) -> EinsumExpression:
+    """The expression with each access replaced by what ``change`` makes of it."""
+    match expression:
+        case Access():
+            return change(expression)
+        case Call(function, arguments):
+            return Call(function, tuple(with_accesses(each, change) for each in arguments))
+        case Reduction(part=part):
+            return replace(expression, part=with_accesses(part, change))
+    return expression
 
 
 def accesses(expression: EinsumExpression) -> Iterator[Access]:

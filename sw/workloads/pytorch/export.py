@@ -33,6 +33,9 @@ class Exported:
         what users call placeholders, by name of their nodes: ``bag.weight``.
     results
         what results are called, in the order of the output's nodes.
+    state
+        what users call parameters, buffers and constants: placeholders that are no arguments of
+        ``forward``.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Exported:
     data: dict[str, Any]
     names: dict[str, str]
     results: list[str]
+    state: frozenset[str]
 
     @property
     def start(self) -> Location:
@@ -163,7 +167,7 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
     examples = iter(tree_leaves(program.example_inputs))
     called = iter(saved.inputs if saved else ())
     tensors = saved.tensors if saved else {}
-    data, names = {}, {}
+    data, names, state = {}, {}, set()
     for spec in program.graph_signature.input_specs:
         key = spec.arg.name
         if spec.target:
@@ -173,7 +177,9 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
         if spec.kind == InputKind.USER_INPUT:
             value = next(examples)
             data[key] = spec.arg.value if isinstance(spec.arg, ConstantArgument) else value
-        elif spec.target in program.state_dict:
+            continue
+        state.add(names[key])
+        if spec.target in program.state_dict:
             data[key] = program.state_dict[spec.target].detach()
         else:
             data[key] = program.constants[spec.target]
@@ -185,9 +191,10 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
             )
     nodes = list(program.graph.nodes)
     if saved is None:
-        return Exported(name, nodes, data, names, result_names(program.call_spec.out_spec))
+        results = result_names(program.call_spec.out_spec)
+        return Exported(name, nodes, data, names, results, frozenset(state))
     for node in nodes:
         own = node.meta.get("stack_trace")
         node.meta["stack_trace"] = saved.traces.get(own, "")
         node.meta["nn_module_stack"] = {path: (path, "") for path in saved.modules.get(own, ())}
-    return Exported(name, nodes, data, names, saved.results)
+    return Exported(name, nodes, data, names, saved.results, frozenset(state))

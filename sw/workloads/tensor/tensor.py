@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.workloads.entries_order import sum_finite, sum_repeated
 from gnarl.sw.workloads.refusals import NOT_BELOW, refuse_first, refuse_not_finite
 from gnarl.sw.workloads.tensor.sparse_matrix import PARTS, entries
@@ -97,11 +98,12 @@ class Tensor:
         return tensor._in_float64()
 
     @classmethod
-    def from_result(cls, source: Tensor | np.ndarray) -> Tensor:
+    def from_result(cls, source: Array) -> Tensor:
         """The tensor that was computed, whose values become float64: they may be infinite or
         NaN."""
-        tensor = source if isinstance(source, Tensor) else _from_dense(source)
-        return tensor._in_float64()
+        if isinstance(source, np.ndarray):
+            return _from_dense(source)._in_float64()
+        return cls(source.shape, source.coordinates, source.values)._in_float64()
 
     def _in_float64(self) -> Tensor:
         with np.errstate(over="ignore"):

@@ -59,9 +59,10 @@ def partial_order(
 
 
 def indices_of(views: Views) -> list[str]:
-    """The region's indices in order of appearance, those of operands first."""
+    """The region's indices in order of appearance, from results to what they are computed of, those
+    of operands first."""
     found: dict[str, None] = {}
-    for view in views.views:
+    for view in reversed(views.views):
         for access in (*accesses(view.expression), view.result):
             found |= dict.fromkeys(access.indices)
     return list(found)
@@ -109,26 +110,24 @@ def _check_cycles(graph: nx.DiGraph) -> None:
     raise WorkloadError(f"no order of loops fits: {'; '.join(edges)}; cut the region")
 
 
-def _prefer(graph: nx.DiGraph, edges: Iterable[tuple[str, str]]) -> None:
-    """Adds edges as far as they close no cycle."""
-    for outer, inner in edges:
-        if outer != inner and not nx.has_path(graph, inner, outer):
-            graph.add_edge(outer, inner, **{WHY: graph.edges.get((outer, inner), _SOFT)[WHY]})
+def _prefer(graph: nx.DiGraph, groups: Iterable[list[tuple[str, str]]]) -> None:
+    """Adds groups of edges, each unless one of them closes a cycle."""
+    for edges in groups:
+        new = [edge for edge in edges if not graph.has_edge(*edge)]
+        graph.add_edges_from(new, **{WHY: _PREFERRED})
+        if not nx.is_directed_acyclic_graph(graph):
+            graph.remove_edges_from(new)
 
 
-_SOFT = {WHY: _PREFERRED}
-
-
-def _within_accumulators(views: Views) -> Iterator[tuple[str, str]]:
+def _within_accumulators(views: Views) -> Iterator[list[tuple[str, str]]]:
     """Edges that leave at most as many loops inside a sum as accumulators hold."""
     for view in views.views:
         for reduction in reductions(view.expression):
-            kept = free_indices(reduction)
-            for outer in kept[:-MAX_ACCUMULATOR_ORDER]:
-                yield from ((outer, inner) for inner in reduction.indices)
+            for outer in free_indices(reduction)[:-MAX_ACCUMULATOR_ORDER]:
+                yield [(outer, inner) for inner in reduction.indices]
 
 
-def _reuse(views: Views) -> Iterator[tuple[str, str]]:
+def _reuse(views: Views) -> Iterator[list[tuple[str, str]]]:
     """Edges to loops that what is computed does not depend on, so that it is computed once."""
     computed = {view.result for view in views.views}
     for view in views.views:
@@ -136,7 +135,7 @@ def _reuse(views: Views) -> Iterator[tuple[str, str]]:
         for taken in accesses(view.expression):
             if taken in computed:
                 others = [index for index in own if index not in taken.indices]
-                yield from ((outer, inner) for outer in taken.indices for inner in others)
+                yield [(outer, inner) for outer in taken.indices for inner in others]
 
 
 def dot(graph: nx.DiGraph) -> Iterator[str]:

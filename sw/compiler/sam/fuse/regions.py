@@ -63,12 +63,15 @@ class Fusion:
         in any order.
     may_cut
         whether a region that has no graph is cut into some that have; else it is an error.
+    associations
+        of products that the program has already, as schedules say them.
     """
 
     program: EinsumProgram
     regions: tuple[Region, ...]
     fixed: frozenset[str] = frozenset()
     may_cut: bool = False
+    associations: tuple[str, ...] = ()
 
     @classmethod
     def of_statement(cls, statement: Statement) -> Fusion:

@@ -105,19 +105,15 @@ def read_schedule(path: str | Path) -> Schedule:
         raise WorkloadError(f"{path}: {error}") from error
 
 
-def schedule_text(
-    model: SamModel, associations: Sequence[str], regions: Sequence[LoweredRegion]
-) -> str:
+def schedule_text(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) -> str:
     """The schedule's file with all that was chosen."""
-    return "".join(f"{line}\n" for line in _lines(model, associations, regions))
+    return "".join(f"{line}\n" for line in _lines(model, fusion, regions))
 
 
-def _lines(
-    model: SamModel, associations: Sequence[str], regions: Sequence[LoweredRegion]
-) -> Iterator[str]:
+def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) -> Iterator[str]:
     yield f"model = {_toml(model.name)}"
-    if associations:
-        yield f"associate = {_toml(list(associations))}"
+    if fusion.associations:
+        yield f"associate = {_toml(list(fusion.associations))}"
     yield ""
     yield "[formats]"
     formats: dict[str, TensorFormat] = {}
@@ -165,7 +161,9 @@ def _applied(
         raise WorkloadError(f"{option}: the schedule has regions: must be left out")
     else:
         regions = _checked(program, schedule.regions)
-    return Fusion(program, tuple(regions), frozenset(fixed), may_cut=not schedule.regions)
+    return Fusion(
+        program, tuple(regions), frozenset(fixed), not schedule.regions, schedule.associate
+    )
 
 
 def _format(program: EinsumProgram, tensor: str, name: str, text: str) -> TensorFormat:

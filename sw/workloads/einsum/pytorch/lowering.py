@@ -97,6 +97,7 @@ class _Lowering:
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
             shapes,
             used,
+            frozenset(name for name in program.inputs if used[name] in self._graph.state),
             {name: view.shape for name, view in results.views.items()},
         )
 

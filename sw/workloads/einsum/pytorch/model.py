@@ -20,6 +20,8 @@ class Model:
     names
         what users call inputs and results, by their names in the program: ``conv1.weight`` of
         ``conv1_weight``.
+    parameters
+        inputs of the program that are parameters, buffers or constants of the module.
     result_shapes
         the shapes of the module's results, by their names in the program. They differ from
         ``shapes`` in dimensions of size 1 alone, which the program may leave out.
@@ -29,4 +31,5 @@ class Model:
     data: Mapping[str, Tensor]
     shapes: Mapping[str, tuple[int, ...]]
     names: Mapping[str, str]
+    parameters: frozenset[str]
     result_shapes: Mapping[str, tuple[int, ...]]

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from gnarl.sw.workloads.tensor.expression import REDUCTIONS
-from gnarl.sw.workloads.tensor.expression import FUNCTIONS
+from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS
 
 _FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS, "log"))
 _INDICES = "ijklmnopqrstuvwxyzabcdefgh"

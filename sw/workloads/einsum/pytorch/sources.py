@@ -39,9 +39,7 @@ def function_program(source: str, formats: Formats | None = None) -> Model:
     arguments of its ``forward``, or such a pair. The file is executed. Raises ``WorkloadError``."""
     file, name = split_name(source)
     if not name:
-        raise WorkloadError(
-            f"{source}: must be FILE.py:NAME, of a function that gives a module"
-        )
+        raise WorkloadError(f"{source}: must be FILE.py:NAME, of a function that gives a module")
     value = executed_value(Path(file), name)
     if value is None:
         raise WorkloadError(f"{file}: defines no {name}: must define a function of that name")
