@@ -51,13 +51,23 @@ class Operand:
     formats: tuple[str, ...]
     known: tuple[Known, ...] = ()
 
+    @property
+    def column(self) -> str:
+        """Its column in a fusion table: the tensor at the indices of its levels; none for what was
+        computed."""
+        if not self.tensor:
+            return ""
+        return f"{self.tensor}({','.join(self.indices)})" if self.indices else self.tensor
+
 
 @dataclass(frozen=True)
 class Named:
-    """What a statement computes, where others take it: ``part`` at the indices of ``name``."""
+    """What a statement computes: ``part``, by an access of its result. ``is_shared``: several take
+    it."""
 
     name: str
     part: Formula
+    is_shared: bool = False
 
 
 Formula: TypeAlias = "Operand | Call[Formula] | Reduction[Formula] | Named"
@@ -135,7 +145,7 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
     match formula:
         case Call(_, arguments):
             return arguments
-        case Reduction(part=part) | Named(_, part):
+        case Reduction(part=part) | Named(part=part):
             return (part,)
     return ()
 
@@ -195,7 +205,7 @@ def _coordinates(formula: Formula, index: str) -> Coordinates | None:
             if index not in formula.indices:
                 return None
             return Level(formula, formula.indices.index(index))
-        case Reduction(part=part) | Named(_, part):
+        case Reduction(part=part) | Named(part=part):
             return _coordinates(part, index)
     parts = [_coordinates(argument, index) for argument in formula.arguments]
     there = tuple(part for part in parts if part is not None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gnarl.hw.sam.graph import Graph
-from gnarl.sw.compiler.passes import Pass, Trace, run_passes
+from gnarl.sw.compiler.passes import Pass, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import check_order
+from gnarl.sw.compiler.sam.fuse.partial_order import dot
 from gnarl.sw.compiler.sam.fuse.regions import Fusion, lower_regions
 from gnarl.sw.compiler.sam.graph_pass import (
     SamLaunch,
@@ -21,6 +22,7 @@ from gnarl.sw.compiler.sam.graph_pass import (
 )
 from gnarl.sw.compiler.sam.parallelize import parallelize
 from gnarl.sw.compiler.sam.passes import CLEANING
+from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.expression import Statement
 
 
@@ -44,6 +46,20 @@ def _lowered(state: SamState, options: SamOptions) -> SamState:
     return replace(state, launches=tuple(launches))
 
 
+def _lowered_texts(state: SamState, options: SamOptions) -> dict[str, str]:
+    """The dump of graphs, and of what they were lowered by: statements at the region's indices, the
+    order of loops, and the fusion table."""
+    texts = state_texts(state, options)
+    for launch in state.launches:
+        region = launch.region
+        if region is not None:
+            place = f"{launch.name}." if len(state.launches) > 1 else ""
+            texts[f"{place}einsum"] = program_text(region.kernel.program) + "\n"
+            texts[f"{place}order.dot"] = text_of(dot(region.partial_order))
+            texts[f"{place}table"] = text_of(region.table.text())
+    return texts
+
+
 def _dealt(graph: Graph, options: SamOptions) -> Graph:
     assert options.statement is not None and options.statement.lanes is not None
     return parallelize(graph, *options.statement.lanes)
@@ -53,7 +69,7 @@ LOWERING = (
     Pass(
         "lower",
         "from statements to loops, joins and sums over streams",
-        state_texts,
+        _lowered_texts,
         run=_lowered,
         is_needed=is_compiled,
     ),

@@ -125,9 +125,7 @@ def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
         _largest(counters, token_counters(units)),
         cycles,
     )
-    yield Chart(
-        "Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles
-    )
+    yield Chart("Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles)
 
 
 def dot(program: Program) -> str:

@@ -165,9 +165,7 @@ class _Inlining:
     def of(self, access: Access) -> Formula:
         if access not in self._known:
             formula = self._formula(self._views[access].expression)
-            if access in self._shared:
-                formula = Named(str(access), formula)
-            self._known[access] = formula
+            self._known[access] = Named(str(access), formula, access in self._shared)
         return self._known[access]
 
     def _formula(self, expression: EinsumExpression) -> Formula:

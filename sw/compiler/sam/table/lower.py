@@ -64,7 +64,10 @@ def fill(
     table = TableBuilder(tuple(order))
     first = 1 + max(each.number for result in results for each in operands(result.formula))
     lowering = _Lowering(table, order, first)
-    formats = {result.access.tensor: lowering.add(result) for result in results}
+    formats = {}
+    for result in results:
+        with table.working_for(result.formula):
+            formats[result.access.tensor] = lowering.add(result)
     return table.table(), formats
 
 
@@ -163,9 +166,10 @@ class _Lowering:
         self, formula: Formula, nest: Nest, index: str | None, full: set[str]
     ) -> tuple[Nest, Formula]:
         parts = []
-        for part in parts_of(formula):
-            nest, computed = self._computed_before(part, nest, index, full)
-            parts.append(computed)
+        with self._table.working_for(formula):
+            for part in parts_of(formula):
+                nest, computed = self._computed_before(part, nest, index, full)
+                parts.append(computed)
         return nest, with_parts(formula, tuple(parts))
 
     def _has_computed(self, formula: Formula) -> bool:
@@ -184,21 +188,22 @@ class _Lowering:
             case Reduction(_, indices):
                 return min(map(self._place.__getitem__, indices)) < self._place[index]
             case Named():
-                return len(remaining) == 1
+                return formula.is_shared and len(remaining) == 1
         return False
 
     def _beside(self, formula: Formula, nest: Nest, full: set[str]) -> tuple[Nest, Formula]:
         """Computes a formula beside the loops of a nest; it becomes an operand there."""
         key = None
-        if isinstance(formula, Named):
+        if isinstance(formula, Named) and formula.is_shared:
             key = formula.name, tuple(loop.crd for loop in nest.loops)
             if key in self._named:
                 operand = self._named[key]
                 return self._walker.computed(nest, operand, self._streams[operand.number]), operand
-        streams = self._compute(formula, nest, full)
+        with self._table.working_for(formula):
+            streams = self._compute(formula, nest, full)
         operand = Operand(
             self._number,
-            formula.name if isinstance(formula, Named) else "",
+            "",
             tuple(loop.index for loop in streams.loops),
             (STREAM,) * len(streams.loops),
             tuple(Known(loop.full, loop.never_empty) for loop in streams.loops),
@@ -358,8 +363,9 @@ class _Lowering:
         match formula:
             case Operand():
                 return self._walker.values(nest, formula)
-            case Named(_, part):
-                return self._value(part, nest)
+            case Named(part=part):
+                with self._table.working_for(formula):
+                    return self._value(part, nest)
             case Call("neg", (part,)):
                 return self._value(Call("mul", (part, self._constant(-1.0))), nest)
             case Call(function, (part,)) if function in FUNCTIONS:

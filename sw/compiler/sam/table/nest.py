@@ -93,20 +93,20 @@ class Walker:
             references[operand.number] = streams.val
         return Nest(nest.loops, references, nest.present | {frozenset({operand.number})})
 
-    def root(self, loops: tuple[Loop, ...], label: str) -> Stream:
+    def root(self, loops: tuple[Loop, ...], label: str, column: str = "") -> Stream:
         """Reference 0 in the innermost of ``loops``."""
         if not loops:
             return self._table.root
-        return self.repeat(self.root(loops[:-1], label), loops[-1], label)
+        return self.repeat(self.root(loops[:-1], label, column), loops[-1], label, column)
 
-    def repeat(self, stream: Stream, loop: Loop, label: str) -> Stream:
+    def repeat(self, stream: Stream, loop: Loop, label: str, column: str = "") -> Stream:
         """The stream's tokens, each once for every coordinate of the next inner loop."""
         signal = self._table.place(
             loop.index, "", "repsiggen", f"repsig_{loop.index}", {"crd": loop.crd}, index=loop.index
         )
         return self._table.place(
             loop.index,
-            label,
+            column,
             "repeat",
             f"repeat_{label}_{loop.index}",
             {"ref": stream, "repsig": signal.out_repsig},
@@ -133,7 +133,7 @@ class Walker:
             return reference
         return self._table.place(
             VALUES,
-            operand.tensor,
+            operand.column,
             "arrayvals",
             f"vals_{operand.tensor}",
             {"ref": reference},
@@ -160,13 +160,14 @@ class Walker:
                 assert loop.full, "a stream beside a loop has all of its coordinates"
                 references[number] = self._beside(operand, operand.indices.index(index))
                 continue
-            repeated = self.repeat(self._reference(nest, operand), loop, operand.tensor)
+            reference = self._reference(nest, operand)
+            repeated = self.repeat(reference, loop, operand.tensor, operand.column)
             references[number] = repeated
             if index in operand.indices:
                 level = operand.indices.index(index)
                 references[number] = self._table.place(
                     index,
-                    operand.tensor,
+                    operand.column,
                     "locate",
                     f"locate_{operand.tensor}_{index}",
                     {"crd": lane.crd, "ref": repeated},
@@ -181,7 +182,7 @@ class Walker:
     def _reference(self, nest: Nest, operand: Operand) -> Stream:
         if operand.number in nest.references:
             return nest.references[operand.number]
-        return self.root(nest.loops, operand.tensor)
+        return self.root(nest.loops, operand.tensor, operand.column)
 
     def _lane(self, nest: Nest, index: str, found: Coordinates) -> _Lane:
         match found:
@@ -214,7 +215,7 @@ class Walker:
             words = self._words(nest, index, level)
             node = self._table.place(
                 index,
-                operand.tensor,
+                operand.column,
                 "bitvectorexpand",
                 f"expand_{operand.tensor}_{index}",
                 {"bv": words.crd, "ref": words.references[operand.number]},
@@ -223,7 +224,7 @@ class Walker:
         else:
             node = self._table.place(
                 index,
-                operand.tensor,
+                operand.column,
                 "fiberlookup",
                 f"lookup_{operand.tensor}_{index}",
                 {"ref": self._reference(nest, operand)},
@@ -238,7 +239,7 @@ class Walker:
         operand = level.operand
         node = self._table.place(
             index,
-            operand.tensor,
+            operand.column,
             "bitvectorlookup",
             f"lookup_{operand.tensor}_{index}",
             {"ref": self._reference(nest, operand)},

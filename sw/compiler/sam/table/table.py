@@ -9,6 +9,7 @@ takes what results depend on. Source: FuseFlow, section 6.1, figure 9.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,9 +17,13 @@ from typing import Any
 from gnarl.hw.sam.block_types import BLOCK_TYPES
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.sam.builder import GraphBuilder, Lane, Node, Stream
+from gnarl.sw.compiler.sam.iteration import Formula, Named
 
 VALUES = "val"
 """The row of values."""
+
+ROOT = "root"
+"""The column of the reference outside of all loops, which is not shown."""
 
 
 @dataclass(frozen=True)
@@ -72,22 +77,59 @@ class FusionTable:
         return builder.graph()
 
     def text(self) -> Iterator[str]:
-        """A line a row: what each column's cell has, as figure 9 draws it."""
-        yield "\t".join(["", *self.columns])
+        """Lines with the table as figure 9 draws it: a row's cells say what moves each column into
+        its loop, and pointers name what they read by column and row."""
+        rows = [["", *self.columns]]
         for row in (*self.rows, VALUES):
-            cells = [" ".join(self._shown(row, column)) for column in self.columns]
-            yield "\t".join([row, *cells])
+            rows.append([row, *("; ".join(self._shown(row, column)) for column in self.columns)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for each in rows:
+            padded = (cell.ljust(width) for cell, width in zip(each, widths, strict=True))
+            yield " | ".join(padded).rstrip()
 
     def _shown(self, row: str, column: str) -> Iterator[str]:
         for cell in self.cells:
-            if cell.row == row and cell.column == column:
-                yield f"{cell.type}({', '.join(map(self._pointer, cell.inputs.values()))})"
+            if cell.row == row and cell.column == column and cell.type != "repsiggen":
+                pointers = ", ".join(map(self._pointer, cell.inputs.values()))
+                yield f"{_primitive(cell)}({pointers})"
 
     def _pointer(self, stream: Stream) -> str:
         cell = self[stream.block]
+        while cell.type == "repsiggen":
+            stream = cell.inputs["crd"]
+            cell = self[stream.block]
         if cell.type == "root":
-            return "root"
-        return f"<{cell.column}.{cell.row}>"
+            return ROOT
+        name, _, _ = cell.column.partition("(")
+        return f"<{name}.{cell.row}>{_PORTS.get(stream.output, '')}"
+
+
+_PRIMITIVES = {
+    "fiberlookup": "LS",
+    "bitvectorlookup": "LS",
+    "bitvectorexpand": "Expand",
+    "locate": "Locate",
+    "repeat": "Rep",
+    "arrayvals": "Val",
+    "fiberwrite": "LW",
+    "valwrite": "LW",
+    "crddrop": "Drop",
+    "valdrop": "Drop",
+}
+"""What the paper calls blocks, and blocks that it has not."""
+
+_PORTS = {"out_crd": "", "out_crd0": "[crd0]", "out_crd1": "[crd1]", "out_val": "[val]"}
+
+
+def _primitive(cell: Cell) -> str:
+    match cell.type:
+        case "spaccumulator":
+            return f"Red{cell.parameters['order']}"
+        case "reduce":
+            return "Red0" if cell.parameters["op"] == "add" else "Max0"
+        case "alu" | "function":
+            return str(cell.parameters["op"]).capitalize()
+    return _PRIMITIVES.get(cell.type, cell.type.removeprefix("bitvector").capitalize())
 
 
 def _outputs(cell: Cell) -> bool:
@@ -102,6 +144,16 @@ class TableBuilder:
     _cells: list[Cell] = field(default_factory=list)
     _names: dict[str, int] = field(default_factory=dict)
     _same: dict[Any, Node] = field(default_factory=dict)
+    _column: str = ""
+
+    @contextmanager
+    def working_for(self, formula: Formula) -> Iterator[None]:
+        """Cells without a column are of what a statement computes, if ``formula`` is that."""
+        before = self._column
+        if isinstance(formula, Named):
+            self._column = formula.name
+        yield
+        self._column = before
 
     def place(
         self,
@@ -112,12 +164,14 @@ class TableBuilder:
         inputs: dict[str, Stream],
         **parameters: Any,
     ) -> Node:
-        """The cell of a block of a ``type`` at a row and column; ``label`` begins its name."""
+        """The cell of a block of a ``type`` at a row and column, by default that of the statement
+        at hand; ``label`` begins its name."""
         key = type, tuple(inputs.items()), tuple(parameters.items())
         if key not in self._same:
             number = self._names[label] = self._names.get(label, 0) + 1
             name = label if number == 1 else f"{label} {number}"
-            self._cells.append(Cell(name, row, column, type, inputs, parameters))
+            cell = Cell(name, row, column or self._column, type, inputs, parameters)
+            self._cells.append(cell)
             self._same[key] = Node(name)
         return self._same[key]
 
@@ -131,8 +185,8 @@ class TableBuilder:
     @property
     def root(self) -> Stream:
         """Reference 0, outside of all loops."""
-        return self.place("", "", "root", "root", {}).out_ref
+        return self.place("", ROOT, "root", "root", {}).out_ref
 
     def table(self) -> FusionTable:
-        columns = dict.fromkeys(cell.column for cell in self._cells if cell.column)
+        columns = dict.fromkeys(cell.column for cell in self._cells if cell.column != ROOT)
         return FusionTable(self.rows, tuple(columns), tuple(self._cells))
