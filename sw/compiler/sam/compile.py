@@ -31,6 +31,7 @@ from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
@@ -121,13 +122,14 @@ def _model_program(
     model: SamModel, config: SamConfig, state: SamState, program: EinsumProgram
 ) -> Program:
     """A launch for each region, on a machine of its own."""
+    shapes = program_shapes(program, {name: model.shapes[name] for name in program.inputs}).tensors
     launches: list[Launch] = []
     for each in state.launches:
         assert each.region is not None
         kernel = each.region.kernel
         text = program_text(kernel.program)
         own = _with_graph(config, each.graph, text)
-        inputs, outputs = statement_tensors(kernel, config.format, _sizes(kernel, model.shapes))
+        inputs, outputs = statement_tensors(kernel, config.format, _sizes(kernel, shapes))
         sections = {
             "plan": encode(each.graph, text, is_program=True),
             "configuration": state.words,

@@ -7,12 +7,18 @@ factors are replaced; what rounding makes of them changes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
-from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram, Reduction
+from gnarl.sw.workloads.einsum.program import (
+    Einsum,
+    EinsumExpression,
+    EinsumProgram,
+    Reduction,
+    free_indices,
+)
 from gnarl.sw.workloads.tensor.expression import Access, Call
 
 Tree: TypeAlias = "str | tuple[Tree, Tree]"
@@ -21,14 +27,15 @@ Tree: TypeAlias = "str | tuple[Tree, Tree]"
 
 @dataclass(frozen=True)
 class _Chain:
-    """A product of more than two factors: the statements that compute it, the last one its
-    result's, and the factors at indices of that one."""
+    """A product: the part of a statement that it is, the statements that are computed for it alone,
+    and its factors at the statement's indices."""
 
-    statements: tuple[Einsum, ...]
+    part: EinsumExpression
+    inner: tuple[Einsum, ...]
     factors: tuple[Access, ...]
 
 
-def associate(program: EinsumProgram, text: str, names: dict[str, str]) -> EinsumProgram:
+def associate(program: EinsumProgram, text: str, names: Mapping[str, str]) -> EinsumProgram:
     """The program with the product ``text`` multiplied as its parentheses say.
 
     names
@@ -43,11 +50,11 @@ def associate(program: EinsumProgram, text: str, names: dict[str, str]) -> Einsu
     for statement in program.statements:
         if statement.name not in program:
             continue
-        chain = _chain(program, statement, set(leaves))
-        if chain is None or sorted(each.tensor for each in chain.factors) != leaves:
-            continue
-        program = _replaced(program, chain, tree)
-        found = True
+        for part in _products(statement.expression):
+            chain = _chain(program, statement, part, set(leaves))
+            if chain is not None and sorted(each.tensor for each in chain.factors) == leaves:
+                program = _replaced(program, program[statement.name], chain, tree)
+                found = True
     if not found:
         raise WorkloadError(
             f"associate {quoted(text)}: the model has no product of just {', '.join(leaves)}"
@@ -55,7 +62,7 @@ def associate(program: EinsumProgram, text: str, names: dict[str, str]) -> Einsu
     return program
 
 
-def _parse(text: str, names: dict[str, str]) -> Tree:
+def _parse(text: str, names: Mapping[str, str]) -> Tree:
     problem = f"associate {quoted(text)}: must be a product of tensors, as A*(X*W)"
     try:
         node: ast.AST = ast.parse(text.strip(), mode="eval").body
@@ -85,34 +92,47 @@ def _leaves(tree: Tree) -> Iterator[str]:
             yield from _leaves(part)
 
 
-def _chain(program: EinsumProgram, statement: Einsum, leaves: set[str]) -> _Chain | None:
-    """The product that ends in a statement, followed back to ``leaves``."""
-    factors = _factors(statement.expression)
-    if factors is None:
-        return None
-    statements: list[Einsum] = []
+def _products(expression: EinsumExpression) -> Iterator[EinsumExpression]:
+    """The largest parts of an expression that are sums of products."""
+    if _factors(expression) is not None and not isinstance(expression, Access):
+        yield expression
+    elif isinstance(expression, Call):
+        for part in expression.arguments:
+            yield from _products(part)
+    elif isinstance(expression, Reduction):
+        yield from _products(expression.part)
+
+
+def _chain(
+    program: EinsumProgram, statement: Einsum, part: EinsumExpression, leaves: set[str]
+) -> _Chain | None:
+    """The product that a part of a statement is, followed back to ``leaves``."""
+    inner_statements: list[Einsum] = []
     found: list[Access] = []
     taken = set(statement.indices)
-    for factor in factors:
+    for factor in _factors(part) or ():
         inner = program[factor.tensor] if factor.tensor in program else None
-        is_leaf = factor.tensor in leaves or inner is None
-        if is_leaf or program.consumers[factor.tensor] != (statement.name,):
+        if factor.tensor in leaves or inner is None:
             found.append(factor)
             continue
-        assert inner is not None
-        chain = _chain(program, inner, leaves)
+        is_result = factor.tensor in program.results
+        if is_result or program.consumers[factor.tensor] != (statement.name,):
+            return None
+        if _factors(inner.expression) is None:
+            return None
+        chain = _chain(program, inner, inner.expression, leaves)
         if chain is None:
             return None
         renamed = dict(zip(inner.result.indices, factor.indices, strict=True))
         for index in sorted({i for each in chain.factors for i in each.indices} - {*renamed}):
             renamed[index] = _fresh(index, taken)
             taken.add(renamed[index])
-        statements.extend(chain.statements)
+        inner_statements += [*chain.inner, inner]
         found.extend(
             Access(each.tensor, tuple(renamed[index] for index in each.indices))
             for each in chain.factors
         )
-    return _Chain((*statements, statement), tuple(found))
+    return _Chain(part, tuple(inner_statements), tuple(found))
 
 
 def _fresh(index: str, taken: set[str]) -> str:
@@ -135,40 +155,64 @@ def _factors(expression: EinsumExpression) -> list[Access] | None:
     return None
 
 
-def _replaced(program: EinsumProgram, chain: _Chain, tree: Tree) -> EinsumProgram:
-    """The program with the statements of a chain replaced by those of a tree of products."""
-    *inner_names, _ = [each.name for each in chain.statements]
-    last = chain.statements[-1]
+def _replaced(
+    program: EinsumProgram, statement: Einsum, chain: _Chain, tree: Tree
+) -> EinsumProgram:
+    """The program with a statement's product, and what is computed for it, replaced by a tree of
+    products."""
+    inner_names = [each.name for each in chain.inner]
     unused = list(reversed(inner_names))
     by_name: dict[str, list[Access]] = {}
     for factor in chain.factors:
         by_name.setdefault(factor.tensor, []).append(factor)
     made: list[Einsum] = []
 
-    def product(tree: Tree, outside: set[str], result: Access | None) -> Access:
+    def taken(tree: Tree, outside: set[str]) -> Access:
+        """The access of a part of the tree, of whose indices those ``outside`` are kept."""
         if isinstance(tree, str):
             return by_name[tree].pop(0)
-        left_out = outside | _indices(tree[1], by_name)
-        left = product(tree[0], left_out, None)
-        right = product(tree[1], outside | set(left.indices), None)
+        expression, kept = product(tree, outside)
+        result = Access(unused.pop() if unused else _name(program, made), kept)
+        made.append(replace(statement, result=result, expression=expression, order=()))
+        return result
+
+    def product(tree: Tree, outside: set[str]) -> tuple[EinsumExpression, tuple[str, ...]]:
+        assert not isinstance(tree, str)
+        left = taken(tree[0], outside | _indices(tree[1], by_name))
+        right = taken(tree[1], outside | set(left.indices))
         used = tuple(dict.fromkeys((*left.indices, *right.indices)))
         kept = tuple(index for index in used if index in outside)
-        access = result or Access(unused.pop() if unused else _name(program, made), kept)
-        summed = tuple(index for index in used if index not in access.indices)
-        expression: EinsumExpression = Call("mul", (left, right))
-        if summed:
-            expression = Reduction("sum", summed, expression)
-        made.append(replace(last, result=access, expression=expression, order=()))
-        return access
+        summed = tuple(index for index in used if index not in outside)
+        whole: EinsumExpression = Call("mul", (left, right))
+        return (Reduction("sum", summed, whole) if summed else whole), kept
 
-    product(tree, set(last.result.indices), last.result)
+    root, _ = product(tree, _free_outside(statement, chain.part))
+    last = replace(statement, expression=_with_part(statement.expression, chain.part, root))
     statements: list[Einsum] = []
-    for statement in program.statements:
-        if statement.name == last.name:
-            statements.extend(made)
-        elif statement.name not in inner_names:
-            statements.append(statement)
+    for each in program.statements:
+        if each.name == statement.name:
+            statements += [*made, replace(last, order=())]
+        elif each.name not in inner_names:
+            statements.append(each)
     return replace(program, statements=tuple(statements))
+
+
+def _free_outside(statement: Einsum, part: EinsumExpression) -> set[str]:
+    """Indices of a part that what is around it needs."""
+    return set(free_indices(part)) | set(statement.result.indices)
+
+
+def _with_part(
+    expression: EinsumExpression, old: EinsumExpression, new: EinsumExpression
+) -> EinsumExpression:
+    if expression is old:
+        return new
+    match expression:
+        case Call(function, arguments):
+            return Call(function, tuple(_with_part(each, old, new) for each in arguments))
+        case Reduction(part=part):
+            return replace(expression, part=_with_part(part, old, new))
+    return expression
 
 
 def _indices(tree: Tree, by_name: dict[str, list[Access]]) -> set[str]:

@@ -189,9 +189,9 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
             stored[access.tensor] = TensorFormat(
                 (DENSE,) * len(access.indices), accesses_in(order, access)
             )
-    whole = formulas(views, stored)
     if region.iteration == GLOBAL:
-        whole = [globally(formula) for formula in whole]
+        views = globally(views)
+    whole = formulas(views, stored)
     written = [
         RegionResult(access, stored.get(access.tensor), formula)
         for access, formula in zip(views.results, whole, strict=True)
