@@ -41,6 +41,11 @@ def cora():
     return model(read("cora_adjacency"), read("cora_features"), classes=7)
 
 
+def citeseer():
+    """3,327 papers that cite each other, with 3,703 words that they have or have not."""
+    return model(read("citeseer_adjacency"), read("citeseer_features"), classes=6)
+
+
 def model(adjacency, features, classes, hidden=16):
     """A network with random weights, and its inputs."""
     torch.manual_seed(0)

@@ -1,0 +1,37 @@
+"""What the page of results says besides tables."""
+
+from __future__ import annotations
+
+from bench.fuseflow_parts import models
+from bench.lib.pages import Headline, Intro, Page
+
+INTROS = {
+    "models": Intro(
+        "Two-layer networks",
+        "GCN of two layers with bias, relu and softmax, 16 hidden features, on "
+        f"`{models.CONFIG}` (float32, arrays of 2^19 words): cycles of all launches, operands in memory. *None*: a graph "
+        "for each statement; *layer*: one for each layer, (A·X)·W, as the paper's partial fusion; "
+        "*global*: as Custard and Stardust iterate; *associated*: A·(X·W). *Longest streams*: "
+        "tokens, one a cycle, of each launch's longest stream; *distance*: cycles over that. "
+        "Compile times are without `torch.export`.",
+    ),
+    "layer": Intro(
+        "One layer",
+        "relu((A·F)·W), 16 outputs, A and F in CSR, as the paper's figure 4b compares factored "
+        "with global iteration.",
+    ),
+}
+
+PAGE = Page(
+    "FuseFlow",
+    "Measured by `make bench ONLY=fuseflow`; Cora and Citeseer need their files "
+    "(`GNARL_WORKLOADS` in [development.md](../development.md#commands)). "
+    "`.venv/bin/python -m bench.fuseflow page` writes what was measured here, and its headline "
+    "into the README.",
+    INTROS,
+    Headline(
+        "layer",
+        "cora, rtl: cycles of global over factored iteration",
+        "the same layer iterated as Custard and Stardust do; the paper 1.33",
+    ),
+)
