@@ -13,7 +13,7 @@ from gnarl.hw.lib.functions.function import Function, FunctionUnit
 from tests.support.arithmetic.numbers import corners
 
 ROUNDED = (Function.EXP, Function.RECIPROCAL, Function.SQRT, Function.GELU)
-ROUNDED += (Function.SIGMOID, Function.TANH)
+ROUNDED += (Function.SIGMOID, Function.TANH, Function.LOG)
 """All functions that compute anything."""
 
 
@@ -29,6 +29,7 @@ EXACT: dict[Function, Callable[[np.ndarray], np.ndarray]] = {
     Function.GELU: lambda x: x * ndtr(x),
     Function.SIGMOID: _sigmoid,
     Function.TANH: np.tanh,
+    Function.LOG: np.log,
 }
 """In float64, whose errors are below a hundred-millionth of a unit of float32."""
 
