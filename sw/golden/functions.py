@@ -189,7 +189,8 @@ def _log(format: FloatFormat, x: Reals) -> Reals:
     product = (distance << places) * _polynomial(numbers.ratio, position, is_below)
     product >>= fraction_bits + 1 + numbers.ratio.unit - numbers.point
 
-    is_negative = np.where(power == 0, is_below, power < 0)
+    # Where the power is 0, m alone decides.
+    is_negative = power < is_below
     product = np.where(is_negative == is_below, product, -product)
     total = np.abs(power) * numbers.step + product
     value = _scaled(format, total, numbers.point, -places)
