@@ -20,7 +20,7 @@ BITVECTOR_BITS = 32
 """Coordinates to a word of a bitvector level."""
 
 ALU_OPERATIONS = ("add", "sub", "mul", "max", "min")
-FUNCTIONS = ("relu", "exp", "reciprocal", "sqrt", "gelu", "sigmoid", "tanh")
+FUNCTIONS = ("relu", "exp", "reciprocal", "sqrt", "gelu", "sigmoid", "tanh", "log")
 REDUCTIONS = ("add", "max")
 MAX_ACCUMULATOR_ORDER = 2
 MAX_LANES = 16

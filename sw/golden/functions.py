@@ -172,6 +172,33 @@ def _tanh(format: FloatFormat, x: Reals) -> Reals:
     return np.where(np.isnan(x), x, np.copysign(magnitude, x))
 
 
+def _log(format: FloatFormat, x: Reals) -> Reals:
+    numbers = numerics.logarithm(format)
+    fraction_bits = format.fraction
+    fraction, exponent = np.frexp(np.where((x > 0) & (x < np.inf), x, 1.0))
+    fraction = np.ldexp(fraction, fraction_bits + 1).astype(np.int64) - (1 << fraction_bits)
+    is_below = fraction >> fraction_bits - 1
+    power = exponent.astype(np.int64) - 1 + is_below
+
+    # m - 1, in units of 2**-(F + 1), normalised where it is the result but for the ratio.
+    distance = np.where(is_below, (1 << fraction_bits) - fraction, 2 * fraction)
+    bits = np.frexp(distance.astype(np.float64))[1].astype(np.int64)
+    places = np.where(power == 0, fraction_bits + 1 - bits, 0)
+    position = fraction & (1 << fraction_bits - 1) - 1
+    position <<= numerics.position_bits(format) - (fraction_bits - 1)
+    product = (distance << places) * _polynomial(numbers.ratio, position, is_below)
+    product >>= fraction_bits + 1 + numbers.ratio.unit - numbers.point
+
+    # Where the power is 0, m alone decides.
+    is_negative = power < is_below
+    product = np.where(is_negative == is_below, product, -product)
+    total = np.abs(power) * numbers.step + product
+    value = _scaled(format, total, numbers.point, -places)
+    value = np.where(is_negative, -value, value)
+    value = np.where(x == 0, -np.inf, np.where(x == np.inf, x, value))
+    return np.where(np.isnan(x) | (x < 0), np.nan, value)
+
+
 _FUNCTIONS: dict[int, Callable[[FloatFormat, Reals], Reals]] = {
     Function.RELU: lambda format, x: np.where(np.isnan(x) | (x > 0), x, 0.0),
     Function.EXP: _exp,
@@ -180,4 +207,5 @@ _FUNCTIONS: dict[int, Callable[[FloatFormat, Reals], Reals]] = {
     Function.GELU: _gelu,
     Function.SIGMOID: _sigmoid,
     Function.TANH: _tanh,
+    Function.LOG: _log,
 }

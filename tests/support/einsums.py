@@ -24,7 +24,7 @@ _INDICES = "ijkl"
 _SIZES = (0, 1, 1, 2, 2, 3, 3, 4)
 FINITE = ("relu", "exp", "gelu", "sigmoid", "tanh")
 """Functions that are finite for all numbers of a few units."""
-ANY = (*FINITE, "reciprocal", "sqrt", "div")
+ANY = (*FINITE, "reciprocal", "sqrt", "log", "div")
 """With those that are infinite or NaN for some."""
 _WHOLE = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0)
 _ODD = (0.0, -0.0, 1e-45, -1e38, 3e38, np.inf, -np.inf, np.nan, 1.0, -2.5)

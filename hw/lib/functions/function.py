@@ -18,6 +18,7 @@ from gnarl.hw.lib.functions.exponential import (
     compute_sigmoid,
 )
 from gnarl.hw.lib.functions.gelu import GELU_DEPTHS, compute_gelu
+from gnarl.hw.lib.functions.logarithm import LOG_DEPTHS, compute_log
 from gnarl.hw.lib.functions.numerics import check_format
 from gnarl.hw.lib.functions.roots import (
     RECIPROCAL_DEPTHS,
@@ -40,6 +41,7 @@ class Function(enum.IntEnum, shape=3):  # type: ignore[call-arg]
     GELU = 4
     SIGMOID = 5
     TANH = 6
+    LOG = 7
 
 
 ERROR_BOUND_ULP: dict[int, float] = {
@@ -50,6 +52,7 @@ ERROR_BOUND_ULP: dict[int, float] = {
     Function.GELU: 0.6,
     Function.SIGMOID: 0.6,
     Function.TANH: 0.6,
+    Function.LOG: 0.6,
 }
 """How far a result may be from the exact one, in units in the last place, for all numbers of all
 formats.
@@ -81,17 +84,19 @@ _DATAPATHS: dict[int, tuple[Sequence[int], _Compute]] = {
     Function.GELU: (GELU_DEPTHS, compute_gelu),
     Function.SIGMOID: (SIGMOID_DEPTHS, compute_sigmoid),
     Function.TANH: (TANH_DEPTHS, compute_tanh),
+    Function.LOG: (LOG_DEPTHS, compute_log),
 }
 
 
 class FunctionUnit(Pipelined):
     """``o`` = ``function`` of ``i``, within ``ERROR_BOUND_ULP``: one value a cycle, no reset.
 
-    Subnormals are numbers like others. NaN, and the square root of a number below zero, give the
+    Subnormals are numbers like others. NaN, and SQRT and LOG of a number below zero, give the
     canonical NaN. RELU of -0 is +0. Infinities give the limits: EXP +0 and infinity, SIGMOID +0 and
     1, TANH -1 and 1, GELU -0 and infinity, RECIPROCAL a zero of the same sign. RECIPROCAL of a zero
-    is the infinity of its sign; SQRT, TANH and GELU of a zero are that zero. GELU is
-    x * (1 + erf(x / sqrt(2))) / 2, not one of its approximations.
+    is the infinity of its sign; SQRT, TANH and GELU of a zero are that zero, LOG of either is minus
+    infinity. LOG is the natural logarithm, +0 for 1. GELU is x * (1 + erf(x / sqrt(2))) / 2, not
+    one of its approximations.
 
     Parameters: ``function``; ``format`` of operand and result; ``stages`` >= 0, pipeline registers
     inside, the last one at the output; None for one at every place that there is, for the highest

@@ -57,19 +57,23 @@ def value_of(terms: Terms, format: FloatFormat) -> Value:
     return terms.coefficients[0][: unit_bits(format) + 2]
 
 
-def magnitude_bits(format: FloatFormat) -> int:
+def magnitude_bits(format: FloatFormat, whole_bits: int = 2) -> int:
     """Width of the magnitudes that ``condense`` makes, for ``float_parts.finish``."""
-    return format.fraction + 7
+    return format.fraction + 5 + whole_bits
 
 
-def condense(m: Module, format: FloatFormat, value: Value, point: int) -> Value:
-    """A magnitude below 4, with ``point`` bits after the point, cut to F + 5, the last one sticky.
+def condense(
+    m: Module, format: FloatFormat, value: Value, point: int, whole_bits: int = 2
+) -> Value:
+    """A magnitude below 2**``whole_bits``, with ``point`` bits after the point, cut to F + 5, the
+    last one sticky.
 
-    It is a significand; one with its top bit set has the exponent that ``pending`` adds 1 to.
+    It is a significand; one below 4 with its top bit set has the exponent that ``pending`` adds 1
+    to.
     """
     extra = point - (format.fraction + 5)
     condensed = Cat(value[: extra + 1].any(), value[extra + 1 :])
-    return named(m, "condensed", condensed[: magnitude_bits(format)])
+    return named(m, "condensed", condensed[: magnitude_bits(format, whole_bits)])
 
 
 def pending(

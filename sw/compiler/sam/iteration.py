@@ -21,7 +21,7 @@ STREAM = "stream"
 ADDITIVE = ("add", "sub", "max", "min")
 """Operations whose missing operand counts as 0, and that are 0 where both are missing."""
 
-NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid")
+NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid", "log")
 """Functions that are not 0 at 0: they have a value at every coordinate."""
 
 

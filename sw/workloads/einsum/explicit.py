@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from gnarl.hw.lib.errors import short
 from gnarl.sw.workloads.einsum.program import (
-    EINSUM_FUNCTIONS,
     Einsum,
     EinsumExpression,
     accesses,
@@ -18,7 +17,14 @@ from gnarl.sw.workloads.einsum.program import (
     reductions,
 )
 from gnarl.sw.workloads.tensor.columns import fail
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction, Statement
+from gnarl.sw.workloads.tensor.expression import (
+    FUNCTIONS,
+    Access,
+    Call,
+    Constant,
+    Reduction,
+    Statement,
+)
 from gnarl.sw.workloads.tensor.notation import text_of
 
 _SHOWN = 200
@@ -114,7 +120,7 @@ def _is_linear(function: _Function, places: Sequence[int]) -> bool:
         case Call("div"):
             return 0 in places
         case Call(name):
-            return name not in EINSUM_FUNCTIONS
+            return name not in FUNCTIONS
 
 
 def _refuse_hidden(term: EinsumExpression, indices: tuple[str, ...]) -> None:

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 from gnarl.sw.workloads.tensor.expression import (
-    FUNCTIONS,
     Access,
     Call,
     Constant,
@@ -21,13 +20,10 @@ from gnarl.sw.workloads.tensor.expression import (
 )
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
-EINSUM_FUNCTIONS: dict[str, int] = {**FUNCTIONS, "log": 1}
-"""Functions of programs by name, with their number of arguments."""
-
 EinsumExpression: TypeAlias = (
     "Access | Constant | Call[EinsumExpression] | Reduction[EinsumExpression]"
 )
-"""``Call`` has the functions of statements, and ``log`` and ``div`` (two arguments)."""
+"""``Call`` has the functions of statements, and ``div`` (two arguments)."""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 ``t(i,m)=sum[k](A(i,k)*F(k,m)); h(i,j)=relu(sum[m](t(i,m)*W(m,j))+b(j)); -f=A:ds -f=h:dd``. An
 expression has what those of statements have (``gnarl.sw.workloads.tensor.parser``), and sums and
-maxima over indices of any part, division, and ``log``. A sign before a number is part of it. In a
-program of one statement without reductions, each term of the top sum is summed over its indices
-that the result lacks.
+maxima over indices of any part, and division. A sign before a number is part of it. In a program
+of one statement without reductions, each term of the top sum is summed over its indices that the
+result lacks.
 
 Formats are as for statements; intermediate tensors have none by default.
 ``-s=reorder(h:i,m,j)`` is the order of a statement's loops. Results are the tensors that no
@@ -22,7 +22,6 @@ from gnarl.sw.workloads.einsum.check import check, check_statements
 from gnarl.sw.workloads.einsum.explicit import with_implied_sums
 from gnarl.sw.workloads.einsum.places import in_program, located
 from gnarl.sw.workloads.einsum.program import (
-    EINSUM_FUNCTIONS,
     Einsum,
     EinsumExpression,
     EinsumProgram,
@@ -86,7 +85,6 @@ def unused(program: EinsumProgram) -> tuple[str, ...]:
 
 
 class _Parser(ExpressionParser):
-    functions = EINSUM_FUNCTIONS
     operators = ("+", "-", "*", "/")
 
     def statement(self) -> Einsum:

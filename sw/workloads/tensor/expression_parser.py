@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gnarl.hw.lib.errors import quoted
@@ -66,10 +66,9 @@ def _tokens(text: str, column: int) -> list[Token]:
 class ExpressionParser:
     """Recursive descent: sums of products of signed atoms.
 
-    This is the notation of statements; notations with more set its members.
+    This is the notation of statements; notations with more have more ``operators``.
     """
 
-    functions: Mapping[str, int] = FUNCTIONS
     operators: Sequence[str] = ("+", "-", "*")
 
     def __init__(self, text: str, column: int = 1) -> None:
@@ -82,7 +81,7 @@ class ExpressionParser:
         token = self._rest[-1]
         if token.kind != "name":
             fail(token.column, f"expected a result such as X(i,j), found {token.shown}")
-        if token.text in (*self.functions, SUM):
+        if token.text in (*FUNCTIONS, SUM):
             fail(token.column, f"{token.text} is a function and cannot be the result's name")
         result = self._access(self._rest.pop())
         self._expect("=", ("=",))
@@ -141,7 +140,7 @@ class ExpressionParser:
             return self._reduction(token)
         if token.text == SUM:
             return self._over(token)
-        if token.text in self.functions:
+        if token.text in FUNCTIONS:
             return self._call(token)
         return self._access(token)
 
@@ -180,7 +179,7 @@ class ExpressionParser:
             self._pop()
             arguments.append(self._sum())
         self._expect(")", (",", ")"))
-        wanted = self.functions[name.text]
+        wanted = FUNCTIONS[name.text]
         if len(arguments) != wanted:
             fail(
                 name.column,

@@ -13,7 +13,7 @@ from gnarl.hw.lib.functions.function import Function, FunctionUnit
 from tests.support.arithmetic.numbers import corners
 
 ROUNDED = (Function.EXP, Function.RECIPROCAL, Function.SQRT, Function.GELU)
-ROUNDED += (Function.SIGMOID, Function.TANH)
+ROUNDED += (Function.SIGMOID, Function.TANH, Function.LOG)
 """All functions that compute anything."""
 
 
@@ -29,6 +29,7 @@ EXACT: dict[Function, Callable[[np.ndarray], np.ndarray]] = {
     Function.GELU: lambda x: x * ndtr(x),
     Function.SIGMOID: _sigmoid,
     Function.TANH: np.tanh,
+    Function.LOG: np.log,
 }
 """In float64, whose errors are below a hundred-millionth of a unit of float32."""
 
@@ -87,11 +88,12 @@ def operands(format: FloatFormat, count: int, rng: np.random.Generator) -> npt.N
 
 
 def _edges(format: FloatFormat) -> npt.NDArray[np.uint32]:
-    """float32 words of powers of two, multiples of log(2), and 64ths of what is below 16."""
+    """float32 words of powers of two, 1 and a power of two more or less, multiples of log(2), and
+    64ths of what is below 16."""
     powers = np.ldexp(1.0, np.arange(1 - format.bias, format.bias + 1))
     logarithms = np.arange(-2 * format.bias, 2 * format.bias) * np.log(2) / 2
     parts = np.arange(-16, 16, 1 / 64)
-    values = np.concatenate([powers, -powers, logarithms, parts])
+    values = np.concatenate([powers, -powers, 1 + powers, 1 - powers, logarithms, parts])
     return values.astype(np.float32).view(np.uint32)
 
 

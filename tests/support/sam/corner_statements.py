@@ -40,7 +40,7 @@ _SMALL = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 _LARGE = (7, 31, 32, 33, 63, 64, 65)
 _FINITE = ("relu", "relu", "tanh", "gelu")
 _ANYWHERE = ("exp", "sigmoid")
-_INFINITE = ("reciprocal", "sqrt")
+_INFINITE = ("reciprocal", "sqrt", "log")
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,8 @@ def test_functions_are_off_by_their_units() -> None:
         ((low, high),) = bound("x=exp(a)", format, a=1)
         assert low < np.e < high and high - low <= 2 * 2.0 ** (1 - fraction)
     assert bound("x=tanh(a)+gelu(a)", a=0) == [(0, 0)]
+    ((low, high),) = bound("x=log(a)", a=1 - 2.0**-20)
+    assert low < np.log1p(-(2.0**-20)) < high and high - low <= 4 * 2.0**-44
     ((low, high),) = bound("x=gelu(sum[i](a(i))-0.75)", a=[0.1, -0.1, 1e-3])
     assert low < -0.1699 and high > -0.17
 
@@ -105,6 +107,7 @@ def test_anything_may_come_of_overflow_and_division_by_what_may_be_zero() -> Non
     assert bound("x=sum[i](a(i))", a=[3e38, 3e38, -3e38]) == anything
     assert bound("x=1/(sum[i](a(i))-0.3)", a=[0.1, 0.1, 0.1]) == anything
     assert bound("x=max(sqrt(a),3)", a=-1) == anything
+    assert bound("x=log(sum[i](a(i))-0.3)", a=[0.1, 0.1, 0.1]) == anything
 
 
 def test_there_are_none_in_fixed_point() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -44,6 +45,15 @@ LIMITS: dict[Function, list[tuple[float, float]]] = {
     Function.GELU: [(NAN, NAN), (-INF, -0.0), (-0.0, -0.0), (0.0, 0.0), (INF, INF)],
     Function.SIGMOID: [(NAN, NAN), (-INF, 0.0), (-0.0, 0.5), (0.0, 0.5), (INF, 1.0)],
     Function.TANH: [(NAN, NAN), (-INF, -1.0), (-0.0, -0.0), (0.0, 0.0), (INF, 1.0)],
+    Function.LOG: [
+        (NAN, NAN),
+        (-INF, NAN),
+        (-1.0, NAN),
+        (-0.0, -INF),
+        (0.0, -INF),
+        (1.0, 0.0),
+        (INF, INF),
+    ],
 }
 
 FLOAT32: dict[Function, list[tuple[int, int]]] = {
@@ -68,6 +78,20 @@ FLOAT32: dict[Function, list[tuple[int, int]]] = {
     Function.GELU: [(0x00000002, 0x00000001), (0x80000800, 0x80000400), (0x41000000, 0x41000000)],
     Function.SIGMOID: [(0x41900000, 0x3F800000), (0xC2CFF1B5, 0x00000000)],
     Function.TANH: [(0x00000001, 0x00000001), (0x80012345, 0x80012345), (0xC1200000, 0xBF800000)],
+    # The least and the greatest subnormal, the greatest number, the neighbours of 1, the ends of
+    # what is near 1 (0.75 and 1.5), and the negative number nearest to 0.
+    Function.LOG: [
+        (0x00000001, 0xC2CE8ED0),
+        (0x007FFFFF, 0xC2AEAC50),
+        (0x7F7FFFFF, 0x42B17218),
+        (0x3F800001, 0x33FFFFFF),
+        (0x3F7FFFFF, 0xB3800000),
+        (0x3F3FFFFF, 0xBE934B13),
+        (0x3F400000, 0xBE934B11),
+        (0x3FBFFFFF, 0x3ECF991D),
+        (0x3FC00000, 0x3ECF991F),
+        (0x80000001, 0x7FC00000),
+    ],
 }
 
 
@@ -142,6 +166,20 @@ def test_hyperbolic_tangent_is_odd(words: list[int]) -> None:
     sign = np.uint32(1 << 31)
     got = apply(Function.TANH, positive | sign, "float32")
     assert got.tolist() == (apply(Function.TANH, positive, "float32") | sign).tolist()
+
+
+@given(st.integers(1, 0x7F7FFFFF) | st.integers(0x3F000000, 0x3FFFFFFF))
+def test_logarithm_in_decimals(word: int) -> None:
+    """float64 takes no part, which is least accurate near 1."""
+    with localcontext(prec=50):
+        x = _magnitude(word)
+        exact = (Decimal(x.numerator) / x.denominator).ln()
+        result = int(apply(Function.LOG, np.array([word], np.uint32), "float32")[0])
+        got = _magnitude(result & 0x7FFFFFFF)
+        assert (result >> 31 == 1) == (exact < 0) and (got == 0) == (exact == 0)
+        error = abs(Decimal(got.numerator) / got.denominator - abs(exact))
+        exponent = max(math.frexp(exact)[1] - 1, -126)
+        assert error <= Decimal(2) ** (exponent - 23) * Decimal("0.6")
 
 
 def test_relu_of_fixed_point() -> None:

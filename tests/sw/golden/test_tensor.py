@@ -139,6 +139,7 @@ def test_functions_that_are_not_zero_at_zero_are_everywhere():
         ("sigmoid", 0.7310585786300049),
         ("tanh", 0.7615941559557649),
         ("exp", 2.718281828459045),
+        ("log", 0.0),
     ],
 )
 def test_functions_in_float64(name, at_one):

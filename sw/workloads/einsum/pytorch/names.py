@@ -8,7 +8,7 @@ from itertools import count
 
 from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS
 
-_FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS, "log"))
+_FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS))
 _INDICES = "ijklmnopqrstuvwxyzabcdefgh"
 
 

@@ -45,6 +45,25 @@ def test_tangent() -> None:
     assert np.float32(np.tanh(2.0**tangent.reach)) == 1
 
 
+def test_logarithm() -> None:
+    logarithm = numerics.logarithm(FORMAT)
+    (piece, position), values = starts(logarithm.ratio)
+    distance = np.where(piece == 0, position / 2, (position - 1) / 4)
+    exact = np.log1p(distance) / np.where(distance == 0, 1, distance)
+    exact[distance == 0] = 1
+    assert np.abs(values - exact).max() < 2.0**-29
+    assert abs(logarithm.step / 2**logarithm.point - np.log(2)) < 2.0**-33
+    assert logarithm.point == 33
+
+
+@pytest.mark.parametrize("name", FLOAT_FORMATS)
+def test_no_logarithm_has_more_bits_before_the_point(name: str) -> None:
+    format = FLOAT_FORMATS[name]
+    most = (format.bias + format.fraction - 1) * np.log(2)
+    assert 2.0 ** (numerics.logarithm(format).whole_bits - 1) <= most + np.log(2)
+    assert most < 2.0 ** numerics.logarithm(format).whole_bits
+
+
 @pytest.mark.parametrize(
     ("table", "function"),
     [

@@ -128,7 +128,7 @@ def test_lanes_with_a_dense_level_inside(text: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["model", "rtl"])
-@pytest.mark.parametrize("function", ["exp", "sqrt", "sigmoid"])
+@pytest.mark.parametrize("function", ["exp", "sqrt", "sigmoid", "log"])
 def test_functions_that_fixed_point_lacks(backend: str, function: str) -> None:
     configuration = load_configuration("sam_fp32", ("format=fixed16.8",))
     with Device(configuration, backend) as device, pytest.raises(ConfigError) as caught:

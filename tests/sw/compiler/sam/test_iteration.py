@@ -55,7 +55,7 @@ def test_sums_visit_what_either_part_has() -> None:
 
 def test_what_is_not_zero_somewhere_else_is_everywhere() -> None:
     assert along_i(formula("add", b, k)) == Union((Level(b, 0), All()))
-    for function in ("exp", "sigmoid", "reciprocal"):
+    for function in ("exp", "sigmoid", "reciprocal", "log"):
         assert along_i(formula(function, b)) == Union((Level(b, 0), All()))
         assert along_i(formula(function, k)) is None
 

@@ -25,6 +25,7 @@ SAMPLE = ("mat_ds_compression",)
 MIXED = {
     "bitvectors": ("X(i,j)=B(i,j)*C(i,j)+D(i,j) -f=X:bb -f=B:bb -f=C:sb -f=D:bs -s=reorder(i,j)"),
     "functions": "x(i)=sigmoid(b(i))*c(i)+relu(d(i)) -f=x:s -f=b:s -f=c:s -f=d:s",
+    "logarithms": "x(i)=log(b(i))+log(max(c(i),d(i))) -f=x:d -f=b:s -f=c:s -f=d:d",
     "one tensor thrice": "X(i,l)=B(i,j)*B(j,k)*B(k,l) -f=X:dd -f=B:ss -s=reorder(i,j,k,l)",
     "dense rows": "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:ds -s=reorder(i,k,j)",
 }

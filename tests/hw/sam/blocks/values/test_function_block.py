@@ -29,12 +29,12 @@ def test_every_function_of_graphs_is_there(op):
     block = FunctionBlock(parse_format("float8_e4m3"), op)
     assert Function.__members__.keys() == {name.upper() for name in FUNCTIONS}
     got = run(block, parse_stream("0 N S0 0 S2 D"))
-    of_zero = {"exp": 1.0, "reciprocal": np.inf, "sigmoid": 0.5}.get(op, 0.0)
+    of_zero = {"exp": 1.0, "reciprocal": np.inf, "sigmoid": 0.5, "log": -np.inf}.get(op, 0.0)
     word = FLOAT8[of_zero]
     assert format_stream(got["out_val"]) == f"{word} {word} S0 {word} S2 D"
 
 
-FLOAT8 = {0.0: 0x00, 0.5: 0x30, 1.0: 0x38, np.inf: 0x78}
+FLOAT8 = {0.0: 0x00, 0.5: 0x30, 1.0: 0x38, np.inf: 0x78, -np.inf: 0xF8}
 """Words of IEEE style with 4 bits of exponent and 3 of fraction."""
 
 
