@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
-from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import DictionaryAttr, IntAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Location
+from xdsl.ir import Operation
 
-from gnarl.hw.lib.errors import WorkloadError, damaged_as, one_line
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.nests.dialects.fiber import FIBER
 from gnarl.sw.compiler.nests.dialects.flat import FLAT
 from gnarl.sw.compiler.nests.dialects.slc import LOOPS, SLC, ForOp
 from gnarl.sw.compiler.nests.values import constant_of
 from gnarl.sw.compiler.tmu.dialects.dlc import DLC, AccessOp, LayerOp
+from gnarl.sw.workloads.mlir_text import parse_module, to_text
+
+__all__ = ["from_text", "level_of", "to_text"]
 
 DIALECTS = (
     builtin.Builtin,
@@ -33,14 +30,6 @@ DIALECTS = (
     FLAT,
 )
 
-_STRING = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"?')
-"""A comment or string: one without its second quote has something that no string may have."""
-
-
-def to_text(module: ModuleOp) -> str:
-    """Ends in a newline; ``from_text`` reads it back. O(operations)."""
-    return f"{module!s}\n"
-
 
 def from_text(text: str, file: str = "<text>") -> ModuleOp:
     """The module, verified. O(size of the text).
@@ -48,39 +37,12 @@ def from_text(text: str, file: str = "<text>") -> ModuleOp:
     ``file``: the name for messages. Raises ``WorkloadError`` for what is no module of these levels,
     and for a loop whose step is not known to be above 0, or whose iterations hand on values.
     """
-    _check_strings(text, file)
-    context = Context()
-    for dialect in DIALECTS:
-        context.load_dialect(dialect)
-    parser = _Parser(context, text, file)
-    with damaged_as(WorkloadError, file):
-        try:
-            module = parser.parse_module()
-            module.verify()
-        except ParseError as error:
-            raise WorkloadError(f"{error.span.get_location()}: {error.msg}") from error
-        except VerifyException as error:
-            raise WorkloadError(f"{file}: {one_line(error)}") from error
-    _check_order(module, file)
+    module, places = parse_module(text, file, DIALECTS)
     for operation in module.walk():
         wrong = _wrong_loop(operation)
         if wrong:
-            raise WorkloadError(f"{parser.places[operation]}: {operation.name}: {wrong}")
+            raise WorkloadError(f"{places[operation]}: {operation.name}: {wrong}")
     return module
-
-
-class _Parser(Parser):
-    """A parser that knows locations. ``places``: where in the text operations begin."""
-
-    def __init__(self, context: Context, text: str, file: str) -> None:
-        super().__init__(context, text, file)
-        self.places: dict[Operation, Location] = {}
-
-    def parse_operation(self) -> Operation:
-        span = self._current_token.span
-        operation = super().parse_operation()
-        self.places[operation] = span.get_location()
-        return operation
 
 
 def _wrong_loop(operation: Operation) -> str:
@@ -107,32 +69,8 @@ def _wrong_loop(operation: Operation) -> str:
     return ""
 
 
-def _check_strings(text: str, file: str) -> None:
-    """xDSL's lexer takes exponential time for a string that does not end. O(size of the text)."""
-    for matched in _STRING.finditer(text):
-        if matched[0] == '"' or not matched[0].endswith('"') and not matched[0].startswith("//"):
-            line = text.count("\n", 0, matched.end()) + 1
-            column = matched.end() - text.rfind("\n", 0, matched.end())
-            raise WorkloadError(
-                f"{file}:{line}:{column}: a string must end in its line, and have no escapes but "
-                '\\n, \\t, \\", \\\\ and two hexadecimal digits'
-            )
-
-
 def level_of(module: ModuleOp) -> str:
     """SCF, SLC (SLCV with it), or DLC."""
     if any(isinstance(each, AccessOp) for each in module.body.block.ops):
         return "DLC"
     return "SLC" if any(isinstance(each, LOOPS) for each in module.walk()) else "SCF"
-
-
-def _check_order(module: ModuleOp, file: str) -> None:
-    """What xDSL's verifier leaves out: that values are there before they are used."""
-    known: set[SSAValue] = set()
-    for operation in module.walk():
-        for number, operand in enumerate(operation.operands):
-            if isinstance(operand.owner, Operation) and operand not in known:
-                raise WorkloadError(
-                    f"{file}: {operation.name}: operand {number} is defined behind its use"
-                )
-        known.update(operation.results)

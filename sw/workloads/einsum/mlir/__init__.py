@@ -1,0 +1,1 @@
+"""Einsum programs as MLIR: ``linalg.generic`` on tensors with encodings."""

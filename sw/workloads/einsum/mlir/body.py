@@ -1,0 +1,213 @@
+"""Bodies of structured operations as expressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import arith, linalg
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, StringAttr
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from gnarl.sw.workloads.einsum.mlir.functions import OPERATIONS, meanings
+from gnarl.sw.workloads.einsum.program import EinsumExpression
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
+from gnarl.sw.workloads.tensor.expression_parser import MAX_OPERANDS
+
+
+class Unsupported(Exception):
+    """What is wrong with an operation that the reader is at."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A tensor with a name, or a scalar."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a statement, at the indices of its dimensions."""
+
+    expression: EinsumExpression
+    indices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A tensor full of a number; ``None``: of anything."""
+
+    number: float | None
+
+
+Value: TypeAlias = "Named | Part | Filled | Constant"
+"""What a value outside of bodies stands for."""
+
+_STARTS = {"sum": 0.0, "max": -math.inf}
+"""What reductions begin with."""
+
+
+def statement_expression(
+    operation: LinalgStructuredOperation, loops: Sequence[str], known: Mapping[SSAValue, Value]
+) -> tuple[EinsumExpression, tuple[str, ...]]:
+    """What an operation of one output computes, and the indices of its dimensions.
+
+    Raises ``Unsupported``.
+    """
+    maps = [_indices(each.data, loops) for each in operation.get_indexing_maps()]
+    kept = maps[-1]
+    reduced = tuple(index for index in loops if index not in kept)
+    kinds = dict(zip(loops, operation.get_iterator_types(), strict=True))
+    for index, kind in kinds.items():
+        wanted = IteratorType.REDUCTION if index in reduced else IteratorType.PARALLEL
+        if kind.data != wanted:
+            raise Unsupported(f"loop {index} must be {wanted}, as the output's map has it")
+    body = _Body(operation)
+    for argument, value, indices in zip(
+        operation.body.block.args, operation.operands, maps, strict=True
+    ):
+        body.define(argument, known.get(value), indices)
+    return body.reduction(reduced) if reduced else body.result(), kept
+
+
+def number_of(constant: arith.ConstantOp) -> float | None:
+    """The number of a constant, or of all elements of one; ``None`` for those that are no reals."""
+    match constant.value:
+        case FloatAttr(value=value):
+            return float(value.data)
+        case DenseIntOrFPElementsAttr() if constant.value.is_splat():
+            number = constant.value.get_values()[0]
+            return number if isinstance(number, float) else None
+    return None
+
+
+def _indices(map: AffineMap, loops: Sequence[str]) -> tuple[str, ...]:
+    indices = []
+    for each in map.results:
+        if not isinstance(each, AffineDimExpr):
+            raise Unsupported(f"affine_map<{map}> must have loops, not what is computed of them")
+        indices.append(loops[each.position])
+    return tuple(indices)
+
+
+class _Body:
+    def __init__(self, operation: LinalgStructuredOperation) -> None:
+        block = operation.body.block
+        self._operations = list(block.ops)
+        self._output = block.args[-1]
+        self._trees: dict[SSAValue, EinsumExpression] = {}
+        self._sizes: dict[SSAValue, int] = {}
+
+    def define(self, argument: SSAValue, value: Value | None, indices: tuple[str, ...]) -> None:
+        """An argument of the body is an element of such a tensor."""
+        tree: EinsumExpression | None = None
+        size = 1
+        match value:
+            case Named(name):
+                tree = Access(name, indices)
+            case Part(expression, own):
+                if own != indices:
+                    raise Unsupported("parts of a statement must have indices of the same names")
+                tree, size = expression, _size(expression)
+            case Constant():
+                tree = value
+            case Filled(number) if number is not None:
+                tree = Constant(number)
+        if tree is not None:
+            self._trees[argument], self._sizes[argument] = tree, size
+        elif argument is not self._output:
+            raise Unsupported("an operand must be a tensor or a number that is known")
+
+    def result(self) -> EinsumExpression:
+        """What the body yields, without a reduction."""
+        (value,) = self._evaluated().operands
+        return _checked(self._tree(value))
+
+    def reduction(self, indices: tuple[str, ...]) -> EinsumExpression:
+        """The reduction of what the body adds to the output, or takes the maximum with."""
+        start = self._trees.pop(self._output, None)
+        (value,) = self._evaluated(without_last=True).operands
+        last = value.owner
+        function = OPERATIONS.get(last.name) if isinstance(last, Operation) else None
+        op = {"add": "sum", "max": "max"}.get(function or "")
+        if op is None or self._output not in last.operands:
+            raise Unsupported("a reduction must yield arith.addf or arith.maximumf of its output")
+        left, right = last.operands
+        part = _checked(self._tree(right if left is self._output else left))
+        total = Reduction(op, indices, part)
+        if start == Constant(_STARTS[op]):
+            return total
+        if start is None:
+            raise Unsupported("a reduction must begin with a number or tensor that is known")
+        return Call(function or "", (_checked(start), total))
+
+    def _evaluated(self, without_last: bool = False) -> linalg.YieldOp:
+        """Evaluates all operations, but perhaps the one that is yielded; the last one."""
+        *operations, end = self._operations
+        if not isinstance(end, linalg.YieldOp) or len(end.operands) != 1:
+            raise Unsupported("its body must yield one number")
+        for operation in operations:
+            if not (without_last and operation is end.operands[0].owner):
+                self._evaluate(operation)
+        return end
+
+    def _evaluate(self, operation: Operation) -> None:
+        result = operation.results[0] if len(operation.results) == 1 else None
+        if isinstance(operation, arith.ConstantOp) and result is not None:
+            number = number_of(operation)
+            if number is not None:
+                self._trees[result], self._sizes[result] = Constant(number), 1
+            return
+        function = OPERATIONS.get(operation.name)
+        if function is None or result is None:
+            raise Unsupported(f"{operation.name} is not supported in its body")
+        size = 1 + sum(self._sizes.get(each, 0) for each in operation.operands)
+        if size > MAX_OPERANDS:
+            raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
+        tree = Call(function, tuple(map(self._tree, operation.operands)))
+        self._trees[result] = self._meaning(operation, tree)
+        self._sizes[result] = size
+
+    def _meaning(self, operation: Operation, tree: Call[EinsumExpression]) -> EinsumExpression:
+        meant = operation.attributes.get("function")
+        found = list(meanings(tree))
+        if not isinstance(meant, StringAttr):
+            return found[0]
+        for each in found:
+            if each.function == meant.data:
+                return each
+        raise Unsupported(f"{operation.name} is not {meant.data}, as its attribute has it")
+
+    def _tree(self, value: SSAValue) -> EinsumExpression:
+        tree = self._trees.get(value)
+        if tree is None:
+            raise Unsupported("what its output holds must be known, and only be reduced with")
+        return tree
+
+
+def _checked(tree: EinsumExpression) -> EinsumExpression:
+    """Refuses what no program has."""
+    match tree:
+        case Constant(number) if not math.isfinite(number):
+            raise Unsupported(f"{number} must be finite")
+        case Call("erf"):
+            raise Unsupported("math.erf is only supported in x * 0.5 * (1 + erf(x / sqrt(2)))")
+        case Call(_, arguments):
+            for each in arguments:
+                _checked(each)
+    return tree
+
+
+def _size(tree: EinsumExpression) -> int:
+    match tree:
+        case Call(_, arguments):
+            return 1 + sum(map(_size, arguments))
+        case Reduction(part=part):
+            return 1 + _size(part)
+    return 1
