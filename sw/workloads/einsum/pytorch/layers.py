@@ -8,10 +8,10 @@ from dataclasses import replace
 from gnarl.sw.workloads.einsum.program import (
     Einsum,
     EinsumExpression,
-    Reduction,
     accesses,
+    reductions,
 )
-from gnarl.sw.workloads.tensor.expression import Call
+from gnarl.sw.workloads.tensor.expression import Call, Reduction
 
 _LINEAR = frozenset(("add", "sub", "neg", "mul", "div"))
 
@@ -88,8 +88,8 @@ def _numbered(statements: Sequence[Einsum]) -> list[Einsum]:
 def _is_product(statement: Einsum) -> bool:
     """Whether it has a sum of products of tensors."""
     return any(
-        op == "sum" and isinstance(part, Call) and len([*accesses(part)]) > 1
-        for op, part in _reductions(statement.expression)
+        each.op == "sum" and isinstance(each.part, Call) and len([*accesses(each.part)]) > 1
+        for each in reductions(statement.expression)
     )
 
 
@@ -100,13 +100,3 @@ def _is_linear(expression: EinsumExpression) -> bool:
         case Reduction(op, _, part):
             return op == "sum" and _is_linear(part)
     return True
-
-
-def _reductions(expression: EinsumExpression) -> Iterator[tuple[str, EinsumExpression]]:
-    match expression:
-        case Call(_, arguments):
-            for part in arguments:
-                yield from _reductions(part)
-        case Reduction(op, _, part):
-            yield op, part
-            yield from _reductions(part)

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
 from gnarl.sw.workloads.einsum.pytorch.inputs import (
@@ -93,7 +94,7 @@ class _Lowering:
         used = {name: user for name, user in users.items() if name in shapes}
         stored = self._formats(program, formats, used, shapes)
         return Model(
-            EinsumProgram(program.name, program.statements, stored, names),
+            check(EinsumProgram(program.name, program.statements, stored, names)),
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
             shapes,
             used,

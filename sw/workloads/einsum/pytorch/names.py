@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS
+from gnarl.sw.workloads.einsum.program import EINSUM_FUNCTIONS
+from gnarl.sw.workloads.tensor.expression import REDUCTIONS
 
-_FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS, "log"))
+_FUNCTIONS = frozenset((*EINSUM_FUNCTIONS, *REDUCTIONS))
 _INDICES = "ijklmnopqrstuvwxyzabcdefgh"
 
 

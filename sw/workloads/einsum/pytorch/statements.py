@@ -13,12 +13,11 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.program import (
     Einsum,
     EinsumExpression,
-    Reduction,
     free_indices,
 )
 from gnarl.sw.workloads.einsum.pytorch.names import Names
 from gnarl.sw.workloads.einsum.pytorch.views import View
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 
 Operand: TypeAlias = View | int | float
 

@@ -13,9 +13,9 @@ from gnarl.sw.workloads.einsum.pytorch.sources import (
     function_program,
     module_program,
 )
-from tests.support.einsum.pytorch_programs import layers, lines, require_values
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import module
+from tests.support.pytorch_programs import layers, lines, require_values
 from tests.support.workloads import workload_file
 
 GCN = Path(__file__).parents[5] / "examples" / "gcn.py"
@@ -95,7 +95,7 @@ def test_functions_and_pairs_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "net.py"
     path.write_text(PAIR)
     for name in ("pair", "made"):
-        assert lines(function_program(f"{path}:{name}"))[0].startswith("linear(i,j) = ")
+        assert lines(function_program(f"{path}:{name}"))[0].startswith("linear(i,j)=")
     with refused(f"{path}: defines no other: must define a function of that name"):
         function_program(f"{path}:other")
     with refused(
@@ -112,4 +112,4 @@ def test_arguments_by_name() -> None:
         return x * by
 
     model = module_program(module(forward), {"x": torch.ones(3), "by": 2.5})
-    assert lines(model) == ["mul(i) = x(i) * 2.5"]
+    assert lines(model) == ["mul(i)=x(i)*2.5"]
