@@ -60,6 +60,7 @@ def test_a_file_is_what_its_module_is(tmp_path: Path) -> None:
 
 def test_zacharys_karate_club() -> None:
     model = function_program(f"{GCN}:karate")
+    assert model.parameters == model.data.keys() - {"adj", "x"}
     assert model.shapes["adj"] == model.shapes["x"] == (34, 34)
     assert model.data["adj"].nnz == 2 * 78 + 34
     assert str(model.program.formats["adj"]) == str(model.program.formats["x"]) == "ds01"
@@ -69,8 +70,8 @@ def test_zacharys_karate_club() -> None:
         for name in ("adj", "x", "conv1_weight", "conv1_bias", "conv2_weight", "conv2_bias")
     )
     assert np.linalg.eigvalsh(adjacency).max() == pytest.approx(1)
-    hidden = np.maximum(adjacency @ features @ weights[0] + weights[1], 0)
-    scores = np.exp(adjacency @ hidden @ weights[2] + weights[3])
+    hidden = np.maximum(adjacency @ features @ weights[0].T + weights[1], 0)
+    scores = np.exp(adjacency @ hidden @ weights[2].T + weights[3])
     require_values(model, [scores / scores.sum(1, keepdims=True)])
 
 
