@@ -167,3 +167,52 @@ def test_layers_of_children() -> None:
         "matmul": "blocks.1",
     }
     assert {model.names[name] for name in model.program.results} == {"max", "logits"}
+
+
+class Circle(torch.nn.Module):
+    """``second`` takes the product, but also what ``first`` makes of a function of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        product = a @ x
+        return self.second(product + self.first(torch.relu(product)))
+
+
+def test_layers_that_would_be_in_a_circle() -> None:
+    assert layers(require_same(Circle(), drawn(3, 3), drawn(3, 3))) == {
+        "matmul": "first",
+        "relu_0": "first",
+        "linear": "first",
+        "add": "first",
+        "linear_1": "second",
+    }
+
+
+class Repeated(torch.nn.Module):
+    """Each call is a layer of its own, and sums join the last that makes a part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.other = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        h = self.conv(a @ x)
+        skipped = a @ self.other(torch.relu(h))
+        return self.conv(torch.tanh(h + skipped)) + x
+
+
+def test_modules_that_are_called_twice() -> None:
+    assert layers(require_same(Repeated(), drawn(3, 3), drawn(3, 3))) == {
+        "matmul": "conv",
+        "linear": "conv",
+        "relu_0": "conv",
+        "linear_1": "other",
+        "matmul_1": "other",
+        "add": "other",
+        "tanh_0": "other",
+        "linear_2": "conv@1",
+        "add_1": "conv@1",
+    }
