@@ -132,6 +132,8 @@ _MAKERS: tuple[_Maker, ...] = (
     _always(lambda one, two, matrix: one.clamp(-0.5, 1)),
     _always(lambda one, two, matrix: one.squeeze()),
     _always(lambda one, two, matrix: one.t()),
+    _always(lambda one, two, matrix: torch.nn.functional.layer_norm(one, one.shape[-1:])),
+    _always(lambda one, two, matrix: one @ torch.eye(3, dtype=one.dtype) + torch.ones(3)),
     _along(torch.softmax),
     _along(torch.log_softmax),
     _along(torch.squeeze),

@@ -74,7 +74,9 @@ class _Layers:
             place = self._own.get(each.name)
             if place is None and passes(each):
                 place = reached.get(each.name)
-            for access in each.operands if place is not None else ():
+            if place is None:
+                continue
+            for access in each.operands:
                 reached[access.tensor] = min(reached.get(access.tensor, place), place)
         return reached
 

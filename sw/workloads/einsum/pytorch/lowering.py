@@ -11,6 +11,8 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.pytorch.composites import COMPOSITES
+from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS, constant
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
 from gnarl.sw.workloads.einsum.pytorch.inputs import (
     chosen_formats,
@@ -32,17 +34,24 @@ from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.export import Exported, modules_of, operator_name, place_of
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
-OPERATORS: dict[str, Operator] = {**ELEMENTWISE, **PRODUCTS, **REDUCTIONS, **REARRANGING}
+OPERATORS: dict[str, Operator] = {
+    **ELEMENTWISE,
+    **PRODUCTS,
+    **REDUCTIONS,
+    **COMPOSITES,
+    **REARRANGING,
+}
 """What operators mean, by their names in graphs."""
+
+_LIFTED = "lifted_tensor_"
+"""What ``torch.export`` calls constants that a module makes of numbers."""
 
 _WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
 
 _INSTEAD = {
     "cat": "sums of products: x @ w1 + y @ w2 for torch.cat([x, y], 1) @ w",
-    "max.dim": "torch.amax",
     "masked_fill": "a sum of the scores and a mask",
     "repeat": "expand, or broadcast operands",
-    "scaled_dot_product_attention": "torch.softmax(q @ k.mT * scale, -1) @ v",
     "spmm": "torch.sparse.mm",
     "stack": "results of their own",
     "where": "products with masks",
@@ -65,6 +74,7 @@ class _Lowering:
         self._names: dict[str, str] = {}
         self._children: dict[str, str] = {}
         self._computed: dict[str, TensorFormat] = {}  # of what PyTorch computes as sparse tensors
+        self._constants: set[str] = set()
         self._values: dict[Any, Any] = {}
 
     def run(self, formats: Mapping[str, str | TensorFormat]) -> Model:
@@ -98,7 +108,11 @@ class _Lowering:
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
             shapes,
             used,
-            frozenset(name for name in program.inputs if used[name] in self._graph.state),
+            frozenset(
+                name
+                for name in program.inputs
+                if used[name] in self._graph.state or name in self._constants
+            ),
             {name: view.shape for name, view in results.views.items()},
         )
 
@@ -107,6 +121,9 @@ class _Lowering:
         if not hasattr(value, "layout"):
             return value
         user = self._graph.names[node.name]
+        return value if user.startswith(_LIFTED) else self._input(user, value)
+
+    def _input(self, user: str, value: Any) -> View:
         view = self._statements.declare(user, tuple(value.shape))
         self._inputs[view.tensor], self._names[view.tensor] = value, user
         return view
@@ -115,30 +132,51 @@ class _Lowering:
         name, place = operator_name(node), f"{location.file}:{location.line}"
         if name in _WITHOUT_RESULT:
             return None
-        operator = OPERATORS.get(name)
-        if operator is None:
+        if name not in OPERATORS and name not in CONSTANTS:
             raise WorkloadError(f"{place}: {_not_supported(name)}")
         shape = getattr(node.meta.get("val"), "shape", ())
         if not all(isinstance(size, int) for size in shape):
             raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
-        arguments = [self._of(each) for each in node.args]
-        named = {key: self._of(each) for key, each in node.kwargs.items()}
-        for each in (*arguments, *named.values()):
-            if isinstance(each, float | complex) and not _is_finite(each):
-                raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
-        first = len(self._statements.added)
-        step = Step(self._statements, self._statements.names.claim(node.name), place, name)
+        arguments, named = self._arguments(node)
         try:
-            signature(operator).bind(step, *arguments, **named)
-        except TypeError as error:
-            raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
-        value = operator(step, *arguments, **named)
-        if value == View.whole(step.name, tuple(shape)) and not is_strided(node.meta["val"]):
-            self._computed[step.name] = format_of(step.name, node.meta["val"])
+            found = constant(node, arguments, named, OPERATORS)
+        except WorkloadError as error:
+            raise WorkloadError(f"{place}: {name}: {error}") from error
+        if found is not None:
+            return found
+        if name not in OPERATORS:
+            raise WorkloadError(f"{place}: {_not_supported(name)}")
+        for each in node.all_input_nodes:
+            self._declare(each, name in ELEMENTWISE)
+        first = len(self._statements.added)
+        value = self._lowered(node, place)
         around = modules_of(node)
         for each in self._statements.added[first:] if around else ():
             self._children[each.name] = around[0]
         return value
+
+    def _lowered(self, node: Any, place: str) -> Any:
+        """What an operator gives that is not constant."""
+        name = operator_name(node)
+        arguments, named = self._arguments(node)
+        for each in (*arguments, *named.values()):
+            if isinstance(each, float | complex) and not _is_finite(each):
+                raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
+        step = Step(self._statements, self._statements.names.claim(node.name), place, name)
+        try:
+            signature(OPERATORS[name]).bind(step, *arguments, **named)
+        except TypeError as error:
+            raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
+        value = OPERATORS[name](step, *arguments, **named)
+        if isinstance(value, View) and not is_strided(node.meta["val"]):
+            tensor, own = value.tensor, self._statements.shapes[value.tensor]
+            if value == View.whole(tensor, own) and tensor not in self._inputs:
+                self._computed[tensor] = format_of(tensor, node.meta["val"])
+        return value
+
+    def _arguments(self, node: Any) -> tuple[list[Any], dict[str, Any]]:
+        named = {key: self._of(each) for key, each in node.kwargs.items()}
+        return [self._of(each) for each in node.args], named
 
     def _of(self, argument: Any) -> Any:
         if isinstance(argument, list | tuple):
@@ -147,10 +185,23 @@ class _Lowering:
             return self._values[argument]
         return argument
 
+    def _declare(self, node: Any, takes_numbers: bool = False) -> None:
+        """What takes a constant with other tensors takes it as an input, or as a number."""
+        value = self._values[node]
+        if isinstance(value, View) or not hasattr(value, "layout"):
+            return
+        if takes_numbers and not value.dim() and _is_finite(float(value)):
+            self._values[node] = float(value)
+            return
+        self._values[node] = self._input(node.name, value)
+        self._constants.add(self._values[node].tensor)
+
     def _results(self, location: Location) -> Results:
         place = f"{location.file}:{location.line}"
         results = Results(self._statements, place)
         for node, user in zip(self._output.args[0], self._graph.results, strict=True):
+            if node in self._values:
+                self._declare(node)
             value = self._of(node)
             if not isinstance(value, View):
                 raise WorkloadError(f"{self._graph.name}: {user}: must be a tensor")
@@ -180,10 +231,14 @@ def _is_finite(number: float | complex) -> bool:
 
 
 def _not_supported(name: str) -> str:
-    short, _, overload = name.removeprefix("aten.").partition(".")
-    instead = _INSTEAD.get(f"{short}.{overload}") or _INSTEAD.get(short)
+    short = _short(name)
+    instead = _INSTEAD.get(short)
     if instead:
         return f"{name}: not supported: write {instead}"
-    known = {each.removeprefix("aten.").partition(".")[0] for each in OPERATORS}
-    shown = sorted(each for each in known if not each.startswith("_"))
+    known = sorted({_short(each) for each in OPERATORS} - {"getitem"})
+    shown = [each for each in known if not each.startswith("_")]
     return f"{name}: not supported: must be of {', '.join(shown)}"
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("aten.").partition(".")[0]

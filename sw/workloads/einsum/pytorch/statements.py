@@ -133,6 +133,7 @@ class Step:
         result: Sequence[Hashable],
         finish: Element | None = None,
         *others: View,
+        part: str = "",
     ) -> View:
         """The sum of products over all labels of dimensions that the result lacks.
 
@@ -160,7 +161,7 @@ class Step:
             places = [range(len(result) - each.rank, len(result)) for each in others]
             rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
             expression = finish(expression, *map(space.element, rest))
-        return self._add(space, len(result), expression)
+        return self._add(space, len(result), expression, part)
 
     def _add(self, space: Space, rank: int, expression: EinsumExpression, part: str = "") -> View:
         """The statement of an expression over the first ``rank`` dimensions of a space: its tensor

@@ -90,6 +90,14 @@ def test_sparse_tensors_that_are_computed() -> None:
     assert (found["mul"], found["add"], found["matmul"]) == ("ds01", "ds01", "dd01")
 
 
+def test_conversions_to_sparse_tensors() -> None:
+    def forward(self, x):
+        return torch.relu(x @ x.t()).to_sparse() @ x
+
+    model = require_same(module(forward), MATRIX)
+    assert formats(model) == {"x": "dd01", "relu_0": "ss01", "matmul_1": "dd01"}
+
+
 def test_formats_in_place_of_layouts() -> None:
     chosen: dict[str, Any] = {
         "lin.weight": "ds:1,0",
