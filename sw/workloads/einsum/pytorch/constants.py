@@ -46,17 +46,25 @@ _TAKEN = tuple(
 CONSTANTS = (*_MADE, *_FILLED, *_TAKEN)
 """Operators that constants are made by, besides those of programs."""
 
-_MOST_BYTES = 2**30
-"""Bytes of a constant."""
+_MOST_BYTES = 2**28
+"""Bytes of all constants."""
 
 
 def constant(
-    node: Any, arguments: Sequence[Any], named: Mapping[str, Any], known: Container[str]
+    node: Any,
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    known: Container[str],
+    bytes_before: int,
 ) -> Any:
     """The tensor that a node makes of numbers and such tensors; ``None`` if it takes another.
 
     known
-        names of operators of programs. Raises ``WorkloadError``.
+        names of operators of programs.
+    bytes_before
+        how much all constants before it take.
+
+    Raises ``WorkloadError``.
     """
     torch = require_torch()
     name, value = operator_name(node), node.meta.get("val")
@@ -64,8 +72,10 @@ def constant(
         name in _MADE or name in _FILLED or _is_folded(name, [*arguments, *named.values()], known)
     ):
         return None
-    if value.numel() * value.element_size() > _MOST_BYTES:
-        raise WorkloadError(f"{[*value.shape]}: must be of at most {_MOST_BYTES:,} bytes")
+    if bytes_before + value.numel() * value.element_size() > _MOST_BYTES:
+        raise WorkloadError(
+            f"{[*value.shape]}: constants must be of at most {_MOST_BYTES:,} bytes together"
+        )
     try:
         if name in _FILLED:
             number = arguments[-1] if _FILLED[name] is None else _FILLED[name]

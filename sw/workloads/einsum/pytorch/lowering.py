@@ -4,7 +4,7 @@ that need sums of functions."""
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
@@ -74,7 +74,8 @@ class _Lowering:
         self._names: dict[str, str] = {}
         self._children: dict[str, str] = {}
         self._computed: dict[str, TensorFormat] = {}  # of what PyTorch computes as sparse tensors
-        self._constants: set[str] = set()
+        self._constants: dict[Any, View] = {}  # those that are inputs
+        self._constant_bytes = 0
         self._values: dict[Any, Any] = {}
 
     def run(self, formats: Mapping[str, str | TensorFormat]) -> Model:
@@ -103,6 +104,7 @@ class _Lowering:
         }
         used = {name: user for name, user in users.items() if name in shapes}
         stored = self._formats(program, formats, used, shapes)
+        constants = {view.tensor for view in self._constants.values()}
         return Model(
             check(EinsumProgram(program.name, program.statements, stored, names)),
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
@@ -111,7 +113,7 @@ class _Lowering:
             frozenset(
                 name
                 for name in program.inputs
-                if used[name] in self._graph.state or name in self._constants
+                if used[name] in self._graph.state or name in constants
             ),
             {name: view.shape for name, view in results.views.items()},
         )
@@ -139,15 +141,14 @@ class _Lowering:
             raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
         arguments, named = self._arguments(node)
         try:
-            found = constant(node, arguments, named, OPERATORS)
+            found = constant(node, arguments, named, OPERATORS, self._constant_bytes)
         except WorkloadError as error:
             raise WorkloadError(f"{place}: {name}: {error}") from error
         if found is not None:
+            self._constant_bytes += found.nbytes
             return found
         if name not in OPERATORS:
             raise WorkloadError(f"{place}: {_not_supported(name)}")
-        for each in node.all_input_nodes:
-            self._declare(each, name in ELEMENTWISE)
         first = len(self._statements.added)
         value = self._lowered(node, place)
         around = modules_of(node)
@@ -158,7 +159,8 @@ class _Lowering:
     def _lowered(self, node: Any, place: str) -> Any:
         """What an operator gives that is not constant."""
         name = operator_name(node)
-        arguments, named = self._arguments(node)
+        self._declare_constants(node.all_input_nodes)
+        arguments, named = self._arguments(node, name in ELEMENTWISE)
         for each in (*arguments, *named.values()):
             if isinstance(each, float | complex) and not _is_finite(each):
                 raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
@@ -174,34 +176,37 @@ class _Lowering:
                 self._computed[tensor] = format_of(tensor, node.meta["val"])
         return value
 
-    def _arguments(self, node: Any) -> tuple[list[Any], dict[str, Any]]:
-        named = {key: self._of(each) for key, each in node.kwargs.items()}
-        return [self._of(each) for each in node.args], named
+    def _arguments(
+        self, node: Any, takes_numbers: bool = False
+    ) -> tuple[list[Any], dict[str, Any]]:
+        named = {key: self._of(each, takes_numbers) for key, each in node.kwargs.items()}
+        return [self._of(each, takes_numbers) for each in node.args], named
 
-    def _of(self, argument: Any) -> Any:
+    def _of(self, argument: Any, takes_numbers: bool = False) -> Any:
+        """What an argument stands for; constants that are declared are inputs, or numbers."""
         if isinstance(argument, list | tuple):
-            return [self._of(each) for each in argument]
-        if isinstance(argument, Hashable) and argument in self._values:
-            return self._values[argument]
-        return argument
+            return [self._of(each, takes_numbers) for each in argument]
+        if not isinstance(argument, Hashable) or argument not in self._values:
+            return argument
+        value = self._values[argument]
+        if argument in self._constants:
+            is_number = takes_numbers and not value.dim() and _is_finite(float(value))
+            return float(value) if is_number else self._constants[argument]
+        return value
 
-    def _declare(self, node: Any, takes_numbers: bool = False) -> None:
-        """What takes a constant with other tensors takes it as an input, or as a number."""
-        value = self._values[node]
-        if isinstance(value, View) or not hasattr(value, "layout"):
-            return
-        if takes_numbers and not value.dim() and _is_finite(float(value)):
-            self._values[node] = float(value)
-            return
-        self._values[node] = self._input(node.name, value)
-        self._constants.add(self._values[node].tensor)
+    def _declare_constants(self, nodes: Iterable[Any]) -> None:
+        """Makes inputs of constants that are taken with other tensors."""
+        for node in nodes:
+            value = self._values[node]
+            if hasattr(value, "layout") and node not in self._constants:
+                self._constants[node] = self._input(node.name, value)
 
     def _results(self, location: Location) -> Results:
         place = f"{location.file}:{location.line}"
         results = Results(self._statements, place)
         for node, user in zip(self._output.args[0], self._graph.results, strict=True):
             if node in self._values:
-                self._declare(node)
+                self._declare_constants([node])
             value = self._of(node)
             if not isinstance(value, View):
                 raise WorkloadError(f"{self._graph.name}: {user}: must be a tensor")

@@ -50,6 +50,15 @@ def test_numbers() -> None:
     assert lines(model) == ["mul(i,j)=x(i,j)*2.0", "add(i,j)=mul(i,j)+0.5"]
 
 
+def test_numbers_that_are_tensors_elsewhere() -> None:
+    def forward(self, x):
+        half = torch.tensor(0.5)
+        return x * half + half.expand_as(x) * x
+
+    model = require_same(module(forward), MATRIX)
+    assert "mul_1(i,j)=clone*x(i,j)" in lines(model)
+
+
 def test_results() -> None:
     def forward(self, x):
         return x * 2, torch.eye(3)

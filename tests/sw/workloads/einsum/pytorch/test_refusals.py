@@ -85,7 +85,8 @@ MATRIX = torch.ones(4, 3)
         ),
         (
             lambda self, x: x + torch.zeros(2**14, 1, 2**13, 4)[0, 0, 0, 0],
-            "aten.zeros.default: [16384, 1, 8192, 4]: must be of at most 1,073,741,824 bytes",
+            "aten.zeros.default: [16384, 1, 8192, 4]: constants must be of at most 268,435,456 "
+            "bytes together",
         ),
         (
             lambda self, x: functional.batch_norm(x, None, None, training=True),
