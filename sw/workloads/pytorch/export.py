@@ -124,9 +124,10 @@ def place_of(node: Any, start: Location) -> Location:
 
 
 def modules_of(node: Any) -> tuple[str, ...]:
-    """Paths of the modules that the node is in, outermost first, without the root."""
-    around = (node.meta.get("nn_module_stack") or {}).values()
-    return tuple(path for path, _ in around if path)
+    """Paths of the modules that the node is in, outermost first, without the root: ``conv1``, or
+    ``conv1@1`` where it is called once more."""
+    around = (node.meta.get("nn_module_stack") or {}).items()
+    return tuple(path + "".join(key.partition("@")[1:]) for key, (path, _) in around if path)
 
 
 def require_torch() -> Any:
@@ -196,5 +197,6 @@ def _exported(name: str, program: Any, saved: SavedGraph | None = None) -> Expor
     for node in nodes:
         own = node.meta.get("stack_trace")
         node.meta["stack_trace"] = saved.traces.get(own, "")
-        node.meta["nn_module_stack"] = {path: (path, "") for path in saved.modules.get(own, ())}
+        around = saved.modules.get(own, ())
+        node.meta["nn_module_stack"] = {str(at): (path, "") for at, path in enumerate(around)}
     return Exported(name, nodes, data, names, saved.results, frozenset(state))

@@ -20,7 +20,7 @@ from gnarl.sw.workloads.pytorch.saved_arguments import argument_value
 from gnarl.sw.workloads.pytorch.saved_fields import reading
 
 _OPERATOR = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)", re.ASCII)
-_PATH = re.compile(r"\w[\w.]{0,200}", re.ASCII)
+_PATH = re.compile(r"\w[\w.]{0,200}(@[0-9]+)?", re.ASCII)
 _WITHOUT_GRADIENTS = "torch.ops.higher_order.wrap_with_set_grad_enabled"
 _TAKEN = frozenset(
     "Tensor Int SymInt Float Bool Number None DeviceObj ScalarType Layout MemoryFormat".split()
@@ -304,9 +304,11 @@ class _Builder:
 
 
 def _modules(stack: str) -> tuple[str, ...]:
-    """Paths of modules, from ``KEY,PATH,CLASS;KEY,PATH,CLASS``; none of what is no path."""
-    paths = [entry.split(",")[1:2] for entry in stack.split(";")]
-    return tuple(path for found in paths for path in found if _PATH.fullmatch(path))
+    """Paths of modules, from ``KEY,PATH,CLASS;KEY,PATH,CLASS``, with what keys have behind @; none
+    of what is no path."""
+    entries = [entry.split(",") for entry in stack.split(";") if "," in entry]
+    paths = [path + "".join(key.partition("@")[1:]) for key, path, *_ in entries]
+    return tuple(path for path in paths if _PATH.fullmatch(path))
 
 
 def _only(spec: Mapping[str, Any]) -> tuple[str, Any]:

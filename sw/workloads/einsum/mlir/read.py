@@ -30,7 +30,7 @@ from gnarl.sw.workloads.einsum.mlir.body import (
     statement_expression,
 )
 from gnarl.sw.workloads.einsum.mlir.encoding import SPARSE_TENSOR, EncodingAttr
-from gnarl.sw.workloads.einsum.program import EINSUM_FUNCTIONS, Einsum, EinsumProgram
+from gnarl.sw.workloads.einsum.program import FUNCTIONS, Einsum, EinsumProgram
 from gnarl.sw.workloads.mlir_text import parse_module
 from gnarl.sw.workloads.tensor.expression import REDUCTIONS, Access, Constant
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -45,7 +45,7 @@ _DIALECTS = (
     SPARSE_TENSOR,
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NO_NAMES = (*EINSUM_FUNCTIONS, *REDUCTIONS)
+_NO_NAMES = (*FUNCTIONS, *REDUCTIONS)
 
 
 def read_mlir(text: str, file: str = "<text>") -> EinsumProgram:

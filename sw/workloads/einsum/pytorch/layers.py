@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gnarl.sw.workloads.einsum.program import (
     Einsum,
     EinsumExpression,
-    Reduction,
     accesses,
+    reductions,
 )
-from gnarl.sw.workloads.tensor.expression import Call
+from gnarl.sw.workloads.tensor.expression import Call, Reduction
 
 _LINEAR = frozenset(("add", "sub", "neg", "mul", "div"))
 
@@ -20,57 +20,65 @@ def with_layers(statements: Sequence[Einsum], children: Mapping[str, str]) -> li
     """The statements with their layers.
 
     A layer is a child of the module that has products. A product elsewhere joins the child that
-    takes it, whatever linear is in between, else the layer that makes an operand; what is no
-    product joins the layer that makes an operand. Without such children layers are ``layer1`` and
-    so on: each ends at what is not linear after its last product.
+    takes it, whatever linear is in between; other statements, and products that no child takes,
+    join the last layer that makes an operand, or the first that takes what is made of inputs alone.
+    Without such children layers are ``layer1`` and so on: each ends at what is not linear after its
+    last product. No layer takes what a later one makes.
 
     children
         the child that a statement is of, by the tensor's name; of none at the root.
     """
-    with_products = {
-        children[each.name] for each in statements if each.name in children and _is_product(each)
+    owners = {
+        children[each.name]: None
+        for each in statements
+        if each.name in children and _is_product(each)
     }
-    if not with_products:
+    if not owners:
         return _numbered(statements)
-    own = {name: child for name, child in children.items() if child in with_products}
-    return _Layers(statements, own).run()
+    places = {child: place for place, child in enumerate(owners)}
+    own = {name: places[child] for name, child in children.items() if child in places}
+    found = _Layers(statements, own).places()
+    names = ["", *owners]
+    return [replace(each, layer=names[found[each.name] + 1]) for each in statements]
 
 
 class _Layers:
-    def __init__(self, statements: Sequence[Einsum], children: Mapping[str, str]) -> None:
-        self._statements, self._children = statements, children
-        self._by_name = {each.name: each for each in statements}
-        self._consumers: dict[str, list[Einsum]] = {}
-        for statement in statements:
-            for access in statement.operands:
-                self._consumers.setdefault(access.tensor, []).append(statement)
+    """Layers by their places in the order of their first products; -1 for none.
 
-    def run(self) -> list[Einsum]:
-        layers: dict[str, str] = {}
+    ``own``: those of statements of children.
+    """
+
+    def __init__(self, statements: Sequence[Einsum], own: Mapping[str, int]) -> None:
+        self._statements, self._own = statements, own
+        self._takers = self._reached(lambda each: _is_linear(each.expression))
+        self._next = self._reached(lambda each: True)
+
+    def places(self) -> dict[str, int]:
+        """The layer of each statement, none below those of its operands."""
+        places: dict[str, int] = {}
         for each in self._statements:
-            layer = self._children.get(each.name)
-            made = [*self._makers(each, layers)]
-            if layer is None and (_is_product(each) or not made):
-                layer = self._taker(each)
-            layers[each.name] = layer if layer is not None else (made or [""])[-1]
-        return [replace(each, layer=layers[each.name]) for each in self._statements]
+            made = max((places.get(access.tensor, -1) for access in each.operands), default=-1)
+            own, following = self._own.get(each.name), self._next.get(each.name, -1)
+            # A product that joined a child behind another that takes it would be in a circle.
+            joins = _is_product(each) and self._takers.get(each.name) == following
+            if own is None and (joins or made == -1):
+                own = following
+            places[each.name] = max(made, -1 if own is None else own)
+        return places
 
-    def _makers(self, statement: Einsum, layers: Mapping[str, str]) -> Iterator[str]:
-        """Layers that make operands, the last one last."""
-        taken = {access.tensor for access in statement.operands}
-        return (layers[name] for name in self._by_name if name in taken and layers[name])
-
-    def _taker(self, statement: Einsum) -> str | None:
-        """The first child that takes a tensor or what is linear in it."""
-        waiting, seen = [statement], {statement.name}
-        while waiting:
-            for each in self._consumers.get(waiting.pop(0).name, ()):
-                if each.name in self._children:
-                    return self._children[each.name]
-                if each.name not in seen and _is_linear(each.expression):
-                    seen.add(each.name)
-                    waiting.append(each)
-        return None
+    def _reached(self, passes: Callable[[Einsum], bool]) -> dict[str, int]:
+        """The first layer that takes each tensor, or what statements make of it that ``passes``
+        lets by."""
+        reached: dict[str, int] = {}
+        for each in reversed(self._statements):
+            place = self._own.get(each.name)
+            if place is None and passes(each):
+                place = reached.get(each.name)
+            if place is None:
+                continue
+            for access in each.operands:
+                reached[access.tensor] = min(reached.get(access.tensor, place), place)
+        return reached
 
 
 def _numbered(statements: Sequence[Einsum]) -> list[Einsum]:
@@ -88,8 +96,8 @@ def _numbered(statements: Sequence[Einsum]) -> list[Einsum]:
 def _is_product(statement: Einsum) -> bool:
     """Whether it has a sum of products of tensors."""
     return any(
-        op == "sum" and isinstance(part, Call) and len([*accesses(part)]) > 1
-        for op, part in _reductions(statement.expression)
+        each.op == "sum" and isinstance(each.part, Call) and len([*accesses(each.part)]) > 1
+        for each in reductions(statement.expression)
     )
 
 
@@ -100,13 +108,3 @@ def _is_linear(expression: EinsumExpression) -> bool:
         case Reduction(op, _, part):
             return op == "sum" and _is_linear(part)
     return True
-
-
-def _reductions(expression: EinsumExpression) -> Iterator[tuple[str, EinsumExpression]]:
-    match expression:
-        case Call(_, arguments):
-            for part in arguments:
-                yield from _reductions(part)
-        case Reduction(op, _, part):
-            yield op, part
-            yield from _reductions(part)

@@ -4,12 +4,15 @@ that need sums of functions."""
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.pytorch.composites import COMPOSITES
+from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS, constant
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
 from gnarl.sw.workloads.einsum.pytorch.inputs import (
     chosen_formats,
@@ -31,17 +34,24 @@ from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.export import Exported, modules_of, operator_name, place_of
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
-OPERATORS: dict[str, Operator] = {**ELEMENTWISE, **PRODUCTS, **REDUCTIONS, **REARRANGING}
+OPERATORS: dict[str, Operator] = {
+    **ELEMENTWISE,
+    **PRODUCTS,
+    **REDUCTIONS,
+    **COMPOSITES,
+    **REARRANGING,
+}
 """What operators mean, by their names in graphs."""
+
+_LIFTED = "lifted_tensor_"
+"""What ``torch.export`` calls constants that a module makes of numbers."""
 
 _WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
 
 _INSTEAD = {
     "cat": "sums of products: x @ w1 + y @ w2 for torch.cat([x, y], 1) @ w",
-    "max.dim": "torch.amax",
     "masked_fill": "a sum of the scores and a mask",
     "repeat": "expand, or broadcast operands",
-    "scaled_dot_product_attention": "torch.softmax(q @ k.mT * scale, -1) @ v",
     "spmm": "torch.sparse.mm",
     "stack": "results of their own",
     "where": "products with masks",
@@ -64,6 +74,8 @@ class _Lowering:
         self._names: dict[str, str] = {}
         self._children: dict[str, str] = {}
         self._computed: dict[str, TensorFormat] = {}  # of what PyTorch computes as sparse tensors
+        self._constants: dict[Any, View] = {}  # those that are inputs
+        self._constant_bytes = 0
         self._values: dict[Any, Any] = {}
 
     def run(self, formats: Mapping[str, str | TensorFormat]) -> Model:
@@ -92,12 +104,17 @@ class _Lowering:
         }
         used = {name: user for name, user in users.items() if name in shapes}
         stored = self._formats(program, formats, used, shapes)
+        constants = {view.tensor for view in self._constants.values()}
         return Model(
-            EinsumProgram(program.name, program.statements, stored, names),
+            check(EinsumProgram(program.name, program.statements, stored, names)),
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
             shapes,
             used,
-            frozenset(name for name in program.inputs if used[name] in self._graph.state),
+            frozenset(
+                name
+                for name in program.inputs
+                if used[name] in self._graph.state or name in constants
+            ),
             {name: view.shape for name, view in results.views.items()},
         )
 
@@ -106,6 +123,9 @@ class _Lowering:
         if not hasattr(value, "layout"):
             return value
         user = self._graph.names[node.name]
+        return value if user.startswith(_LIFTED) else self._input(user, value)
+
+    def _input(self, user: str, value: Any) -> View:
         view = self._statements.declare(user, tuple(value.shape))
         self._inputs[view.tensor], self._names[view.tensor] = value, user
         return view
@@ -114,42 +134,79 @@ class _Lowering:
         name, place = operator_name(node), f"{location.file}:{location.line}"
         if name in _WITHOUT_RESULT:
             return None
-        operator = OPERATORS.get(name)
-        if operator is None:
+        if name not in OPERATORS and name not in CONSTANTS:
             raise WorkloadError(f"{place}: {_not_supported(name)}")
         shape = getattr(node.meta.get("val"), "shape", ())
         if not all(isinstance(size, int) for size in shape):
             raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
-        arguments = [self._of(each) for each in node.args]
-        named = {key: self._of(each) for key, each in node.kwargs.items()}
-        for each in (*arguments, *named.values()):
-            if isinstance(each, float | complex) and not _is_finite(each):
-                raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
-        first = len(self._statements.added)
-        step = Step(self._statements, self._statements.names.claim(node.name), place, name)
+        arguments, named = self._arguments(node)
         try:
-            signature(operator).bind(step, *arguments, **named)
-        except TypeError as error:
-            raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
-        value = operator(step, *arguments, **named)
-        if value == View.whole(step.name, tuple(shape)) and not is_strided(node.meta["val"]):
-            self._computed[step.name] = format_of(step.name, node.meta["val"])
+            found = constant(node, arguments, named, OPERATORS, self._constant_bytes)
+        except WorkloadError as error:
+            raise WorkloadError(f"{place}: {name}: {error}") from error
+        if found is not None:
+            self._constant_bytes += found.nbytes
+            return found
+        if name not in OPERATORS:
+            raise WorkloadError(f"{place}: {_not_supported(name)}")
+        first = len(self._statements.added)
+        value = self._lowered(node, place)
         around = modules_of(node)
         for each in self._statements.added[first:] if around else ():
             self._children[each.name] = around[0]
         return value
 
-    def _of(self, argument: Any) -> Any:
+    def _lowered(self, node: Any, place: str) -> Any:
+        """What an operator gives that is not constant."""
+        name = operator_name(node)
+        self._declare_constants(node.all_input_nodes)
+        arguments, named = self._arguments(node, name in ELEMENTWISE)
+        for each in (*arguments, *named.values()):
+            if isinstance(each, float | complex) and not _is_finite(each):
+                raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
+        step = Step(self._statements, self._statements.names.claim(node.name), place, name)
+        try:
+            signature(OPERATORS[name]).bind(step, *arguments, **named)
+        except TypeError as error:
+            raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
+        value = OPERATORS[name](step, *arguments, **named)
+        if isinstance(value, View) and not is_strided(node.meta["val"]):
+            tensor, own = value.tensor, self._statements.shapes[value.tensor]
+            if value == View.whole(tensor, own) and tensor not in self._inputs:
+                self._computed[tensor] = format_of(tensor, node.meta["val"])
+        return value
+
+    def _arguments(
+        self, node: Any, takes_numbers: bool = False
+    ) -> tuple[list[Any], dict[str, Any]]:
+        named = {key: self._of(each, takes_numbers) for key, each in node.kwargs.items()}
+        return [self._of(each, takes_numbers) for each in node.args], named
+
+    def _of(self, argument: Any, takes_numbers: bool = False) -> Any:
+        """What an argument stands for; constants that are declared are inputs, or numbers."""
         if isinstance(argument, list | tuple):
-            return [self._of(each) for each in argument]
-        if isinstance(argument, Hashable) and argument in self._values:
-            return self._values[argument]
-        return argument
+            return [self._of(each, takes_numbers) for each in argument]
+        if not isinstance(argument, Hashable) or argument not in self._values:
+            return argument
+        value = self._values[argument]
+        if argument in self._constants:
+            is_number = takes_numbers and not value.dim() and _is_finite(float(value))
+            return float(value) if is_number else self._constants[argument]
+        return value
+
+    def _declare_constants(self, nodes: Iterable[Any]) -> None:
+        """Makes inputs of constants that are taken with other tensors."""
+        for node in nodes:
+            value = self._values[node]
+            if hasattr(value, "layout") and node not in self._constants:
+                self._constants[node] = self._input(node.name, value)
 
     def _results(self, location: Location) -> Results:
         place = f"{location.file}:{location.line}"
         results = Results(self._statements, place)
         for node, user in zip(self._output.args[0], self._graph.results, strict=True):
+            if node in self._values:
+                self._declare_constants([node])
             value = self._of(node)
             if not isinstance(value, View):
                 raise WorkloadError(f"{self._graph.name}: {user}: must be a tensor")
@@ -179,10 +236,14 @@ def _is_finite(number: float | complex) -> bool:
 
 
 def _not_supported(name: str) -> str:
-    short, _, overload = name.removeprefix("aten.").partition(".")
-    instead = _INSTEAD.get(f"{short}.{overload}") or _INSTEAD.get(short)
+    short = _short(name)
+    instead = _INSTEAD.get(short)
     if instead:
         return f"{name}: not supported: write {instead}"
-    known = {each.removeprefix("aten.").partition(".")[0] for each in OPERATORS}
-    shown = sorted(each for each in known if not each.startswith("_"))
+    known = sorted({_short(each) for each in OPERATORS} - {"getitem"})
+    shown = [each for each in known if not each.startswith("_")]
     return f"{name}: not supported: must be of {', '.join(shown)}"
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("aten.").partition(".")[0]

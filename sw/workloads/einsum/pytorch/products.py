@@ -13,7 +13,9 @@ from gnarl.sw.workloads.einsum.pytorch.views import View
 _EQUATION = re.compile(r"([A-Za-z]*(?:,[A-Za-z]*)*)(?:->([A-Za-z]*))?")
 
 
-def _matmul(step: Step, x: View, y: View, finish: Element | None = None, *others: View) -> View:
+def matmul(
+    step: Step, x: View, y: View, finish: Element | None = None, *others: View, part: str = ""
+) -> View:
     """Of vectors, matrices, and stacks of matrices, whose first dimensions are broadcast."""
     rank = max(x.rank, y.rank, 2)
     batch = [f"batch {dim}" for dim in range(rank - 2)]
@@ -24,7 +26,8 @@ def _matmul(step: Step, x: View, y: View, finish: Element | None = None, *others
     rows = ["row"] if x.rank > 1 else []
     columns = ["column"] if y.rank > 1 else []
     left, right = labels(x, ["row", "inner"]), labels(y, ["inner", "column"])
-    return step.product([(x, left), (y, right)], [*batch, *rows, *columns], finish, *others)
+    result = [*batch, *rows, *columns]
+    return step.product([(x, left), (y, right)], result, finish, *others, part=part)
 
 
 def _added_product(
@@ -36,7 +39,7 @@ def _added_product(
             product = call("add", product, scaled(other, beta))
         return product
 
-    return _matmul(step, x, y, finish, *([added] if beta else []))
+    return matmul(step, x, y, finish, *([added] if beta else []))
 
 
 def _linear(step: Step, x: View, weight: View, bias: View | None = None) -> View:
@@ -64,7 +67,7 @@ def _einsum(step: Step, equation: str, tensors: Sequence[View], path: object = N
 
 
 def _product(step: Step, x: View, y: View) -> View:
-    return _matmul(step, x, y)
+    return matmul(step, x, y)
 
 
 PRODUCTS: dict[str, Operator] = {

@@ -57,13 +57,16 @@ def _mean(
     return step.reduced("sum", x, dims, keepdim, factor=1 / count)
 
 
-def _maximum(step: Step, x: View, dim: Sequence[int] | None = None, keepdim: bool = False) -> View:
+def _maximum(
+    step: Step, x: View, dim: Sequence[int] | int | None = None, keepdim: bool = False
+) -> View:
     return step.reduced("max", x, _dims(x, dim), keepdim)
 
 
-def _softmax(step: Step, x: View, dim: int, dtype: Any = None) -> View:
+def softmax(step: Step, x: View, dim: int, dtype: Any = None, part: str = "") -> View:
+    """Powers in relation to their sum, of what lies below the maximum."""
     powers, total, _ = _powers(step, x, dim, dtype)
-    return step.elementwise(partial(call, "div"), powers, total)
+    return step.elementwise(partial(call, "div"), powers, total, part=part)
 
 
 def _log_softmax(step: Step, x: View, dim: int, dtype: Any = None) -> View:
@@ -94,8 +97,9 @@ REDUCTIONS: dict[str, Operator] = {
     "aten.mean.dim": _mean,
     "aten.amax.default": _maximum,
     "aten.max.default": lambda step, x: _maximum(step, x),
-    "aten.softmax.int": _softmax,
-    "aten._softmax.default": _softmax,
+    "aten.max.dim": lambda step, x, dim, keepdim=False: (_maximum(step, x, dim, keepdim), None),
+    "aten.softmax.int": softmax,
+    "aten._softmax.default": softmax,
     "aten.log_softmax.int": _log_softmax,
     "aten._log_softmax.default": _log_softmax,
 }

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, Reduction
+from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression
 from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
-from gnarl.sw.workloads.tensor.expression import Access, Call
+from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 
 
 class Results:

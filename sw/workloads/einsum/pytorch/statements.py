@@ -13,12 +13,11 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.program import (
     Einsum,
     EinsumExpression,
-    Reduction,
     free_indices,
 )
 from gnarl.sw.workloads.einsum.pytorch.names import Names
 from gnarl.sw.workloads.einsum.pytorch.views import View
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
+from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 
 Operand: TypeAlias = View | int | float
 
@@ -134,6 +133,7 @@ class Step:
         result: Sequence[Hashable],
         finish: Element | None = None,
         *others: View,
+        part: str = "",
     ) -> View:
         """The sum of products over all labels of dimensions that the result lacks.
 
@@ -161,7 +161,7 @@ class Step:
             places = [range(len(result) - each.rank, len(result)) for each in others]
             rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
             expression = finish(expression, *map(space.element, rest))
-        return self._add(space, len(result), expression)
+        return self._add(space, len(result), expression, part)
 
     def _add(self, space: Space, rank: int, expression: EinsumExpression, part: str = "") -> View:
         """The statement of an expression over the first ``rank`` dimensions of a space: its tensor

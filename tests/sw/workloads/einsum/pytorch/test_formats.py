@@ -11,9 +11,9 @@ import torch
 
 from gnarl.sw.workloads.einsum.pytorch.sources import module_program
 from gnarl.sw.workloads.tensor.storage import TensorFormat
-from tests.support.einsum.pytorch_programs import lines, require_same
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import compressed_rows, module
+from tests.support.pytorch_programs import lines, require_same
 
 MATRIX = torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]])
 OTHER = torch.arange(12.0).reshape(4, 3)
@@ -64,7 +64,7 @@ def test_products_of_sparse_tensors(layout: Callable[..., Any]) -> None:
         return torch.sparse.mm(a, x) + a @ x, a.t() @ (a @ x)
 
     model = require_same(module(forward), layout(MATRIX.double()), OTHER)
-    assert lines(model)[-1] == "matmul_2(i,j) = sum[k](a(k,i) * matmul_1(k,j))"
+    assert lines(model)[-1] == "matmul_2(i,j)=sum[k](a(k,i)*matmul_1(k,j))"
 
 
 def test_sparse_buffers() -> None:
@@ -88,6 +88,14 @@ def test_sparse_tensors_that_are_computed() -> None:
     model = module_program(module(forward), (made, made * 2, OTHER))
     found = formats(model)
     assert (found["mul"], found["add"], found["matmul"]) == ("ds01", "ds01", "dd01")
+
+
+def test_conversions_to_sparse_tensors() -> None:
+    def forward(self, x):
+        return torch.relu(x @ x.t()).to_sparse() @ x
+
+    model = require_same(module(forward), MATRIX)
+    assert formats(model) == {"x": "dd01", "relu_0": "ss01", "matmul_1": "dd01"}
 
 
 def test_formats_in_place_of_layouts() -> None:

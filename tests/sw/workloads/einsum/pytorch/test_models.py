@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from tests.support.einsum.pytorch_programs import layers, lines, require_same
 from tests.support.nests.pytorch_modules import compressed_rows, module
+from tests.support.pytorch_programs import layers, lines, require_same
 
 ADJACENCY = torch.tensor(
     [[0.5, 0.25, 0, 0], [0.25, 0.5, 0, 0.75], [0, 0, 1, 0], [0, 0.75, 0, 0.5]], dtype=torch.float64
@@ -44,18 +44,18 @@ class GCN(torch.nn.Module):
 def test_a_gcn() -> None:
     model = require_same(GCN(), compressed_rows(ADJACENCY), drawn(4, 5))
     assert lines(model) == [
-        "matmul(i,j) = sum[k](x(i,k) * conv1_weight(k,j))",
-        "matmul_1(i,j) = sum[k](adj(i,k) * matmul(k,j))",
-        "add(i,j) = matmul_1(i,j) + conv1_bias(j)",
-        "relu_0(i,j) = relu(add(i,j))",
-        "matmul_2(i,j) = sum[k](relu_0(i,k) * conv2_weight(k,j))",
-        "matmul_3(i,j) = sum[k](adj(i,k) * matmul_2(k,j))",
-        "add_1(i,j) = matmul_3(i,j) + conv2_bias(j)",
-        "softmax_max(i) = max[j](add_1(i,j))",
-        "softmax_sub(i,j) = add_1(i,j) - softmax_max(i)",
-        "softmax_exp(i,j) = exp(softmax_sub(i,j))",
-        "softmax_sum(i) = sum[j](softmax_exp(i,j))",
-        "softmax(i,j) = softmax_exp(i,j) / softmax_sum(i)",
+        "matmul(i,j)=sum[k](x(i,k)*conv1_weight(k,j))",
+        "matmul_1(i,j)=sum[k](adj(i,k)*matmul(k,j))",
+        "add(i,j)=matmul_1(i,j)+conv1_bias(j)",
+        "relu_0(i,j)=relu(add(i,j))",
+        "matmul_2(i,j)=sum[k](relu_0(i,k)*conv2_weight(k,j))",
+        "matmul_3(i,j)=sum[k](adj(i,k)*matmul_2(k,j))",
+        "add_1(i,j)=matmul_3(i,j)+conv2_bias(j)",
+        "softmax_max(i)=max[j](add_1(i,j))",
+        "softmax_sub(i,j)=add_1(i,j)-softmax_max(i)",
+        "softmax_exp(i,j)=exp(softmax_sub(i,j))",
+        "softmax_sum(i)=sum[j](softmax_exp(i,j))",
+        "softmax(i,j)=softmax_exp(i,j)/softmax_sum(i)",
     ]
     assert [*layers(model).values()] == ["conv1"] * 4 + ["conv2"] * 8
     assert model.program.name == "GCN"
@@ -87,9 +87,9 @@ class SAGE(torch.nn.Module):
 def test_graph_sage() -> None:
     model = require_same(SAGE(), ADJACENCY.to_sparse(), drawn(4, 5))
     assert lines(model)[:3] == [
-        "linear(i,j) = sum[k](x(i,k) * own1_weight(j,k)) + own1_bias(j)",
-        "matmul(i,j) = sum[k](adj(i,k) * x(k,j))",
-        "linear_1(i,j) = sum[k](matmul(i,k) * neighbours1_weight(j,k))",
+        "linear(i,j)=sum[k](x(i,k)*own1_weight(j,k))+own1_bias(j)",
+        "matmul(i,j)=sum[k](adj(i,k)*x(k,j))",
+        "linear_1(i,j)=sum[k](matmul(i,k)*neighbours1_weight(j,k))",
     ]
     found = layers(model)
     assert {found["matmul"], found["linear_1"], found["relu_0"]} == {"neighbours1"}
@@ -110,7 +110,7 @@ class Attention(torch.nn.Module):
 
 def test_an_attention_head() -> None:
     model = require_same(Attention(), drawn(3, 6), drawn(3, 3))
-    assert lines(model)[2] == "matmul(i,j) = sum[k](linear(i,k) * linear_1(j,k))"
+    assert lines(model)[2] == "matmul(i,j)=sum[k](linear(i,k)*linear_1(j,k))"
     found = layers(model)
     assert {found["matmul"], found["div"], found["softmax"]} == {"k"}
     assert {found["matmul_1"], found["linear_3"], found["add_1"]} == {"out"}
@@ -121,7 +121,7 @@ def test_heads_in_a_stack() -> None:
         return torch.bmm(torch.softmax(torch.matmul(q, k.transpose(1, 2)), -1), v)
 
     model = require_same(module(forward), drawn(2, 3, 4), drawn(2, 5, 4), drawn(2, 5, 3))
-    assert lines(model)[0] == "matmul(i,j,l) = sum[m](q(i,j,m) * k(i,l,m))"
+    assert lines(model)[0] == "matmul(i,j,l)=sum[m](q(i,j,m)*k(i,l,m))"
 
 
 def test_layers_without_children_end_at_functions() -> None:
@@ -167,3 +167,52 @@ def test_layers_of_children() -> None:
         "matmul": "blocks.1",
     }
     assert {model.names[name] for name in model.program.results} == {"max", "logits"}
+
+
+class Circle(torch.nn.Module):
+    """``second`` takes the product, but also what ``first`` makes of a function of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        product = a @ x
+        return self.second(product + self.first(torch.relu(product)))
+
+
+def test_layers_that_would_be_in_a_circle() -> None:
+    assert layers(require_same(Circle(), drawn(3, 3), drawn(3, 3))) == {
+        "matmul": "first",
+        "relu_0": "first",
+        "linear": "first",
+        "add": "first",
+        "linear_1": "second",
+    }
+
+
+class Repeated(torch.nn.Module):
+    """Each call is a layer of its own, and sums join the last that makes a part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.other = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        h = self.conv(a @ x)
+        skipped = a @ self.other(torch.relu(h))
+        return self.conv(torch.tanh(h + skipped)) + x
+
+
+def test_modules_that_are_called_twice() -> None:
+    assert layers(require_same(Repeated(), drawn(3, 3), drawn(3, 3))) == {
+        "matmul": "conv",
+        "linear": "conv",
+        "relu_0": "conv",
+        "linear_1": "other",
+        "matmul_1": "other",
+        "add": "other",
+        "tanh_0": "other",
+        "linear_2": "conv@1",
+        "add_1": "conv@1",
+    }

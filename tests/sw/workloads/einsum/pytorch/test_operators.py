@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.support.einsum.pytorch_programs import lines, require_same
 from tests.support.nests.pytorch_modules import module
+from tests.support.pytorch_programs import lines, require_same
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -162,21 +162,21 @@ def test_results(forward: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     "forward, wanted",
     [
-        (lambda self, x, y: x @ x.t(), ["matmul(i,j) = sum[k](x(i,k) * x(j,k))"]),
-        (lambda self, x, y: x * x, ["mul(i,j) = x(i,j) * x(i,j)"]),
+        (lambda self, x, y: x @ x.t(), ["matmul(i,j)=sum[k](x(i,k)*x(j,k))"]),
+        (lambda self, x, y: x * x, ["mul(i,j)=x(i,j)*x(i,j)"]),
         (
             lambda self, x, y: (z := x @ y) * z.sum(1, keepdim=True),
             [
-                "matmul(i,j) = sum[k](x(i,k) * y(k,j))",
-                "sum_1(i) = sum[j](matmul(i,j))",
-                "mul(i,j) = matmul(i,j) * sum_1(i)",
+                "matmul(i,j)=sum[k](x(i,k)*y(k,j))",
+                "sum_1(i)=sum[j](matmul(i,j))",
+                "mul(i,j)=matmul(i,j)*sum_1(i)",
             ],
         ),
         (
             lambda self, x, y: (x @ y).t(),
-            ["matmul(j,i) = sum[k](x(i,k) * y(k,j))"],
+            ["matmul(j,i)=sum[k](x(i,k)*y(k,j))"],
         ),
-        (lambda self, x, y: x.mean(0), ["mean(j) = sum[i](x(i,j)) * 0.3333333333333333"]),
+        (lambda self, x, y: x.mean(0), ["mean(j)=sum[i](x(i,j))*0.3333333333333333"]),
     ],
 )
 def test_statements(forward: Callable[..., Any], wanted: list[str]) -> None:
@@ -188,7 +188,7 @@ def test_modes_of_size_1_are_summed() -> None:
         return x * y
 
     model = require_same(module(forward), drawn(3, 1), MATRIX)
-    assert lines(model) == ["mul(i,j) = sum[k](x(i,k)) * y(i,j)"]
+    assert lines(model) == ["mul(i,j)=sum[k](x(i,k))*y(i,j)"]
 
 
 def test_indices_are_named_unlike_tensors() -> None:
@@ -196,7 +196,7 @@ def test_indices_are_named_unlike_tensors() -> None:
         return i @ k
 
     model = require_same(module(forward), MATRIX, SQUARE)
-    assert lines(model) == ["matmul(j,l) = sum[m](i(j,m) * k(m,l))"]
+    assert lines(model) == ["matmul(j,l)=sum[m](i(j,m)*k(m,l))"]
 
 
 def test_diamonds() -> None:

@@ -12,6 +12,7 @@ import torch
 from torch.nn import functional
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS
 from gnarl.sw.workloads.einsum.pytorch.lowering import OPERATORS
 from gnarl.sw.workloads.einsum.pytorch.sources import module_program
 from tests.support.errors import refused
@@ -29,11 +30,14 @@ MATRIX = torch.ones(4, 3)
             "aten.cat.default: not supported: write sums of products: "
             "x @ w1 + y @ w2 for torch.cat([x, y], 1) @ w",
         ),
-        (lambda self, x: x.max(1)[0], "aten.max.dim: not supported: write torch.amax"),
         (
-            lambda self, x: functional.scaled_dot_product_attention(x, x, x),
-            "aten.scaled_dot_product_attention.default: not supported: write "
-            "torch.softmax(q @ k.mT * scale, -1) @ v",
+            lambda self, x: x.max(1)[1].to(torch.float64),
+            "getitem: places of maxima, or moments: only values are supported",
+        ),
+        (
+            lambda self, x: functional.scaled_dot_product_attention(x, x, x, is_causal=True),
+            "aten.scaled_dot_product_attention.default: with a mask, dropout or groups: must be "
+            "without: write torch.softmax(q @ k.mT * scale + mask, -1) @ v",
         ),
         (
             lambda self, x: x.view(2, 6),
@@ -74,6 +78,20 @@ MATRIX = torch.ones(4, 3)
             lambda self, x: torch.einsum("ii->i", x @ x.t()),
             "aten.einsum.default: ii->i: takes a diagonal: every letter of an operand must be "
             "another",
+        ),
+        (
+            lambda self, x: x.masked_fill(torch.eye(4, 3) > 0, 0.5),
+            "aten.masked_fill.Scalar: not supported: write a sum of the scores and a mask",
+        ),
+        (
+            lambda self, x: x + torch.zeros(2**14, 1, 2**13, 4)[0, 0, 0, 0],
+            "aten.zeros.default: [16384, 1, 8192, 4]: constants must be of at most 268,435,456 "
+            "bytes together",
+        ),
+        (
+            lambda self, x: functional.batch_norm(x, None, None, training=True),
+            "aten.batch_norm.default: in training mode: must be in evaluation mode: call eval() of "
+            "the module",
         ),
         (lambda self, x: x + math.inf, "aten.add.Tensor: inf: must be a finite real number"),
         (lambda self, x: x * 1j, "aten.mul.Tensor: 1j: must be a finite real number"),
@@ -136,6 +154,6 @@ def test_means_of_nothing() -> None:
 
 
 def test_operators_are_those_of_pytorch() -> None:
-    for name in OPERATORS:
+    for name in {*OPERATORS, *CONSTANTS} - {"getitem"}:
         _, operator, overload = name.split(".")
         assert hasattr(getattr(torch.ops.aten, operator), overload), name

@@ -1,0 +1,58 @@
+"""Normalisations and attention as statements, against PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.support.nests.pytorch_modules import module
+from tests.support.pytorch_programs import lines, require_same
+
+
+def drawn(*shape: int) -> torch.Tensor:
+    return torch.rand(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4)])
+@pytest.mark.parametrize("affine", [False, True])
+def test_layer_norm(shape: tuple[int, ...], affine: bool) -> None:
+    made = torch.nn.LayerNorm(shape, elementwise_affine=affine)
+    for parameter in made.parameters():
+        torch.nn.init.uniform_(parameter)
+    model = require_same(made, drawn(2, 3, 4))
+    assert [each.partition("(")[0] for each in lines(model)] == [
+        "layer_norm_mean",
+        "layer_norm_sub",
+        "layer_norm_square",
+        "layer_norm_var",
+        "layer_norm",
+    ]
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (2, 3, 4)])
+@pytest.mark.parametrize("affine", [False, True])
+def test_batch_norm(shape: tuple[int, ...], affine: bool) -> None:
+    made = torch.nn.BatchNorm1d(3, affine=affine)
+    made(drawn(*shape).float())
+    for parameter in made.parameters():
+        torch.nn.init.uniform_(parameter)
+    assert len(lines(require_same(made, drawn(*shape)))) == 1
+    changing = torch.nn.Sequential(made, torch.nn.ReLU(inplace=True))
+    assert len(lines(require_same(changing, drawn(*shape)))) == 2
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+def test_attention(batch: tuple[int, ...]) -> None:
+    def forward(self, q, k, v):
+        scaled = functional.scaled_dot_product_attention(q, k, v, scale=0.25)
+        return functional.scaled_dot_product_attention(q, k, v) + scaled
+
+    require_same(module(forward), drawn(*batch, 5, 4), drawn(*batch, 3, 4), drawn(*batch, 3, 2))
+
+
+def test_maxima_along_a_dimension() -> None:
+    def forward(self, x):
+        return x.max(1)[0], x.max(0, keepdim=True).values * x
+
+    require_same(module(forward), drawn(3, 4))
