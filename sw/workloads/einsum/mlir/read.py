@@ -30,9 +30,9 @@ from gnarl.sw.workloads.einsum.mlir.body import (
     statement_expression,
 )
 from gnarl.sw.workloads.einsum.mlir.encoding import SPARSE_TENSOR, EncodingAttr
-from gnarl.sw.workloads.einsum.program import FUNCTIONS, Einsum, EinsumProgram
+from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram
 from gnarl.sw.workloads.mlir_text import parse_module
-from gnarl.sw.workloads.tensor.expression import REDUCTIONS, Access, Constant
+from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS, Access, Constant
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 _DIALECTS = (
