@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import VAL
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block
@@ -129,7 +130,12 @@ def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
 
 
 def dot(program: Program) -> str:
-    """The graph in the DOT dialect of the SAM tools."""
+    """The graph in the DOT dialect of the SAM tools. Raises ``WorkloadError`` for several."""
+    if len(program.launches) > 1:
+        raise WorkloadError(
+            f"{program.workload}: has {len(program.launches)} graphs: --dump FOLDER writes each, "
+            "--dot only one"
+        )
     sections = program.launches[0].sections
     return write_dot(graph_of(sections), kernel_of(sections))
 
