@@ -316,8 +316,9 @@ def _host() -> str:
         "Behind the [common host port](dpu_isa.md#host-memory-map), with its registers: the window "
         "`settings`, a row for each setting of each block; of a fabric, `configuration`; then "
         "`BLOCK_ARRAY` for each array. Counters are `tokens_BLOCK_OUTPUT` for each output in use, "
-        "`stalls_BLOCK`, cycles in which the block offered a token that was not taken, and "
-        "`BLOCK_COUNT`. So a graph that makes a compressed vector of a dense one, with blocks "
+        "`operations_BLOCK` for each ALU, function, reduction and accumulator: values that the first "
+        "two gave and that the others took in, `stalls_BLOCK`, cycles in which the block offered a "
+        "token that was not taken, and `BLOCK_COUNT`. So a graph that makes a compressed vector of a dense one, with blocks "
         "`root`, `lookup`, `vals`, `write_crd` and `write_vals`, has these windows:\n\n"
         + _table(["window", "rows", "words a row", "bits a word"], windows)
         + f"\n\nand these counters: {counters}.\n\n"

@@ -69,12 +69,12 @@ class Machine:
         found = np.zeros(expected.shape)
         found[tuple(coordinates.T)] = from_words(words, tested.config.format)
         assert (found == expected).all(), f"{found}, not {expected}"
-        for (block, output), stream in operands.model[1].streams.items():
-            count = counters.get(f"tokens_{block}_{output}", len(stream))
+        for (block, output), tokens in operands.model[1].tokens.items():
+            count = counters.get(f"tokens_{block}_{output}", tokens)
             # A lookup that skips leaves out what nobody needs.
             skips = tested.config.skip and block.startswith("lookup")
-            assert count <= len(stream) if skips else count == len(stream), (
-                f"{block}.{output}: {count} tokens, {len(stream)} in the model"
+            assert count <= tokens if skips else count == tokens, (
+                f"{block}.{output}: {count} tokens, {tokens} in the model"
             )
         return self.driver.cycles()
 

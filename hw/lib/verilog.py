@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced, Key, instance_of, ports_of
 from gnarl.hw.lib.memory.ram import Ram, TwoPortRam
 from gnarl.hw.lib.memory.size import MemorySize
+from gnarl.hw.lib.netlist_checks import linear_checks
 
 _RAM = """
 module {name}(clk, address, read_enable, write_enable, write_data, read_data);
@@ -160,7 +161,7 @@ def to_rtlil(component: wiring.Component, name: str) -> Rtlil:
 
     Yosys reads it in less time than Verilog.
     """
-    with _without_collections():
+    with _without_collections(), linear_checks():
         return _Modules(name).rtlil(component)
 
 

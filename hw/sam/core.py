@@ -40,8 +40,9 @@ class SamCore(Core):
         config = self._config
         datapath = GraphDatapath(config) if config.fabric is None else Fabric(config)
         units, moves = len(datapath.units), len(datapath.moves)
+        computes = getattr(datapath, "operations", Const(0, 0))
         faults = fault_recorder(units)
-        happens = moves + units
+        happens = moves + len(computes) + units
         events = Counters(happens, COUNTER_BITS)
         counts = (
             datapath.counts[place] for place in range(len(self.memory_map.counters) - happens)
@@ -59,6 +60,7 @@ class SamCore(Core):
         layout = data.StructLayout(
             {
                 "moves": moves,
+                "operations": len(computes),
                 "offers": units,
                 "faults": units,
                 "requests": len(requests),
@@ -68,6 +70,7 @@ class SamCore(Core):
         noticed = Signal(layout)
         m.d.sync += [
             noticed.moves.eq(datapath.moves),
+            noticed.operations.eq(computes),
             noticed.offers.eq(datapath.offers),
             noticed.faults.eq(datapath.faults),
             noticed.requests.eq(requests),
@@ -81,7 +84,7 @@ class SamCore(Core):
             # Cycles count from the first, in which roots give their reference, to the one in which
             # the last writer takes the end of its stream.
             control.works.eq(~datapath.done),
-            events.happens.eq(Cat(noticed.moves, noticed.offers)),
+            events.happens.eq(Cat(noticed.moves, noticed.operations, noticed.offers)),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(Cat(noticed.moves, noticed.requests).any()),
             faults.faults.faults.eq(noticed.faults),

@@ -12,6 +12,7 @@ from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.memory.arrays import array_ports
 from gnarl.hw.sam.memory_map import arrays_of
+from gnarl.hw.sam.step import is_data
 from gnarl.hw.sam.unit import Unit, settings_of
 
 COUNT_BITS = 32
@@ -32,6 +33,9 @@ class Datapath(wiring.Component):
         are none.
     moves
         out: a bit for each output in use, in the units' order: it gives a token in this cycle.
+    operations
+        out: a bit for each unit that computes: a value of its operations moves in this cycle;
+        absent if there are none.
     offers, faults
         out: a bit for each unit: it offers a token that is not taken; it sees something impossible.
     requests
@@ -54,6 +58,8 @@ class Datapath(wiring.Component):
             "faults": Out(len(self.units)),
             "done": Out(1),
         }
+        if operations := sum(bool(unit.operations) for unit in units):
+            signature["operations"] = Out(operations)
         if settings := len(settings_of(units)):
             signature["settings"] = In(data.ArrayLayout(config.index_bits, settings))
         if counts:
@@ -78,6 +84,7 @@ class Datapath(wiring.Component):
         """Everything but streams, of the component of each unit, whose members have the names of
         its outputs, settings, arrays and counts."""
         moves: list[Value] = []
+        operations: list[Value] = []
         requests: list[Value] = []
         offers: list[Value] = []
         faults: list[Value] = []
@@ -88,6 +95,9 @@ class Datapath(wiring.Component):
             outputs = [getattr(component, output) for output in unit.outputs]
             moves += [output.valid & output.ready for output in outputs]
             offers.append(Cat(output.valid & ~output.ready for output in outputs).any())
+            if unit.operations:
+                values = getattr(component, unit.operations)
+                operations.append(values.valid & values.ready & is_data(values))
             faults.append(getattr(component, "fault", Const(0, 1)))
             counts += [getattr(component, count) for count in unit.counts]
             if unit.writes:
@@ -104,6 +114,7 @@ class Datapath(wiring.Component):
             self.moves.eq(Cat(moves)),
             self.offers.eq(Cat(offers)),
             self.faults.eq(Cat(faults)),
+            *([self.operations.eq(Cat(operations))] if operations else []),
             *([self.requests.eq(Cat(requests))] if requests else []),
             self.done.eq(Cat(done).all()),
             *(self.counts[place].eq(count) for place, count in enumerate(counts)),

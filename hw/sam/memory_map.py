@@ -85,8 +85,9 @@ def memory_map(config: SamConfig) -> MemoryMap:
     """``settings``: a row for each of ``settings_of`` of the units; ``BLOCK_ARRAY`` for each
     array; ``configuration``, if it is a fabric: a row for each word of ``fabric_encoding.encode``.
 
-    Counters: ``tokens_BLOCK_OUTPUT``, tokens that an output gave; ``stalls_BLOCK``, cycles in which
-    the block offered a token that was not taken; ``BLOCK_COUNT``, what a writer wrote.
+    Counters: ``tokens_BLOCK_OUTPUT``, tokens that an output gave; ``operations_BLOCK``, values that
+    a block computed, or added to others; ``stalls_BLOCK``, cycles in which the block offered a
+    token that was not taken; ``BLOCK_COUNT``, what a writer wrote.
     """
     units = units_of(config)
     settings = Window("settings", max(1, len(settings_of(units))), 1, config.index_bits)
@@ -101,13 +102,23 @@ def memory_map(config: SamConfig) -> MemoryMap:
 def counters(units: Iterable[Unit]) -> list[str]:
     units = list(units)
     counts = (f"{unit.name}_{count}" for unit in units for count in unit.counts)
-    return [*token_counters(units), *stall_counters(units), *counts]
+    return [
+        *token_counters(units),
+        *operation_counters(units),
+        *stall_counters(units),
+        *counts,
+    ]
 
 
 def token_counters(units: Iterable[Unit]) -> dict[str, str]:
     """Counters of tokens, and the streams they count as ``BLOCK_OUTPUT``."""
     streams = [f"{unit.name}_{output}" for unit in units for output in unit.outputs]
     return {f"tokens_{stream}": stream for stream in streams}
+
+
+def operation_counters(units: Iterable[Unit]) -> dict[str, str]:
+    """Counters of operations, and their units."""
+    return {f"operations_{unit.name}": unit.name for unit in units if unit.operations}
 
 
 def stall_counters(units: Iterable[Unit]) -> dict[str, str]:

@@ -13,7 +13,10 @@ from gnarl.hw.sam.graph import Block, Graph
 class Unit:
     """Outputs in use, settings, arrays and counts of a block, see ``block_types``.
 
-    ``writes``: a run lasts until it is done.
+    writes
+        a run lasts until it is done.
+    operations
+        the input or output each of whose values is an operation; empty for what computes nothing.
     """
 
     name: str
@@ -22,6 +25,7 @@ class Unit:
     arrays: tuple[Array, ...]
     counts: tuple[str, ...]
     writes: bool
+    operations: str
 
     def window(self, array: Array) -> str:
         """Name of the window onto an array."""
@@ -30,6 +34,10 @@ class Unit:
 
 WRITERS = ("fiberwrite", "valwrite")
 """Types of blocks that a run waits for."""
+
+OPERATIONS = {"alu": "out_val", "function": "out_val", "reduce": "val", "spaccumulator": "val"}
+"""Types of blocks that compute, and the stream each of whose values is an operation: one that comes
+out, or one that goes into a sum."""
 
 
 def unit_of(block: Block, graph: Graph) -> Unit:
@@ -40,6 +48,7 @@ def unit_of(block: Block, graph: Graph) -> Unit:
         block.arrays,
         block.counts,
         block.type in WRITERS,
+        OPERATIONS.get(block.type, ""),
     )
 
 

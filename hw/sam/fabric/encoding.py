@@ -34,7 +34,7 @@ from gnarl.hw.sam.block_types import (
 )
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph
-from gnarl.hw.sam.unit import WRITERS, Unit
+from gnarl.hw.sam.unit import OPERATIONS, WRITERS, Unit
 
 WORD_BITS = 16
 """Bits of a word of the configuration."""
@@ -246,6 +246,7 @@ def fabric_units(config: SamConfig) -> tuple[Unit, ...]:
             kind.arrays,
             kind.counts,
             kind.block in WRITERS,
+            OPERATIONS.get(kind.block, ""),
         )
         for name, kind in pool(config).items()
     )

@@ -11,8 +11,7 @@ from gnarl.hw.sam.block_types import VAL
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.memory_map import stall_counters, token_counters, units_of
-from gnarl.hw.sam.token import PAYLOAD_BITS, Kind
-from gnarl.hw.sam.unit import Unit
+from gnarl.hw.sam.unit import OPERATIONS, Unit
 from gnarl.sw.compiler.sam.dot_write import write_dot
 from gnarl.sw.compiler.sam.sections import graph_of, kernel_of
 from gnarl.sw.program.program import Launch, Program
@@ -23,17 +22,18 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Chart, Figures
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands
+from gnarl.sw.runtime.sam.model.streams import Source
+from gnarl.sw.runtime.sam.model.tokens import Stream
 
-_SUMMING = ("reduce", "spaccumulator")
-_COMPUTING = ("alu", "function", *_SUMMING)
 _SHOWN = 8
 
 _TOKENS = "tokens: values", "tokens: coordinates, references"
 
 
 def drawn_counters(launch: Launch) -> list[str]:
-    """Counters that a picture needs in the course of a run: tokens of the graph's streams."""
-    return [_counter(stream) for stream in graph_of(launch.sections).readers]
+    """Counters that a picture needs in the course of a run: tokens of the graph's streams, and
+    operations."""
+    return [*map(_counter, graph_of(launch.sections).readers), *_operation_counters(launch)]
 
 
 def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
@@ -43,16 +43,23 @@ def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
     ALUs are busy in the cycle in which they give a value, or take one in to add it to others.
     """
     samples = run.finished.samples
-    if samples is not None and _has_streams_of_model(run):
-        return _sampled_activity(run, samples)
-    _, model = run.job.operands.model
-    busy = np.zeros(model.cycles, np.int64)
-    for stream in _computing_streams(run):
-        times = model.times[stream][_is_value(model.streams[stream])]
-        np.add.at(busy, times[times < model.cycles], 1)
-    moves = np.zeros(model.cycles, bool)
-    for times in model.times.values():
+    return _model_activity(run) if samples is None else _sampled_activity(run, samples)
+
+
+def _model_activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
+    """The model's, which runs for it: streams are seen as they come, and not kept."""
+    operands = run.job.operands
+    _, model = operands.model
+    computing = set(_computing_streams(run.launch))
+    busy, moves = np.zeros(model.cycles, np.int64), np.zeros(model.cycles, bool)
+
+    def watch(at: Source, stream: Stream, times: np.ndarray) -> None:
         moves[times[times < model.cycles]] = True
+        if at in computing:
+            values = times[stream.is_data]
+            np.add.at(busy, values[values < model.cycles], 1)
+
+    operands.watched(watch)
     computes = busy > 0
     kinds = {"compute": computes, "coordinates only": moves & ~computes}
     note = "timing of the model, not of the RTL: no back pressure, no skipping, no arbiters"
@@ -60,28 +67,17 @@ def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
 
 
 def _sampled_activity(run: LaunchRun[HostJob[Operands]], samples: Samples) -> Activity:
-    """Counters say when tokens moved; the model, which of a stream's tokens are values."""
-    edges, (graph, model) = samples.edges(), run.job.operands.model
-    busy = np.zeros(len(edges) - 1)
-    for stream in _computing_streams(run):
-        values = np.concatenate([[0], np.cumsum(_is_value(model.streams[stream]))])
-        times, moved = samples.counts[_counter(stream)]
-        busy += np.diff(np.interp(edges, times, values[moved])) / np.diff(edges)
+    edges, graph = samples.edges(), graph_of(run.launch.sections)
+    busy = sum(
+        (samples.rates(name, edges) for name in _operation_counters(run.launch)),
+        start=np.zeros(len(edges) - 1),
+    )
     kinds = {name: np.zeros(len(busy)) for name in _TOKENS}
     for stream in graph.readers:
         kind = _TOKENS[graph.kind_of_stream(*stream) != VAL]
         kinds[kind] += samples.rates(_counter(stream), edges) / len(graph.readers)
     whole = f"{len(graph.readers)} streams"
     return Activity("ALUs", _alus(run.launch), busy, kinds, edges=edges, whole=whole)
-
-
-def _has_streams_of_model(run: LaunchRun[HostJob[Operands]]) -> bool:
-    """Whether streams into and out of ALUs have as many tokens as the model's."""
-    counters, (_, model) = run.finished.counters, run.job.operands.model
-    return all(
-        counters.get(_counter(stream)) == len(model.streams[stream])
-        for stream in _computing_streams(run)
-    )
 
 
 def _counter(stream: tuple[str, str]) -> str:
@@ -110,11 +106,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
 
 
 def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
-    _, model = run.job.operands.model
-    return sum(
-        int(np.count_nonzero(_is_value(model.streams[stream])))
-        for stream in _computing_streams(run)
-    )
+    return sum(run.finished.counters[name] for name in _operation_counters(run.launch))
 
 
 def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
@@ -145,24 +137,20 @@ def _alus(launch: Launch) -> int:
 
 
 def _computing(launch: Launch) -> list[Block]:
-    return [block for block in graph_of(launch.sections).blocks if block.type in _COMPUTING]
+    return [block for block in graph_of(launch.sections).blocks if block.type in OPERATIONS]
 
 
-def _computing_streams(run: LaunchRun[HostJob[Operands]]) -> Iterator[tuple[str, str]]:
-    """For each computing block the stream, by its block and output, of which a value is an
-    operation."""
-    graph, _ = run.job.operands.model
-    for block in _computing(run.launch):
-        if block.type in _SUMMING:
-            edge = graph.drivers[block.name, "val"]
-            yield edge.source, edge.output
-        else:
-            yield block.name, "out_val"
+def _operation_counters(launch: Launch) -> list[str]:
+    return [f"operations_{block.name}" for block in _computing(launch)]
 
 
-def _is_value(tokens: np.ndarray) -> np.ndarray:
-    kinds = tokens >> PAYLOAD_BITS
-    return (kinds == Kind.DATA) | (kinds == Kind.EMPTY)
+def _computing_streams(launch: Launch) -> Iterator[Source]:
+    """For each computing block the stream of which a value is an operation."""
+    graph = graph_of(launch.sections)
+    for block in _computing(launch):
+        name = OPERATIONS[block.type]
+        edge = graph.drivers.get((block.name, name))
+        yield (block.name, name) if edge is None else (edge.source, edge.output)
 
 
 def _units(launch: Launch) -> tuple[Unit, ...]:

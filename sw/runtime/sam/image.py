@@ -25,7 +25,7 @@ from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import entry_name
 from gnarl.sw.runtime.sam.model.interpreter import interpret
-from gnarl.sw.runtime.sam.model.streams import ModelRun
+from gnarl.sw.runtime.sam.model.streams import ModelRun, Watch
 from gnarl.sw.runtime.sam.written import written_levels
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.operands import bind_operands, named_operand
@@ -111,6 +111,10 @@ class Operands:
     def model(self) -> tuple[Graph, ModelRun]:
         """What the image makes a machine do, by the model. Raises ``GnarlError`` if it stops."""
         return interpret(SamConfig.from_dict(self.launch.config), self.image)
+
+    def watched(self, watch: Watch) -> None:
+        """Runs the model once more, with all of its streams for ``watch``."""
+        interpret(SamConfig.from_dict(self.launch.config), self.image, watch)
 
 
 def is_model(program: Program) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from gnarl.hw.lib.errors import GnarlError, ProgramError
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, memory_map
+from gnarl.hw.sam.memory_map import memory_map
 from gnarl.hw.sam.top import build
 from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
@@ -34,8 +34,7 @@ from gnarl.sw.runtime.sam.image import (
     outputs,
     result_rows,
 )
-from gnarl.sw.runtime.sam.model.interpreter import machine_run
-from gnarl.sw.runtime.sam.model.timing import timing
+from gnarl.sw.runtime.sam.model.interpreter import graph_in, machine_run
 from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
 from gnarl.sw.runtime.sam.wave_units import UNITS
 from gnarl.sw.runtime.target.compiler import Compiler
@@ -47,9 +46,6 @@ from gnarl.sw.runtime.target.reader import Example, Reader
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.tensor.program_tensors import result_array
 from gnarl.sw.workloads.tensor.tensor import Tensor
-
-_STEPS_A_TOKEN = 64
-"""More than a search takes: twice for each bit of a reference."""
 
 
 class SamReader(Reader[SamSource, SamWorkload | SamModel]):
@@ -115,8 +111,9 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         return operands.image
 
     def check(self, job: HostJob[Operands]) -> None:
+        """Raises ``ProgramError`` for words that configure no graph."""
         try:
-            job.operands.model  # noqa: B018, whose first use runs it
+            graph_in(SamConfig.from_dict(job.launch.config), job.image)
         except GnarlError as error:
             raise ProgramError(f"{job.launch.name}: model {error}") from error
 
@@ -125,15 +122,6 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         graph, run = job.operands.model
         require_cycles(run.cycles, job.max_cycles)
         return machine_run(config, graph, run, wanted)
-
-    def cycle_limit(self, job: HostJob[Operands]) -> int:
-        """Limits cycles as if all tokens of the model's run moved one after the other, each after a
-        search in memory for what skips to it."""
-        config = SamConfig.from_dict(job.launch.config)
-        graph, run = job.operands.model
-        tokens = sum(len(stream) for stream in run.streams.values())
-        latency = config.memory_latency + max(timing(graph, config).latencies.values(), default=0)
-        return WATCHDOG_CYCLES + config.memory_latency + tokens * _STEPS_A_TOKEN * (latency + 1)
 
     def volatile_rows(self, launch: Launch) -> dict[str, Any]:
         """No rows: arrays that writers fill are never loaded."""

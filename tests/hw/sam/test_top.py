@@ -40,6 +40,7 @@ def test_cycles_and_counters_of_a_run():
         "tokens_i_out_ref": 12,
         "tokens_vals_out_val": 12,
         "tokens_add_out_val": 12,
+        "operations_add": 10,
         "stalls_root": 0,
         "stalls_i": 0,
         "stalls_vals": 0,

@@ -14,13 +14,16 @@ from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_functions
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
-from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
+from gnarl.sw.runtime.sam.model.streams import ModelRun, Watch, run_graph
 from gnarl.sw.runtime.sam.model.timing import timing
 from gnarl.sw.runtime.sam.model.tokens import Limits
 
 
-def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, ModelRun]:
-    """The graph that a machine is, and what it does on settings and arrays as in ``image``.
+def interpret(
+    config: SamConfig, image: Mapping[str, Rows], watch: Watch | None = None
+) -> tuple[Graph, ModelRun]:
+    """The graph that a machine is, and what it does on settings and arrays as in ``image``;
+    ``watch``: see ``run_graph``.
 
     The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
     queues that are never full, without skipping, so no block ever stalls; see
@@ -28,13 +31,7 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     is neither graph nor fabric or the format lacks a function, and ``ProgramError`` for words that
     configure no graph.
     """
-    graph = config.graph
-    if graph is None:
-        if config.fabric is None:
-            raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
-        words = image.get("configuration")
-        graph = decode(np.zeros(0) if words is None else words.words, config)
-    require_functions(graph, config)
+    graph = graph_in(config, image)
     arrays = {
         f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
         for block in graph.blocks
@@ -46,15 +43,28 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
     limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
     cycles = timing(graph, config)
-    return graph, run_graph(graph, config.format, arrays, settings, limits, cycles)
+    return graph, run_graph(graph, config.format, arrays, settings, limits, cycles, watch)
+
+
+def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
+    """The graph that a machine is with ``image``. Raises as ``interpret`` does."""
+    graph = config.graph
+    if graph is None:
+        if config.fabric is None:
+            raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
+        words = image.get("configuration")
+        graph = decode(np.zeros(0) if words is None else words.words, config)
+    require_functions(graph, config)
+    return graph
 
 
 def machine_run(config: SamConfig, graph: Graph, run: ModelRun, wanted: Wanted) -> MachineRun:
     """What a machine returns after ``run``: counters, and the ``wanted`` rows."""
     counters = dict.fromkeys(memory_map(config).counters, 0) | run.counts
-    for (block, output), tokens in run.streams.items():
+    counters |= {f"operations_{block}": count for block, count in run.operations.items()}
+    for (block, output), tokens in run.tokens.items():
         if (block, output) in graph.readers:
-            counters[f"tokens_{block}_{output}"] = len(tokens)
+            counters[f"tokens_{block}_{output}"] = tokens
     memory = {
         window: Rows(rows, _rows(run.written[window], rows))
         for window, rows in wanted(counters).items()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from gnarl.hw.sam.token import EMPTY
 from gnarl.sw.runtime.sam.model.lookup import expand
-from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream, index_type
 from gnarl.sw.workloads.refusals import first_true
 
 # Fibers are numbered above the bits of a token.
@@ -18,9 +19,9 @@ _FIBER_SHIFT = 34
 def intersect(site: Site, inputs: Inputs) -> Done:
     """What both lanes have."""
     merged = _Merged(site, inputs)
-    outputs = merged.take(merged.both)
+    outputs = merged.common()
     step = merged.steps_of_intersection()
-    first = np.flatnonzero(np.diff(step, prepend=-1))
+    first = np.flatnonzero(np.diff(step, prepend=step.dtype.type(-1)))
     gives = dict.fromkeys(outputs, step[merged.both])
     return Done(outputs, Steps(int(step[-1]) + 1, _needs(merged, first), gives))
 
@@ -28,13 +29,12 @@ def intersect(site: Site, inputs: Inputs) -> Done:
 def union(site: Site, inputs: Inputs) -> Done:
     """What either lane has; the other's reference is an empty token."""
     merged = _Merged(site, inputs)
-    every = np.arange(len(merged))
-    return Done(merged.take(every), Steps(len(merged), _needs(merged, every)))
+    return Done(merged.every(), Steps(len(merged), _needs(merged, slice(None))))
 
 
-def _needs(merged: _Merged, at: np.ndarray) -> dict[str, np.ndarray]:
+def _needs(merged: _Merged, at: np.ndarray | slice) -> dict[str, np.ndarray]:
     """The heads of both lanes."""
-    left, right = merged.heads[0][at], merged.heads[1][at]
+    left, right = (head[at] for head in merged.heads)
     return {"crd0": left, "ref0": left, "crd1": right, "ref1": right}
 
 
@@ -43,8 +43,6 @@ class _Merged:
 
     both
         which of them both lanes have.
-    heads
-        for each lane, the place of the token it offers when each is seen.
     """
 
     def __init__(self, site: Site, inputs: Inputs) -> None:
@@ -52,42 +50,56 @@ class _Merged:
         site.require_same(crd0, ref0, ("crd0", "ref0"))
         site.require_same(crd1, ref1, ("crd1", "ref1"))
         _require_same_stops(site, crd0, crd1)
+        self._crds = crd0.tokens, crd1.tokens
         self._refs = ref0.tokens, ref1.tokens
+        few = int(len(crd1) < len(crd0))
         keys = [_keys(site, crd, name) for crd, name in ((crd0, "crd0"), (crd1, "crd1"))]
-        count = len(crd0)
-        merged = np.concatenate(keys)
-        order = np.argsort(merged, kind="stable")
-        merged = merged[order]
-        first = np.flatnonzero(np.diff(merged, prepend=-1))
-        self._crd = merged[first] & (1 << _FIBER_SHIFT) - 1
-        place = order[first]
-        self._in0 = place < count
-        # Equal keys lie side by side, the one of lane 0 before the other.
-        double = np.diff(first, append=len(merged)) == 2
-        self._in1 = double | ~self._in0
-        self.both = np.flatnonzero(double)
-        self.heads = tuple(np.cumsum(lane) - lane for lane in (self._in0, self._in1))
+        before = np.searchsorted(keys[1 - few], keys[few])
+        is_common = keys[1 - few][np.minimum(before, len(keys[1 - few]) - 1)] == keys[few]
+        own = np.flatnonzero(is_common)
+        common = own, before[own]
+        self._common = common if few == 0 else common[::-1]
+        # Places of the shorter lane's tokens, among which equal ones of the other count once.
+        places = before + np.arange(len(before)) - (np.cumsum(is_common) - is_common)
+        self.both = places[own]
+        count = len(crd0) + len(crd1) - len(own)
+        has, other_has = np.zeros(count, bool), np.ones(count, bool)
+        has[places] = True
+        other_has[places[~is_common]] = False
+        self._has = (has, other_has) if few == 0 else (other_has, has)
 
     def __len__(self) -> int:
-        return len(self._crd)
+        return len(self._has[0])
 
-    def take(self, at: np.ndarray) -> dict[str, np.ndarray]:
-        """Tokens of the outputs, of those merged tokens."""
-        refs = []
-        for lane, present in enumerate((self._in0, self._in1)):
-            taken = self._refs[lane][self.heads[lane][at]]
-            refs.append(np.where(present[at], taken, EMPTY))
-        return {"out_crd": self._crd[at], "out_ref0": refs[0], "out_ref1": refs[1]}
+    @cached_property
+    def heads(self) -> tuple[np.ndarray, ...]:
+        """For each lane, the place of the token it offers when each is seen."""
+        kind = index_type(len(self))
+        return tuple(np.cumsum(has, dtype=kind) - has for has in self._has)
+
+    def common(self) -> dict[str, np.ndarray]:
+        """Tokens of the outputs that both lanes have."""
+        left, right = self._common
+        refs = self._refs[0][left], self._refs[1][right]
+        return {"out_crd": self._crds[0][left], "out_ref0": refs[0], "out_ref1": refs[1]}
+
+    def every(self) -> dict[str, np.ndarray]:
+        """Tokens of the outputs that either lane has."""
+        crd, *refs = (np.full(len(self), EMPTY) for _ in range(3))
+        for lane, has in enumerate(self._has):
+            crd[has] = self._crds[lane]
+            refs[lane][has] = self._refs[lane]
+        return {"out_crd": crd, "out_ref0": refs[0], "out_ref1": refs[1]}
 
     def steps_of_intersection(self) -> np.ndarray:
         """The step in which each is taken: two neighbours, one of each lane, may go together."""
-        alone = np.ones(len(self), bool)
-        alone[self.both] = False
+        has0, has1 = self._has
+        alone = has0 ^ has1
         follows = np.zeros(len(self), bool)
-        follows[1:] = alone[1:] & alone[:-1] & (self._in0[1:] != self._in0[:-1])
-        begins = np.where(follows, 0, np.arange(len(self)))
-        distance = np.arange(len(self)) - np.maximum.accumulate(begins)
-        return np.cumsum(distance % 2 == 0) - 1
+        follows[1:] = alone[1:] & alone[:-1] & (has0[1:] != has0[:-1])
+        distance = np.arange(len(self), dtype=index_type(len(self)))
+        distance -= np.maximum.accumulate(np.where(follows, 0, distance))
+        return np.cumsum(distance % 2 == 0, dtype=distance.dtype) - 1
 
 
 def _require_same_stops(site: Site, crd0: Stream, crd1: Stream) -> None:

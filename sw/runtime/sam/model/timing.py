@@ -76,7 +76,10 @@ def step_times(steps: Steps, arrivals: Mapping[str, np.ndarray]) -> np.ndarray:
     for name, arrived in arrivals.items():
         places = steps.needs.get(name)
         np.maximum(earliest, arrived if places is None else arrived[places], out=earliest)
-    return np.maximum.accumulate(earliest - number) + number
+    earliest -= number
+    np.maximum.accumulate(earliest, out=earliest)
+    earliest += number
+    return earliest
 
 
 def turn_times(steps: Steps, times: np.ndarray, turns: int) -> np.ndarray:
@@ -99,4 +102,8 @@ def token_times(steps: Steps, times: np.ndarray, output: str, delay: int) -> np.
     places = steps.gives.get(output)
     given = times if places is None else times[places]
     number = np.arange(len(given))
-    return np.maximum.accumulate(given - number) + number + delay
+    given = given - number
+    np.maximum.accumulate(given, out=given)
+    given += number
+    given += delay
+    return given

@@ -19,6 +19,11 @@ MOST_TOKENS = 1 << 28
 """Streams of more tokens are not kept in memory."""
 
 
+def index_type(count: int) -> np.dtype:
+    """The narrowest type of places in so many tokens."""
+    return np.dtype(np.int32 if count < 1 << 31 else np.int64)
+
+
 class ModelError(GnarlError):
     """A run that breaks a rule of the hardware; names the block, which ``block`` is, too."""
 
@@ -60,10 +65,15 @@ class Stream:
         mask[self.ends] = False
         return mask
 
-    @cached_property
+    @property
     def fiber(self) -> np.ndarray:
         """Number of the fiber that each token belongs to."""
         return np.repeat(np.arange(len(self.ends)), self.lengths + 1)
+
+    @property
+    def values(self) -> int:
+        """How many tokens are data or empty."""
+        return len(self.tokens) - len(self.ends)
 
     @property
     def words(self) -> np.ndarray:

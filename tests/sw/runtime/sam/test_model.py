@@ -100,6 +100,7 @@ def test_counters_are_those_of_the_machine():
     assert done.counters["tokens_root_out_ref"] == 2
     assert done.counters["tokens_b_i_out_crd"] == 5
     assert done.counters["y_i_entries"] == 3
+    assert done.counters["operations_mul"] == 3
     assert done.counters["stalls_mul"] == 0
 
 
@@ -152,9 +153,17 @@ def test_a_step_waits_for_its_tokens_and_for_the_step_before():
 
 def test_streams_and_the_longest_of_them():
     arrays = {name: one.words for name, one in IMAGE.items() if name != "settings"}
-    done = run_graph(GRAPH, "float32", arrays, {("c_i", "size"): 6})
-    assert max(map(len, done.streams.values())) == 5
-    assert done.streams["sig", "out_repsig"].tolist() == [0, 0, 0, 1 << 32, 3 << 32]
+    streams = {}
+
+    def watch(at, stream, times):
+        assert len(times) == len(stream)
+        streams[at] = stream.tokens.tolist()
+
+    done = run_graph(GRAPH, "float32", arrays, {("c_i", "size"): 6}, watch=watch)
+    assert done.tokens == {at: len(tokens) for at, tokens in streams.items()}
+    assert max(done.tokens.values()) == 5
+    assert streams["sig", "out_repsig"] == [0, 0, 0, 1 << 32, 3 << 32]
+    assert done.operations == {"mul": 3}
 
 
 def test_rows_that_were_not_loaded_are_not_there():
