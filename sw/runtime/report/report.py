@@ -69,7 +69,9 @@ JSON_FIELDS = {
     "not measured (cuda, but for sampled products); null for others, or an object: `us`, "
     "microseconds; `device`, the GPU that it is estimated for; and `features_us`, an object: "
     "microseconds that each feature adds, which with the longest block's make `us`",
-    "launches": "object: `cycles` and `counters` of each launch, in order, by its name",
+    "launches": "object: `cycles` and `counters` of each launch, in order, by its name; and, where "
+    "the target tells (sam), `ops`, the `bytes` that it reads and writes in arrays, `intensity`, "
+    "operations a byte, and `bounded_by`: the stream that its cycles are bounded by",
 }
 """What each field of the JSON object is."""
 
@@ -138,6 +140,8 @@ class Figures:
         where parts of the workload ran, and why, a line each.
     estimate
         of the time on a device that was not asked.
+    launches
+        figures of each launch by their names, by its name, where the target tells.
     """
 
     operations: int
@@ -147,6 +151,7 @@ class Figures:
     charts: Sequence[Chart] = ()
     places: Sequence[str] = ()
     estimate: Estimate | None = None
+    launches: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,11 @@ class Report:
             "outputs": outputs_to_json(self.outputs),
             "estimate": self.figures.estimate and asdict(self.figures.estimate),
             "launches": {
-                name: {"cycles": launch.cycles, "counters": dict(launch.counters)}
+                name: {
+                    "cycles": launch.cycles,
+                    "counters": dict(launch.counters),
+                    **self.figures.launches.get(name, {}),
+                }
                 for name, launch in self.launches.items()
             },
         }
@@ -336,11 +345,29 @@ class Report:
             name + ("" if launch.cycles is None else f" {launch.cycles:,} cycles")
             for name, launch in self.launches.items()
         ]
-        return titled("Launches", Text(" · ".join(lines)))
+        if not self.figures.launches:
+            return titled("Launches", Text(" · ".join(lines)))
+        names = list(next(iter(self.figures.launches.values())))
+        table = Table(box=None, pad_edge=False)
+        table.add_column("launch")
+        for name in ("cycles", *names):
+            table.add_column(name.replace("_", " "), justify="right")
+        for name, launch in self.launches.items():
+            own = self.figures.launches[name]
+            cycles = "" if launch.cycles is None else f"{launch.cycles:,}"
+            table.add_row(name, cycles, *(_figure(own[each]) for each in names))
+        return titled("Launches", table)
 
     def _times(self) -> RenderableType:
         stages = [f"{name} {duration(seconds)}" for name, seconds in self.seconds.items()]
         return titled("Time", Text(" · ".join(stages)))
+
+
+def _figure(value: int | float | str) -> str:
+    """A figure of a launch: digits in groups of three."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
 def _count(found: Counted | None) -> int:

@@ -100,13 +100,21 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     bounds = [longest_stream(run.launch, run.finished.counters) for run in result.launches]
     statistics = {**program.statistics, "longest_stream": sum(bounds)}
     charts = list(_charts(result.launches[0])) if len(bounds) == 1 else []
-    operations = sum(map(_operations, result.launches))
+    launches = {run.launch.name: _launch_figures(run) for run in result.launches}
+    operations = sum(int(each["ops"]) for each in launches.values())
     capacity = max(_alus(run.launch) for run in result.launches)
-    return Figures(operations, "ALUs", capacity, statistics, charts)
+    return Figures(operations, "ALUs", capacity, statistics, charts, launches=launches)
 
 
-def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
-    return sum(run.finished.counters[name] for name in _operation_counters(run.launch))
+def _launch_figures(run: LaunchRun[HostJob[Operands]]) -> dict[str, int | float | str]:
+    counters = run.finished.counters
+    streams = token_counters(_units(run.launch))
+    longest = max(streams, key=counters.__getitem__)
+    return {
+        "ops": sum(counters[name] for name in _operation_counters(run.launch)),
+        "longest_stream": counters[longest],
+        "bounded_by": streams[longest],
+    }
 
 
 def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
