@@ -9,6 +9,7 @@ from gnarl.hw.lib.machine.memory_map import Register
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
 from gnarl.sw.runtime.machine.host import AcceleratorError, Status
 from tests.hw.sam.graphs import (
+    CENTRED,
     DENSE,
     DOUBLE,
     INTERSECTION,
@@ -159,6 +160,16 @@ def test_a_deadlock_ends_the_run_and_names_who_waits():
         driver.run(max_cycles=WATCHDOG_CYCLES + 1000)
     assert caught.value.status == Status(False, False, ErrorCause.DEADLOCK, detail=1)
     assert WATCHDOG_CYCLES < driver.cycles() < WATCHDOG_CYCLES + 50
+
+
+def test_a_queue_of_a_row_is_enough_where_a_row_waits_for_its_maximum():
+    rows = np.array([[3, 9, 1, 4, 7, 0, 2, 8], [1, 1, 1, 5, 1, 1, 1, 1], [6] * 8])
+    driver, _ = machine(small(CENTRED, queue_depth=8))
+    driver.write_window("vals_vals", column(rows.ravel().tolist()))
+    driver.write_window("settings", column(rows.shape))
+    driver.run(max_cycles=1000)
+    written = driver.read_window("write_vals", 0, rows.size)[:, 0].astype(np.int8)
+    assert written.reshape(rows.shape).tolist() == (rows - rows.max(1)[:, None]).tolist()
 
 
 def test_the_digest_is_the_configuration_s():
