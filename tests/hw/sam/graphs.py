@@ -101,8 +101,8 @@ queue, the sum waits for them."""
 CENTRED = graph(
     {
         "root": "root",
-        "i": DENSE,
-        "j": DENSE,
+        "i": ("fiberlookup", {"format": "dense", "index": "i"}),
+        "j": ("fiberlookup", {"format": "dense", "index": "j"}),
         "vals": "arrayvals",
         "max": ("reduce", {"op": "max"}),
         "signal": "repsiggen",
