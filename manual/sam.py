@@ -54,7 +54,7 @@ KIND_TEXTS = {
     CRD: "coordinates in a level: `index_bits` bits",
     REF: "references, which are positions in the next level or among the values: `index_bits` bits",
     VAL: "values, in the configuration's number format",
-    REPSIG: "repeat signals: data 0 is *once more*, any stop is *the next one*",
+    REPSIG: "repeat signals: data 0 is *once more*, a stop is *the next one*",
     BV: f"words of bitvectors, a bit for each of {BITVECTOR_BITS} coordinates",
 }
 

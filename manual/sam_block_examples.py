@@ -140,7 +140,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry(
             Repeat,
             Example(
-                {"ref": "5 S0 S0 6 S1 D", "repsig": "0 0 S0 S0 0 S0 D"},
+                {"ref": "5 S0 S0 6 S1 D", "repsig": "0 0 S1 S1 0 S2 D"},
                 {"out_ref": "5 5 S1 S1 6 S2 D"},
             ),
         ),
@@ -148,7 +148,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "repsiggen": (
         Entry(
             RepeatSignalGenerator,
-            Example({"crd": "4 7 S0 N S1 D"}, {"out_repsig": "0 0 S0 0 S0 D"}),
+            Example({"crd": "4 7 S0 N S1 D"}, {"out_repsig": "0 0 S0 0 S1 D"}),
         ),
     ),
     "intersect": (

@@ -30,7 +30,8 @@ class SamConfig(TargetConfig):
     index_bits
         width of coordinates and references: 8 to 32.
     queue_depth
-        tokens that the queue in front of every input holds: 2 to 1024.
+        tokens that the queue in front of an input holds, where the graph says nothing else: 2 to
+        1024.
     stream_latency
         cycles from the one that gives a token to the one in which its reader sees it: 1 or 2.
     array_words

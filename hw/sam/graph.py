@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -88,14 +88,24 @@ class Block:
         return self.kind.counts(self.parameters)
 
 
+DEPTHS = range(2, (1 << 16) + 1)
+"""Depths that a queue may have."""
+
+
 @dataclass(frozen=True)
 class Edge:
-    """A stream from an output of a block to an input of another. An output may feed several."""
+    """A stream from an output of a block to an input of another. An output may feed several.
+
+    depth
+        tokens that the queue in front of the input holds, of ``DEPTHS``; None: as many as the
+        configuration's ``queue_depth`` says.
+    """
 
     source: str
     output: str
     target: str
     input: str
+    depth: int | None = None
 
     def __str__(self) -> str:
         return f"{self.source}.{self.output} -> {self.target}.{self.input}"
@@ -154,6 +164,14 @@ class Graph:
         edge = self.drivers.get((name, _SOURCES.get(output, output.removeprefix("out_"))))
         return self.index_of(edge.source, edge.output) if edge else ""
 
+    def with_depths(self, depths: Mapping[tuple[str, str], int]) -> Graph:
+        """The graph with other depths of the queues in front of some inputs, by block and input."""
+        edges = (
+            replace(edge, depth=depths.get((edge.target, edge.input), edge.depth))
+            for edge in self.edges
+        )
+        return Graph(self.blocks, tuple(edges))
+
     def networkx(self) -> nx.MultiDiGraph:
         """Nodes are names with ``block``; edges have ``output`` and ``input``."""
         graph = nx.MultiDiGraph()
@@ -185,7 +203,11 @@ class Graph:
                 for block in self.blocks
             ],
             "edges": [
-                [f"{edge.source}.{edge.output}", f"{edge.target}.{edge.input}"]
+                [
+                    f"{edge.source}.{edge.output}",
+                    f"{edge.target}.{edge.input}",
+                    *([] if edge.depth is None else [edge.depth]),
+                ]
                 for edge in self.edges
             ],
         }
@@ -214,10 +236,10 @@ _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
 
 
-def _edge(source: str, target: str) -> Edge:
+def _edge(source: str, target: str, depth: int | None = None) -> Edge:
     block, _, output = source.rpartition(".")
     reader, _, input = target.rpartition(".")
-    return Edge(block, output, reader, input)
+    return Edge(block, output, reader, input, depth)
 
 
 def _check_parameter(block: str, name: str, value: Any, allowed: tuple[Any, ...] | type) -> None:
@@ -252,6 +274,11 @@ def _violations(graph: Graph) -> Iterable[str]:
         if (edge.target, edge.input) in fed:
             yield f"edge {edge}: the input has another edge already"
         fed.add((edge.target, edge.input))
+        if edge.depth is not None and (type(edge.depth) is not int or edge.depth not in DEPTHS):
+            yield (
+                f"edge {edge}: depth = {quoted(edge.depth)}: must be a whole number from "
+                f"{DEPTHS[0]} to {DEPTHS[-1]}"
+            )
     for block in graph.blocks:
         for port in block.inputs.values():
             if not port.optional and (block.name, port.name) not in fed:

@@ -60,7 +60,8 @@ class GraphDatapath(Datapath):
             wiring.connect(m, source, fork.i)
             sources = [getattr(fork, f"o{reader}") for reader in range(len(edges))]
         for edge, branch in zip(edges, sources, strict=True):
-            queue = Queue(token_layout(width), self.config.queue_depth)
+            depth = self.config.queue_depth if edge.depth is None else edge.depth
+            queue = Queue(token_layout(width), depth)
             m.submodules[f"queue_{edge.target}_{edge.input}"] = queue
             wiring.connect(m, branch, queue.i)
             wiring.connect(m, queue.o, getattr(blocks[edge.target], edge.input))

@@ -9,7 +9,7 @@ from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
 
 
-class _Fifo(wiring.Component):
+class Fifo(wiring.Component):
     """The ports of ``amaranth.lib.fifo.SyncFIFO``."""
 
     def __init__(self, *, width: int, depth: int) -> None:
@@ -28,7 +28,7 @@ class _Fifo(wiring.Component):
         )
 
 
-class _OneItem(_Fifo):
+class _OneItem(Fifo):
     """A FIFO with room for one."""
 
     def elaborate(self, platform: Any) -> Module:
@@ -41,7 +41,7 @@ class _OneItem(_Fifo):
         return m
 
 
-class HeadFifo(_Fifo):
+class HeadFifo(Fifo):
     """Cycle for cycle what ``amaranth.lib.fifo.SyncFIFO`` is, but nothing is read behind its head.
 
     On FPGAs the memory of a ``SyncFIFO`` is look-up tables that its read pointer addresses, at the

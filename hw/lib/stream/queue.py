@@ -9,10 +9,16 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.stream.head_fifo import HeadFifo
+from gnarl.hw.lib.stream.ram_fifo import RamFifo
+
+MOST_IN_LOGIC = 64
+"""Items beyond which a queue is in block RAM."""
 
 
 class Queue(Instanced):
     """A stream with room for ``depth`` items. Latency: 1 cycle; one item a cycle if depth >= 2.
+
+    Those of more than ``MOST_IN_LOGIC`` items are in block RAM, and the same in all cycles.
 
     Parameters: ``shape`` of payloads; ``depth`` >= 2.   Members: ``i`` in, ``o`` out.
     """
@@ -24,7 +30,8 @@ class Queue(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.items = items = HeadFifo(width=self._width, depth=self._depth)
+        kind = HeadFifo if self._depth <= MOST_IN_LOGIC else RamFifo
+        m.submodules.items = items = kind(width=self._width, depth=self._depth)
         m.d.comb += [
             items.w_en.eq(self.i.valid),
             items.w_data.eq(self.i.payload),

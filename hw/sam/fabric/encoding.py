@@ -294,8 +294,10 @@ def fields(units: dict[str, UnitType], listens: Sources | None = None) -> list[F
 def encode(graph: Graph, config: SamConfig) -> Encoded:
     """Configuration of a fabric for ``graph``: each block becomes the first unit that is free.
 
-    Raises ``CapacityError`` that says which units are short, and by how much.
+    Raises ``CapacityError`` that says which units are short, and by how much; or which stream needs
+    a deeper queue than the fabric's.
     """
+    _require_depths(graph, config)
     units = pool(config)
     placed, variants = _place(graph, Counter(kind.name for kind in units.values()))
     listens = sources(units)
@@ -340,6 +342,15 @@ def decode(words: npt.ArrayLike, config: SamConfig) -> Graph:
         return Graph(tuple(blocks), tuple(edges))
     except ConfigError as error:
         raise ProgramError(f"configuration: {error}") from error
+
+
+def _require_depths(graph: Graph, config: SamConfig) -> None:
+    for edge in graph.edges:
+        if edge.depth is not None and edge.depth > config.queue_depth:
+            raise CapacityError(
+                f"graph: edge {edge}: depth = {edge.depth}: must be at most {config.queue_depth}, "
+                "queue_depth of the fabric"
+            )
 
 
 def _renamed(graph: Graph, names: dict[str, str]) -> Graph:

@@ -49,6 +49,8 @@ def _take_streams(netlist: Netlist, node: Node) -> None:
     summed = _summed_index(netlist, node, count, crds, named)
     inputs = {f"crd{place}": crds[index] for place, index in enumerate(named[:count])}
     node.inputs = {**inputs, f"crd{count}": crds[summed], "val": netlist.wire(node, "val")}
+    ports = {f"in {index}": f"crd{place}" for place, index in enumerate([*named[:count], summed])}
+    node.depths = {ports.get(port, port): depth for port, depth in node.depths.items()}
     for place, index in enumerate(named[:count]):
         netlist.replace((node.name, f"out {index}"), (node.name, f"out_crd{place}"))
     for index in named[count:]:

@@ -9,12 +9,14 @@ node with the lower number; ``edge``, that whose edge comes first.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
+from gnarl.hw.sam.graph import DEPTHS
 from gnarl.sw.compiler.sam.dot_dialects import index_of, node_attributes, one_operand
 from gnarl.sw.compiler.sam.dot_syntax import DotEdge, DotGraph
 from gnarl.sw.compiler.sam.dot_write import JOINERS
@@ -36,7 +38,7 @@ Wire = tuple[str, str]
 
 @dataclass
 class Node:
-    """A node's attributes, and the wire into each input.
+    """A node's attributes, the wire into each input, and depths of queues, where these are given.
 
     Inputs and outputs are named like those of blocks, but for joiners, which may have any number of
     lanes, and for accumulators, whose ``in i`` and ``out i`` have the index instead of a place.
@@ -48,6 +50,7 @@ class Node:
     values: dict[str, str]
     line: int
     inputs: dict[str, Wire] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
     lanes: list[str] = field(default_factory=list)  # of joiners, by name
     free: list[str] = field(default_factory=list)
 
@@ -214,6 +217,11 @@ class Netlist:
                 "have one",
             )
         target.inputs[port] = link.source, self._output(link, self.nodes[link.source])
+        depth = link.enters.attributes.get("depth")
+        if depth is not None:
+            if not _is_depth(depth):
+                self.fail(link.enters.line, f"edge depth {short(depth)} must be {_WHOLE}")
+            target.depths[port] = int(depth)
 
     def _kind(self, edge: DotEdge) -> str:
         kind = edge.attributes.get("type", "")
@@ -280,6 +288,15 @@ class Netlist:
             + " or ".join(short(node.values.get(key)) for key in ("outer", "inner")),
         )
 
+    def depth(self, node: Node, port: str) -> int | None:
+        """Of the queue in front of an input; also of one whose edge no file has."""
+        key = f"{port}_depth"
+        if key not in node.values:
+            return node.depths.get(port)
+        if not _is_depth(node.values[key]):
+            self.refuse(node, f": {key} {short(node.values[key])} must be {_WHOLE}")
+        return int(node.values[key])
+
     def wire(self, node: Node, port: str) -> Wire:
         """What feeds an input."""
         if port not in node.inputs:
@@ -292,6 +309,13 @@ class Netlist:
             for port, wire in node.inputs.items():
                 if wire == old:
                     node.inputs[port] = new
+
+
+_WHOLE = f"a whole number from {DEPTHS[0]} to {DEPTHS[-1]}"
+
+
+def _is_depth(text: str) -> bool:
+    return bool(re.fullmatch("[0-9]{1,5}", text)) and int(text) in DEPTHS
 
 
 def _comment(edge: DotEdge) -> str:

@@ -50,10 +50,11 @@ def read_dot(text: str, name: str) -> ReadGraph:
         formats = _formats(syntax, name)
         netlist = Netlist(syntax, name)
         modernise(netlist)
-        blocks = _Builder(netlist, formats).blocks()
+        builder = _Builder(netlist, formats)
+        blocks = builder.blocks()
         try:
             graph = remove_other_drops(remove_unused(blocks.graph()))
-            graph = mark_empty_fibers(attach_coordinates(graph))
+            graph = mark_empty_fibers(attach_coordinates(graph)).with_depths(builder.depths)
             if not any("skip" in node.values for node in netlist.nodes.values()):
                 graph = mark_skips(graph)
             verify(graph)
@@ -95,13 +96,14 @@ _OF_VALDROP = {"crd": "outer", "val": "inner", "out_crd": "out_outer", "out_val"
 
 
 class _Builder:
-    """Blocks for nodes, each after those that feed it."""
+    """Blocks for nodes, each after those that feed it; depths of queues by block and input."""
 
     def __init__(self, netlist: Netlist, formats: Mapping[str, TensorFormat]) -> None:
         self._netlist = netlist
         self._formats = formats
         self._blocks = GraphBuilder()
         self._streams: dict[tuple[str, str], Stream] = {}
+        self.depths: dict[tuple[str, str], int] = {}
 
     def blocks(self) -> GraphBuilder:
         order: nx.DiGraph = nx.DiGraph()
@@ -224,9 +226,16 @@ class _Builder:
             if not port.optional
         }
         block = self._blocks.add(type, label, inputs, **parameters)
+        for port in kind.inputs(parameters):
+            self._set_depth(block.name, port.name, node, names.get(port.name, port.name))
         for port in kind.outputs(parameters):
             output = getattr(block, port.name)
             self._streams[node.name, names.get(port.name, port.name)] = output
+
+    def _set_depth(self, block: str, input: str, node: Node, port: str) -> None:
+        depth = self._netlist.depth(node, port)
+        if depth is not None:
+            self.depths[block, input] = depth
 
     def _stream(self, node: Node, port: str) -> Stream:
         if port == "ref" and port not in node.inputs:
@@ -280,6 +289,12 @@ class _Builder:
                 self._blocks.join(node.type, index, (crd, one), (other, reference))
                 for one in references
             ]
+            for joiner in joined:
+                self._set_depth(joiner.name, f"{kind}1", node, f"{kind}{lane}")
+                self._set_depth(joiner.name, "ref1", node, f"ref{lane}")
+            if lane == 1:
+                self._set_depth(joined[0].name, f"{kind}0", node, f"{kind}0")
+                self._set_depth(joined[0].name, "ref0", node, "ref0")
             crd = joined[0].out_crd
             references = [*(joiner.out_ref0 for joiner in joined), joined[0].out_ref1]
         self._streams[node.name, "out_crd"] = crd

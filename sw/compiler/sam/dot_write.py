@@ -1,8 +1,9 @@
 """Graphs in the DOT dialect of the SAM tools.
 
 Types that the tools do not have (``locate``, bitvectors, functions, ``max``, ``min``, lanes) are
-written in the same manner. What a reader adds by itself is not written: the root, whose
-readers say ``root=true``, and the coordinates that reductions see.
+written in the same manner, and so are depths of queues, which edges have. What a reader adds by
+itself is not written: the root, whose readers say ``root=true``, and the coordinates that
+reductions see; depths of these are the reader's ``ref_depth`` and ``crd_depth``.
 """
 
 from __future__ import annotations
@@ -45,10 +46,12 @@ class _Writer:
             edge
             for name in self._ids
             for port in graph[name].inputs
-            if (edge := graph.drivers.get((name, port))) is not None
-            and graph[edge.source].type != "root"
-            and (graph[name].type, port) != ("reduce", "crd")
+            if (edge := graph.drivers.get((name, port))) is not None and self._is_written(edge)
         ]
+
+    def _is_written(self, edge: Edge) -> bool:
+        added = self._graph[edge.target].type == "reduce" and edge.input == "crd"
+        return self._graph[edge.source].type != "root" and not added
 
     def text(self) -> str:
         formats = self._statement.formats
@@ -78,14 +81,22 @@ class _Writer:
             if source in shared:
                 if edge is readers[source][0]:
                     lines.append(self._edge(start, shared[source], edge, leaves))
-                lines.append(self._edge(shared[source], end, edge, enters))
+                start, comment, both = shared[source], enters, ""
             else:
                 same = leaves.rpartition("-")[2] == enters.rpartition("-")[2]
-                both = "" if same or not enters else leaves
-                lines.append(self._edge(start, end, edge, enters or leaves, both))
+                comment, both = enters or leaves, "" if same or not enters else leaves
+            lines.append(self._edge(start, end, edge, comment, both, edge.depth))
         return "\n".join([*lines, "}", ""])
 
-    def _edge(self, source: int, target: int, edge: Edge, comment: str, leaves: str = "") -> str:
+    def _edge(
+        self,
+        source: int,
+        target: int,
+        edge: Edge,
+        comment: str,
+        leaves: str = "",
+        depth: int | None = None,
+    ) -> str:
         """The line of an edge. ``leaves``: the comment of the output, where the input has one,
         too."""
         kind = self._graph.kind_of_stream(edge.source, edge.output)
@@ -93,6 +104,7 @@ class _Writer:
         label = f"{kind}_{comment}" if comment and not positional else kind
         style = f" style={_STYLES[kind]}" if kind in _STYLES else ""
         more = f' source="{leaves}"' if leaves else ""
+        more += "" if depth is None else f' depth="{depth}"'
         return (
             f'    {source} -> {target} [label="{label}"{style} type="{kind}" '
             f'comment="{comment}"{more}]'
@@ -159,6 +171,10 @@ class _Writer:
 
     def _node(self, block: Block) -> str:
         values, label = self._attributes(block)
+        for port in block.inputs:
+            edge = self._graph.drivers.get((block.name, port))
+            if edge is not None and edge.depth is not None and not self._is_written(edge):
+                values[f"{port}_depth"] = str(edge.depth)
         comment = ",".join(f"{key}={value}" for key, value in values.items())
         attributes = " ".join(f'{key}="{value}"' for key, value in values.items())
         colour = _COLOURS.get(values["type"], "brown")

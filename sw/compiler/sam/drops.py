@@ -7,9 +7,10 @@ What is written must lack no others, so that stream must be what is written ther
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 
-from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.graph import Block, Graph
 from gnarl.sw.compiler.sam.streams import StreamTable, trace
 
 
@@ -82,7 +83,7 @@ def _without(graph: Graph, drop: Block) -> Graph:
             continue
         if edge.source == drop.name:
             source = before[edge.output]
-            edge = Edge(source.source, source.output, edge.target, edge.input)
+            edge = replace(edge, source=source.source, output=source.output)
         edges.append(edge)
     blocks = tuple(block for block in graph.blocks if block.name != drop.name)
     return Graph(blocks, tuple(edges))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.sw.compiler.passes import text_of
 
 
@@ -18,7 +18,7 @@ def listing(graph: Graph) -> Iterator[str]:
     """The graph's blocks with the streams that they read, a line each."""
     for block in graph.blocks:
         inputs = [
-            f"{port}={edge.source}.{edge.output}"
+            f"{port}={edge.source}.{edge.output}{_depth(edge)}"
             for port in block.inputs
             if (edge := graph.drivers.get((block.name, port))) is not None
         ]
@@ -31,8 +31,14 @@ def _drawing(graph: Graph) -> Iterator[str]:
         label = "\\n".join([block.name, block.type, *_shown(block)])
         yield f'  "{block.name}" [label="{label}"];'
     for edge in graph.edges:
-        yield f'  "{edge.source}" -> "{edge.target}" [label="{edge.output} → {edge.input}"];'
+        label = f"{edge.output} → {edge.input}{_depth(edge)}"
+        yield f'  "{edge.source}" -> "{edge.target}" [label="{label}"];'
     yield "}"
+
+
+def _depth(edge: Edge) -> str:
+    """What the graph says of the queue in front of an input, if anything."""
+    return "" if edge.depth is None else f"[{edge.depth}]"
 
 
 def _shown(block: Block) -> list[str]:

@@ -6,6 +6,7 @@ Source: FuseFlow, sections 6 and 7, parallelization by stream parallelizers and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Block, Edge, Graph
@@ -71,7 +72,7 @@ class _LaneGraph:
         """An edge inside the loop."""
         sources, targets = (_lanes(end, self._lanes) for end in (edge.source, edge.target))
         for source, target in zip(sources, targets, strict=True):
-            self.edges.append(Edge(source, edge.output, target, edge.input))
+            self.edges.append(replace(edge, source=source, target=target))
 
     def deal(self, edge: Edge) -> None:
         """An edge into the loop: from a parallelizer, one for each output that is dealt."""
@@ -81,7 +82,8 @@ class _LaneGraph:
             self.blocks.append(Block(self._dealt[output], "parallelizer", {"lanes": self._lanes}))
             self.edges.append(Edge(*output, self._dealt[output], "i"))
         for lane, target in enumerate(_lanes(edge.target, self._lanes)):
-            self.edges.append(Edge(self._dealt[output], f"o{lane}", target, edge.input))
+            source = self._dealt[output]
+            self.edges.append(replace(edge, source=source, output=f"o{lane}", target=target))
 
     def merge(self, edge: Edge) -> None:
         """An edge out of the loop: from a serializer, one for each output that is merged."""
@@ -91,7 +93,7 @@ class _LaneGraph:
             self.blocks.append(Block(self._merged[output], "serializer", {"lanes": self._lanes}))
             for lane, source in enumerate(_lanes(edge.source, self._lanes)):
                 self.edges.append(Edge(source, edge.output, self._merged[output], f"i{lane}"))
-        self.edges.append(Edge(self._merged[output], "o", edge.target, edge.input))
+        self.edges.append(replace(edge, source=self._merged[output], output="o"))
 
 
 def _is_inside(block: Block, loops: Mapping[Output, Loops], index: str, place: int) -> bool:

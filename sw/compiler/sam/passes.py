@@ -46,7 +46,7 @@ def merge_equal(graph: Graph) -> Graph:
     return Graph(
         tuple(block for block in graph.blocks if block.name in kept),
         tuple(
-            Edge(*stands_for[edge.source, edge.output], edge.target, edge.input)
+            Edge(*stands_for[edge.source, edge.output], edge.target, edge.input, edge.depth)
             for edge in graph.edges
             if edge.target in kept
         ),

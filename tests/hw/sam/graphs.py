@@ -98,6 +98,34 @@ STUCK = graph(
 queue, the sum waits for them."""
 
 
+CENTRED = graph(
+    {
+        "root": "root",
+        "i": ("fiberlookup", {"format": "dense", "index": "i"}),
+        "j": ("fiberlookup", {"format": "dense", "index": "j"}),
+        "vals": "arrayvals",
+        "max": ("reduce", {"op": "max"}),
+        "signal": "repsiggen",
+        "maxima": "repeat",
+        "sub": ("alu", {"op": "sub"}),
+        "write": "valwrite",
+    },
+    [
+        "root.out_ref -> i.ref",
+        "i.out_ref -> j.ref",
+        "j.out_crd -> signal.crd",
+        "j.out_ref -> vals.ref",
+        "vals.out_val -> max.val",
+        "max.out_val -> maxima.ref",
+        "signal.out_repsig -> maxima.repsig",
+        "vals.out_val -> sub.val0",
+        "maxima.out_ref -> sub.val1",
+        "sub.out_val -> write.val",
+    ],
+)
+"""Each row of a dense matrix without its maximum, for which a whole row has to wait."""
+
+
 def small(graph: Graph | None, **fields: Any) -> SamConfig:
     defaults = {
         "format": "fixed8.0",

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tests.hw.sam.graphs import graph
+import json
+
+import pytest
+
+from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sam.graph import Graph
+from tests.hw.sam.graphs import DOUBLE, graph
 
 MATRIX = graph(
     {
@@ -61,3 +67,27 @@ def test_edges_join_the_blocks_of_their_streams():
         ("j", "vals", "out_ref", "ref"),
         ("vals", "write", "out_val", "val"),
     }
+
+
+def test_depths_are_in_json_where_they_are_given():
+    plain = DOUBLE.to_dict()
+    assert plain["edges"][3:] == [["vals.out_val", "add.val1"], ["add.out_val", "write.val"]]
+    assert Graph.from_dict(json.loads(json.dumps(plain))) == DOUBLE
+    deep = DOUBLE.with_depths({("add", "val1"): 1 << 16, ("nobody", "val"): 7})
+    entry = deep.to_dict()
+    assert entry["edges"][3:] == [["vals.out_val", "add.val1", 65536], plain["edges"][4]]
+    assert entry["edges"][:3] == plain["edges"][:3]
+    assert Graph.from_dict(json.loads(json.dumps(entry))) == deep
+    assert deep != DOUBLE
+    assert deep.with_depths({("write", "val"): 2}).drivers["add", "val1"].depth == 1 << 16
+
+
+@pytest.mark.parametrize("depth, text", [(1, "1"), (65537, "65537"), (True, "True"), ("9", "'9'")])
+def test_depths_that_no_queue_has(depth, text):
+    entry = DOUBLE.to_dict()
+    entry["edges"][3].append(depth)
+    with pytest.raises(ConfigError) as caught:
+        Graph.from_dict(entry)
+    assert str(caught.value) == (
+        f"edge vals.out_val -> add.val1: depth = {text}: must be a whole number from 2 to 65536"
+    )

@@ -31,10 +31,10 @@ def test_lookups():
 
 def test_repeat():
     signals = reference.repeat_signals(p("0 1 S0 N S0 S1 D"))
-    assert format_stream(signals) == "0 0 S0 0 S0 S0 D"
+    assert format_stream(signals) == "0 0 S0 0 S0 S1 D"
     for ref, repsig, expected in (
-        ("5 6 7 S0 D", "0 0 S0 S0 0 S0 D", "5 5 S0 S0 7 S1 D"),
-        ("5 S0 S0 6 S1 D", "0 0 S0 S0 0 S0 D", "5 5 S1 S1 6 S2 D"),
+        ("5 6 7 S0 D", "0 0 S0 S0 0 S1 D", "5 5 S0 S0 7 S1 D"),
+        ("5 S0 S0 6 S1 D", "0 0 S1 S1 0 S2 D", "5 5 S1 S1 6 S2 D"),
         ("0 D", "0 0 S0 D", "0 0 S0 D"),
     ):
         assert format_stream(reference.repeat(p(ref), p(repsig))) == expected

@@ -9,6 +9,7 @@ from gnarl.hw.lib.machine.memory_map import Register
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
 from gnarl.sw.runtime.machine.host import AcceleratorError, Status
 from tests.hw.sam.graphs import (
+    CENTRED,
     DENSE,
     DOUBLE,
     INTERSECTION,
@@ -159,6 +160,51 @@ def test_a_deadlock_ends_the_run_and_names_who_waits():
         driver.run(max_cycles=WATCHDOG_CYCLES + 1000)
     assert caught.value.status == Status(False, False, ErrorCause.DEADLOCK, detail=1)
     assert WATCHDOG_CYCLES < driver.cycles() < WATCHDOG_CYCLES + 50
+
+
+def test_a_queue_of_a_row_is_enough_where_a_row_waits_for_its_maximum():
+    rows = np.array([[3, 9, 1, 4, 7, 0, 2, 8], [1, 1, 1, 5, 1, 1, 1, 1], [6] * 8])
+    driver, _ = machine(small(CENTRED, queue_depth=8))
+    driver.write_window("vals_vals", column(rows.ravel().tolist()))
+    driver.write_window("settings", column(rows.shape))
+    driver.run(max_cycles=1000)
+    written = driver.read_window("write_vals", 0, rows.size)[:, 0].astype(np.int8)
+    assert written.reshape(rows.shape).tolist() == (rows - rows.max(1)[:, None]).tolist()
+
+
+@pytest.mark.parametrize(
+    "values, signals, cycles", [(8, 6, 57), (8, 8, 53), (7, 8, None), (8, 5, None)]
+)
+def test_each_queue_has_the_depth_that_its_stream_needs(values, signals, cycles):
+    depths = {("sub", "val0"): values, ("maxima", "repsig"): signals}
+    driver, _ = machine(small(CENTRED.with_depths(depths), queue_depth=2))
+    driver.write_window("vals_vals", column(range(24)))
+    driver.write_window("settings", column([3, 8]))
+    if cycles is None:
+        with pytest.raises(AcceleratorError) as caught:
+            driver.run(max_cycles=WATCHDOG_CYCLES + 1000)
+        assert caught.value.status.cause == ErrorCause.DEADLOCK
+        return
+    driver.run(max_cycles=1000)
+    assert driver.cycles() == cycles
+    written = driver.read_window("write_vals", 0, 24)[:, 0].astype(np.int8)
+    assert written.tolist() == [*range(-7, 1)] * 3
+
+
+def test_a_row_waits_in_block_ram():
+    """Other queues need not be as long, for the same cycles."""
+    waiting = CENTRED.with_depths({("sub", "val0"): 70, ("maxima", "repsig"): 70})
+    fields = {"array_words": 256, "format": "fixed16.0"}
+    cycles = []
+    for config in (small(waiting, **fields), small(CENTRED, queue_depth=70, **fields)):
+        driver, _ = machine(config)
+        driver.write_window("vals_vals", column(range(210)))
+        driver.write_window("settings", column([3, 70]))
+        driver.run(max_cycles=1000)
+        written = driver.read_window("write_vals", 0, 210)[:, 0].astype(np.int16)
+        assert written.tolist() == [*range(-69, 1)] * 3
+        cycles.append(driver.cycles())
+    assert cycles == [301, 301]
 
 
 def test_the_digest_is_the_configuration_s():

@@ -27,6 +27,7 @@ POOL = {"root": 1, "fiberlookup": 2, "union": 1, "alu": 1, "arrayvals": 1, "fibe
 CONFIGS: dict[str, tuple[Graph | None, dict[str, Any]]] = {
     "intersection": (INTERSECTION, {"memory": "shared", "memory_bandwidth": 4}),
     "no_powers_of_two": (STUCK, {"array_words": 77, "queue_depth": 3, "alu_stages": 2}),
+    "deep": (STUCK.with_depths({("add", "val0"): 65, ("sums", "repsig"): 1000}), {}),
     "shared_slow": (
         STUCK,
         {"memory": "shared", "memory_bandwidth": 1, "memory_latency": 20, "memory_in_flight": 5},

@@ -120,26 +120,34 @@ def array_values(ref: Tokens, values: Sequence[int]) -> Tokens:
 
 
 def repeat_signals(crd: Tokens) -> Tokens:
-    """A data token of payload 0 for each item; stops without their levels."""
-    return [0 if is_item(token) else stop(0) if is_stop(token) else token for token in crd]
+    """A data token of payload 0 for each item; stops and done as they are.
+
+    The SAM tools have stops without levels: what follows a reference tells there which one it is.
+    """
+    return [0 if is_item(token) else token for token in crd]
+
+
+def _level_after(token: int) -> int:
+    """Level of the stop that ends a fiber, by what comes after the fiber's parent."""
+    return payload_of(token) + 1 if is_stop(token) else 0
 
 
 def repeat(ref: Tokens, signals: Tokens) -> Tokens:
-    counts = (len(fiber.items) for fiber in fibers(signals))
+    """The stops by the references, as the SAM tools have it; those of the signals are the same."""
+    within = iter(fibers(signals))
     found: Tokens = []
     for place, token in enumerate(ref):
         behind = place > 0 and is_item(ref[place - 1])
         if is_item(token):
-            found += [token] * next(counts)
-            if not is_stop(ref[place + 1]):
-                found.append(stop(0))
-        elif is_stop(token):
-            if not behind:
-                assert next(counts) == 0
-            found.append(stop(payload_of(token) + 1))
-        else:
+            fiber = next(within)
+            assert fiber.level == _level_after(ref[place + 1])
+            found += [token] * len(fiber.items) + [stop(fiber.level)]
+        elif not is_stop(token):
             found.append(token)
-    assert next(counts, None) is None
+        elif not behind:
+            assert next(within) == Fiber([], _level_after(token))
+            found.append(stop(_level_after(token)))
+    assert next(within, None) is None
     return found
 
 

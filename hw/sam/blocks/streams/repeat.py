@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.stream.lookahead import look_ahead
-from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after, raised
-from gnarl.hw.sam.token import Kind, token_stream
+from gnarl.hw.sam.blocks.agreement import is_closed_by, level_of
+from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop, level_after
+from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_stream
 
 
 class Repeat(Instanced):
-    """Gives the reference at hand for every repeat signal, and a stop for every end of a fiber.
+    """Gives the reference at hand for every repeat signal, and the signals' stops.
 
-    The stop of a fiber has level 0, or one above that of the stop that follows the reference; a
-    stop without a reference before it takes an end of fiber of its own. Empty tokens are repeated
-    like references. Source: SAM, repeater.
+    A fiber ends when its signals do. A stop above level 0 is that of the references, too, one level
+    lower, behind the reference or without one; where it comes late, nothing waits for it. Empty
+    tokens are repeated like references. Source: SAM, repeater, whose signals have no levels.
 
     Parameters: ``width`` of references, which may be values, too; ``signal_width`` of signals.
 
@@ -39,24 +40,33 @@ class Repeat(Instanced):
         ref, following = look_ahead(m, self.ref)
         repsig, out = self.repsig, self.out_ref
         step = TokenStep(m, inputs=[ref, following, repsig], outputs=[out])
+        # A fiber in a stop of ``level``, without what follows its reference.
+        ends, ended = Signal(), Signal()
+        level = Signal(LEVEL_BITS)
 
-        with m.If(ref.valid & repsig.valid):
+        with m.If(ref.valid & ended & (level_after(ref) != level)):
+            m.d.comb += self.fault.eq(1)
+        with m.Elif(ref.valid & ended & is_stop(ref)):
+            step.ready(ref)
+        with m.Elif(ref.valid & repsig.valid):
             with m.If(is_data(ref) & is_data(repsig)):
                 step.pass_on(out, ref)
                 step.ready(repsig)
             with m.Elif(is_data(ref) & is_stop(repsig)):
-                with m.If(following.valid):
-                    step.give(out, Kind.STOP, level_after(following))
-                    step.take(ref, repsig)
-                    with m.If(is_stop(following)):
-                        step.take(following)
-                    step.ready()
-            with m.Elif(is_stop(ref) & is_stop(repsig)):
-                step.give(out, Kind.STOP, raised(ref))
+                step.give(out, Kind.STOP, level_of(repsig))
+                step.ready(ref, repsig)
+                with m.If(following.valid & is_closed_by(following, repsig)):
+                    step.take(following)
+                with m.Else():
+                    m.d.comb += ends.eq(1)
+            with m.Elif(is_closed_by(ref, repsig)):
+                step.give(out, Kind.STOP, level_of(repsig))
                 step.ready(ref, repsig)
             with m.Elif(is_done(ref) & is_done(repsig)):
                 step.pass_on(out, ref)
                 step.ready(ref, repsig)
             with m.Else():
                 m.d.comb += self.fault.eq(1)
+        with m.If(step.done):
+            m.d.sync += [ended.eq(ends), level.eq(level_of(repsig))]
         return m

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.sam.step import TokenStep, is_data
@@ -12,9 +12,10 @@ from gnarl.hw.sam.token import Kind, token_stream
 
 
 class RepeatSignalGenerator(Instanced):
-    """A repeat signal, as data 0, for every data or empty token; stops, as level 0; done.
+    """A repeat signal, as data 0, for every data or empty token; stops and done as they are.
 
-    Latency: 0 cycles; one token a cycle. Source: SAM, repeat signal generator.
+    Latency: 0 cycles; one token a cycle. Source: SAM, repeat signal generator, whose stops have no
+    levels.
 
     Parameters: ``width`` of coordinates, or whatever else is counted; ``signal_width`` of signals.
 
@@ -31,6 +32,9 @@ class RepeatSignalGenerator(Instanced):
         crd, out = self.crd, self.out_repsig
         step = TokenStep(m, inputs=[crd], outputs=[out])
         with m.If(crd.valid):
-            step.give(out, Mux(is_data(crd), Kind.DATA, crd.payload.kind))
+            with m.If(is_data(crd)):
+                step.give(out, Kind.DATA)
+            with m.Else():
+                step.pass_on(out, crd)
             step.ready(crd)
         return m

@@ -10,24 +10,24 @@ from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site,
 
 
 def repsiggen(site: Site, inputs: Inputs) -> Done:
-    """A signal for each token: data, stop or done."""
+    """A signal for each token: data, the same stop, or done."""
     crd = inputs["crd"]
-    signals = np.zeros(len(crd), np.int64)
-    signals[crd.stops] = STOP
-    signals[-1] = DONE
+    signals = np.where(crd.is_data, 0, crd.tokens)
     return Done({"out_repsig": signals}, Steps(len(crd)))
 
 
 def repeat(site: Site, inputs: Inputs) -> Done:
     """Each reference for every signal of its fiber."""
-    out, needs = _repeated(site, inputs["ref"], inputs["repsig"], ("ref", "repsig"))
+    ref, repsig = inputs["ref"], inputs["repsig"]
+    out, needs = _repeated(site, ref, repsig, ("ref", "repsig"))
+    site.require_stops(Parents(ref), repsig, ("ref", "repsig"))
     return Done({"out_ref": out}, Steps(len(out), {"ref": needs}))
 
 
 def _repeated(
     site: Site, refs: Stream, signals: Stream, names: tuple[str, str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The repeated references, and the place of the last reference that each of them needs."""
+    """The repeated references, and the place of the reference that each of them is."""
     parents = Parents(refs)
     site.require_levels(parents.stops)
     site.require_fibers(parents, signals, names)
@@ -42,15 +42,17 @@ def _repeated(
     out[-1] = DONE
     needs = np.full(len(signals), len(refs) - 1)
     needs[:-1] = np.repeat(parents.heads, lengths)
-    needs[signals.stops] += parents.given
     return out, needs
 
 
 def crdhold(site: Site, inputs: Inputs) -> Done:
     """Each outer coordinate for every inner one of its fiber."""
     outer, inner = inputs["outer"], inputs["inner"]
-    site.require_stops(Parents(outer), inner, ("outer", "inner"))
+    parents = Parents(outer)
+    site.require_stops(parents, inner, ("outer", "inner"))
     held, needs = _repeated(site, outer, inner, ("outer", "inner"))
+    # A stop is known by what follows the coordinate.
+    needs[inner.stops] += parents.given
     steps = Steps(len(inner), {"outer": needs})
     return Done({"out_outer": held, "out_inner": inner.tokens}, steps)
 

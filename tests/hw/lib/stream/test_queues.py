@@ -8,6 +8,7 @@ from amaranth.sim import Simulator
 
 from gnarl.hw.lib.stream.bypass_queue import BypassQueue
 from gnarl.hw.lib.stream.queue import Queue
+from gnarl.hw.lib.verilog import to_verilog
 from tests.hw.lib.stream.simulate import run
 
 ITEMS = [(7 * place) % 31 - 15 for place in range(60)]
@@ -15,7 +16,7 @@ LATENCY = {Queue: 1, BypassQueue: 0}
 
 
 @pytest.mark.parametrize("kind", LATENCY)
-@pytest.mark.parametrize("depth", [2, 3, 8])
+@pytest.mark.parametrize("depth", [2, 3, 8, 65])
 def test_one_item_a_cycle_after_the_latency(kind, depth):
     taken = run(kind(signed(6), depth), ITEMS, 0.0, 0.0)
     assert taken == [(LATENCY[kind] + place, item) for place, item in enumerate(ITEMS)]
@@ -30,7 +31,7 @@ def test_pauses_and_stalls_lose_nothing_and_keep_the_order(kind, depth, pauses, 
 
 
 @pytest.mark.parametrize("kind", LATENCY)
-@pytest.mark.parametrize("depth", [2, 5])
+@pytest.mark.parametrize("depth", [2, 5, 65])
 def test_room_for_as_many_items_as_its_depth(kind, depth):
     queue = kind(8, depth)
 
@@ -47,6 +48,11 @@ def test_room_for_as_many_items_as_its_depth(kind, depth):
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+def test_long_queues_are_in_block_ram():
+    assert "two_port_ram_63x6" in to_verilog(Queue(signed(6), 65), "queue")
+    assert "ram" not in to_verilog(Queue(signed(6), 64), "queue")
 
 
 def test_a_bypass_queue_shows_what_has_waited():

@@ -92,6 +92,18 @@ def test_units_that_carry_values_carry_references_too():
     assert units_of(INTERSECTION, intersect=0, intersect_values=1)["both"] == "intersect_values_0"
 
 
+def test_streams_that_need_deeper_queues_than_the_fabric_s():
+    config = fabric()
+    deep = DOUBLE.with_depths({("i", "ref"): 2, ("add", "val1"): config.queue_depth})
+    assert encode(deep, config).graph == encode(DOUBLE, config).graph
+    with pytest.raises(CapacityError) as caught:
+        encode(deep.with_depths({("add", "val1"): 5}), config)
+    assert str(caught.value) == (
+        "graph: edge vals.out_val -> add.val1: depth = 5: must be at most 4, queue_depth of the "
+        "fabric"
+    )
+
+
 def test_a_way_that_no_fabric_has():
     wrong = graph(
         {"root": "root", "i": "fiberlookup", "v": "arrayvals", "w": "valwrite"},

@@ -19,7 +19,8 @@ class Walk(Protocol):
     """Makes up legal streams, a step at a time, and what the block has to make of them.
 
     ``choice_bits``: how much there is to choose in a step. ``build``: puts into ``m`` what a step
-    does, which takes place where ``go`` is 1; and returns whether the streams are at their end.
+    does, which takes place where ``go`` is 1; and returns whether all of it must go through, even
+    if nothing else comes.
     """
 
     choice_bits: int
@@ -201,7 +202,7 @@ class Harness(wiring.Component):
                 m.d.sync += patience.eq(patience + 1)
         with m.Else():
             m.d.sync += patience.eq(0)
-        m.d.comb += self.is_stuck.eq((patience == _PATIENCE) & ~all_empty)
+        m.d.comb += self.is_stuck.eq(is_over & (patience == _PATIENCE) & ~all_empty)
         return m
 
 

@@ -30,13 +30,13 @@ def _item(choice: Value) -> tuple[Value, Value]:
 
 
 class RepeatWalk:
-    """References, and repeat signals for each."""
+    """References, and repeat signals for each; a stop of the references may come late."""
 
     class Phase(enum.Enum):
         OUTSIDE = 0
         INSIDE = 1
         BEHIND = 2
-        ENDING = 3
+        CLOSING = 3
         OVER = 4
 
     class Act(enum.Enum, shape=2):
@@ -53,43 +53,37 @@ class RepeatWalk:
         held_kind, held_payload = Signal(Kind), Signal(WIDTH)
         act = choice[:2]
         level = choice[2 : 2 + _LEVEL]
+        closing = Signal(_LEVEL)  # level of a stop of the references that all but they have
         ref, repsig, out = ends["ref"], ends["repsig"], ends["out_ref"]
         is_outside = (phase == self.Phase.OUTSIDE) | (phase == self.Phase.BEHIND)
 
-        with m.If(phase == self.Phase.ENDING):
-            give(m, out, Kind.DONE)
-            m.d.sync += phase.eq(self.Phase.OVER)
-        with m.Elif(go & is_outside):
-            is_behind = phase == self.Phase.BEHIND
+        with m.If(go & is_outside):
             with m.If(act == self.Act.ITEM):
                 give(m, ref, kind, payload)
-                with m.If(is_behind):
-                    give(m, out, Kind.STOP, 0)
                 m.d.sync += [held_kind.eq(kind), held_payload.eq(payload)]
                 m.d.sync += phase.eq(self.Phase.INSIDE)
-            with m.Elif(act == self.Act.STOP):
+            with m.Elif((act == self.Act.STOP) & (phase == self.Phase.OUTSIDE)):
                 give(m, ref, Kind.STOP, level)
-                give(m, out, Kind.STOP, level + 1)
-                with m.If(~is_behind):
-                    give(m, repsig, Kind.STOP)
-                m.d.sync += phase.eq(self.Phase.OUTSIDE)
+                for end in (repsig, out):
+                    give(m, end, Kind.STOP, level + 1)
             with m.Elif(act == self.Act.DONE):
-                give(m, ref, Kind.DONE)
-                give(m, repsig, Kind.DONE)
-                with m.If(is_behind):
-                    give(m, out, Kind.STOP, 0)
-                    m.d.sync += phase.eq(self.Phase.ENDING)
-                with m.Else():
-                    give(m, out, Kind.DONE)
-                    m.d.sync += phase.eq(self.Phase.OVER)
+                for end in ends.values():
+                    give(m, end, Kind.DONE)
+                m.d.sync += phase.eq(self.Phase.OVER)
         with m.Elif(go & (phase == self.Phase.INSIDE)):
             with m.If(act == self.Act.ITEM):
                 give(m, repsig, Kind.DATA)
                 give(m, out, held_kind, held_payload)
             with m.Elif(act == self.Act.LEAVE):
-                give(m, repsig, Kind.STOP)
-                m.d.sync += phase.eq(self.Phase.BEHIND)
-        return phase == self.Phase.OVER
+                for end in (repsig, out):
+                    give(m, end, Kind.STOP, level)
+                m.d.sync += closing.eq(level - 1)
+                m.d.sync += phase.eq(Mux(level == 0, self.Phase.BEHIND, self.Phase.CLOSING))
+        with m.Elif(go & (phase == self.Phase.CLOSING)):
+            give(m, ref, Kind.STOP, closing)
+            m.d.sync += phase.eq(self.Phase.OUTSIDE)
+        # What all but the references have must not wait for them.
+        return (phase == self.Phase.OVER) | (phase == self.Phase.CLOSING)
 
 
 class JoinWalk:

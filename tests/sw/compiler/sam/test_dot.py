@@ -58,7 +58,7 @@ def shape(graph: Graph) -> nx.DiGraph:
         values = sorted((key, repr(value)) for key, value in block.parameters.items())
         found.add_node(block.name, key=(block.type, tuple(values)))
     for edge in graph.edges:
-        found.add_node(edge, key=(edge.output, edge.input))
+        found.add_node(edge, key=(edge.output, edge.input, edge.depth))
         found.add_edges_from([(edge.source, edge), (edge, edge.target)])
     return found
 
@@ -131,6 +131,36 @@ def test_without_skips() -> None:
     statement = parse(SUITE["vec_elemmul"])
     graph = lower(statement, skip=False)
     assert is_isomorphic(read_dot(write_dot(graph, statement), "x.gv").graph, graph)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_depths_of_queues_are_written_and_read_back(name: str) -> None:
+    statement = parse(TEXTS[name])
+    graph = lower(statement)
+    inputs = [(edge.target, edge.input) for edge in graph.edges]
+    deep = graph.with_depths({each: 2 + place for place, each in enumerate(inputs[::2])})
+    written = write_dot(deep, statement)
+    found = read_dot(written, "x.gv").graph
+    assert is_isomorphic(found, deep)
+    assert not is_isomorphic(found, graph)
+    assert write_dot(found, statement) == written
+    plain = re.sub(r',(ref|crd)_depth=[0-9]+| (ref_|crd_)?depth="[0-9]+"', "", written)
+    assert plain == write_dot(graph, statement)
+
+
+def test_where_depths_are_written() -> None:
+    statement = parse("x(i)=B(i,j) -f=x:d:0 -f=B:ss:0,1")
+    graph = lower(statement)
+    inputs = {("reduce_j", "val"): 7, ("reduce_j", "crd"): 8, ("lookup_B_i", "ref"): 9}
+    lines = write_dot(graph.with_depths(inputs), statement).splitlines()
+    before = write_dot(graph, statement).splitlines()
+    changed = [line for line in lines if line not in before]
+    assert len(lines) == len(before)
+    assert [re.findall(r'\w*depth="?[0-9]+"?', line) for line in changed] == [
+        ['crd_depth=8"', 'crd_depth="8"'],
+        ['ref_depth=9"', 'ref_depth="9"'],
+        ['depth="7"'],
+    ]
 
 
 def test_a_written_file_line_by_line() -> None:
@@ -421,6 +451,12 @@ def test_formats_that_do_not_fit(old: str, new: str, problem: str) -> None:
         ),
         (
             files.JI_POINTS,
+            "11 fiberlookup",
+            "11 fiberlookup ref_depth=x",
+            "line 3: fiberlookup 11: ref_depth x must be a whole number from 2 to 65536",
+        ),
+        (
+            files.JI_POINTS,
             "9 -> 4 ref",
             "9 -> 4 wire",
             "line 42: edge type wire must be crd, ref, val, repsig or bv",
@@ -462,6 +498,23 @@ def test_errors_name_the_line(lines: str, old: str, new: str, problem: str) -> N
     formats = "x=s0,b=d0" if lines is files.VEC_DS else "x=s0,B=ss10,c=s0"
     with refused(f"dir/x.gv, {problem}"):
         read_dot(dialect(formats, lines.replace(old, new)), "dir/x.gv")
+
+
+@pytest.mark.parametrize("depth", ["1", "65537", "x", "-2", "", "9" * 5000])
+def test_depths_that_no_queue_has(depth: str) -> None:
+    text = dialect("x=s0,B=ss10,c=s0", files.JI_POINTS)
+    wrong = text.replace('comment="out-B"]', f'comment="out-B" depth="{depth}"]')
+    with pytest.raises(WorkloadError, match="^x.gv, line 35: edge depth .* from 2 to 65536$"):
+        read_dot(wrong, "x.gv")
+
+
+def test_depths_of_accumulators_that_take_points() -> None:
+    text = dialect("x=s0,B=ss10,c=s0", files.JI_POINTS)
+    plain = read_dot(text, "x.gv").graph
+    entering = re.findall(r'    \S+ ->  2 \[.*type="crd" comment="i"\]', text)
+    assert len(entering) == 1
+    deep = text.replace(entering[0], entering[0].replace('"i"]', '"i" depth="9"]'))
+    assert read_dot(deep, "x.gv").graph == plain.with_depths({("accumulate", "crd0"): 9})
 
 
 WHOLE = dialect("X=ss01,B=ss01,C=ss01", files.IKJ_POINTS).splitlines()

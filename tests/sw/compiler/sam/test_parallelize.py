@@ -50,6 +50,19 @@ def test_each_lane_has_all_that_lies_inside() -> None:
     verify(graph)
 
 
+def test_lanes_have_the_depths_of_what_they_are_copies_of() -> None:
+    graph = lower(parse(SUITE["mat_vecmul_ij"]))
+    depths = {(edge.target, edge.input): 2 + place for place, edge in enumerate(graph.edges)}
+    dealt = parallelize(graph.with_depths(depths), "i", 2)
+    found = {(edge.target.removesuffix("_lane1"), edge.input): edge.depth for edge in dealt.edges}
+    assert {key: depth for key, depth in found.items() if key in depths}.items() <= depths.items()
+    assert {depth for depth in found.values() if depth is not None} == set(depths.values())
+    assert {key[0].split("_")[0] for key, depth in found.items() if depth is None} <= {
+        "deal",
+        "merge",
+    }
+
+
 def test_a_sum_over_all_that_is_inside_stays_outside() -> None:
     graph = lower(parse(f"{SUITE['mat_vecmul_ij']} -s=parallelize(i,2)"))
     assert [block.name for block in graph.blocks if block.type == "reduce"] == ["reduce_j"]

@@ -57,6 +57,8 @@ def test_equal_blocks_on_equal_streams_become_one() -> None:
     ]
     assert {"repeat_c.out_ref -> vals_c.ref", "repeat_c.out_ref -> vals_d.ref"} <= edges(graph)
     assert merge_equal(graph) == graph
+    deep = graph.with_depths({("vals_d", "ref"): 9})
+    assert merge_equal(deep) == deep
 
 
 def test_blocks_with_other_parameters_or_streams_stay() -> None:

@@ -95,6 +95,12 @@ from tests.support.sam.model_block import run
             {},
             "fiber 0 of repsig has data, but ref has no token for it",
         ),
+        (
+            "repeat",
+            {"ref": "1 2 S0 D", "repsig": "0 S0 0 S0 D"},
+            {},
+            "fiber 1 of repsig ends in S0: must be S1, as ref has it",
+        ),
         *(
             (
                 kind,

@@ -90,10 +90,10 @@ def test_locate():
 @pytest.mark.parametrize(
     "ref, repsig, expected",
     [
-        ("5 6 7 S0 D", "0 0 S0 S0 0 S0 D", "5 5 S0 S0 7 S1 D"),
-        ("5 S0 S0 6 S1 D", "0 0 S0 S0 0 S0 D", "5 5 S1 S1 6 S2 D"),
+        ("5 6 7 S0 D", "0 0 S0 S0 0 S1 D", "5 5 S0 S0 7 S1 D"),
+        ("5 S0 S0 6 S1 D", "0 0 S1 S1 0 S2 D", "5 5 S1 S1 6 S2 D"),
         ("0 D", "0 0 S0 D", "0 0 S0 D"),
-        ("5 N S0 D", "0 S0 0 0 S0 D", "5 S0 N N S1 D"),
+        ("5 N S0 D", "0 S0 0 0 S1 D", "5 S0 N N S1 D"),
     ],
 )
 def test_repeat(ref, repsig, expected):
@@ -102,7 +102,7 @@ def test_repeat(ref, repsig, expected):
 
 def test_repeat_signals():
     done = run("repsiggen", {"crd": "7 8 S0 N S0 S1 D"})
-    assert texts(done) == {"out_repsig": "0 0 S0 0 S0 S0 D"}
+    assert texts(done) == {"out_repsig": "0 0 S0 0 S0 S1 D"}
 
 
 def test_intersect_and_union():

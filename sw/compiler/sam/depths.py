@@ -1,0 +1,125 @@
+"""Depths of queues where a fiber waits for what is made of all of it.
+
+A sum or a maximum of a fiber is there when the fiber has ended. Where it meets the fiber again, as
+in ``x - max(x)``, the fiber has to wait in a queue on its way there. For each loop with reductions
+right inside, blocks are given numbers of iterations that they lag behind: a reduction is one late,
+and no block is ahead of what feeds it. A queue then holds what passes in the iterations between
+its two ends. The lags for which queues have fewest bits are found by linear programming. Source:
+Leiserson and Saxe, "Retiming Synchronous Circuitry", Algorithmica 6, 1991, section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import DEPTHS, Edge, Graph
+from gnarl.sw.compiler.sam.streams import StreamTable, trace
+
+_TOKEN_BITS = 2  # beside the payload
+
+Indices = tuple[str, ...]
+"""Those of loops, outermost first."""
+
+
+def size_queues(
+    graph: Graph, longest: Mapping[str, int], config: SamConfig, slack: int = 16
+) -> Graph:
+    """The graph with depths for those queues in which a fiber waits for its own reduction.
+
+    longest
+        coordinates in the longest fiber of each index.
+    slack
+        tokens that these queues hold besides, of what comes while the reduction is on its way; 0
+        for the least depths that keep a row from waiting for itself.
+
+    A queue keeps ``config.queue_depth``, and the depth that it has, where that is enough. Raises
+    ``WorkloadError`` for an index that ``longest`` lacks, and for what would be deeper than
+    ``DEPTHS``. O(loops · edges³).
+    """
+    table = trace(graph)
+    waiting: dict[Edge, int] = {}
+    fibers: set[Edge] = set()
+    for around, late in _reductions(graph, table).items():
+        tokens = {edge: _tokens(edge, table, around, longest) for edge in graph.edges}
+        for edge, lag in _lags(graph, config, tokens, late).items():
+            passing = lag * tokens[edge]
+            if tokens[edge] > 1:
+                passing -= 1  # the last stop, which nothing waits for
+                fibers.add(edge)
+            waiting[edge] = waiting.get(edge, 0) + passing
+    depths = {}
+    for edge, held in waiting.items():
+        depth = held + (slack if edge in fibers else 0)
+        if depth > DEPTHS[-1]:
+            raise WorkloadError(
+                f"graph: edge {edge}: {depth:,} tokens wait: a queue has at most {DEPTHS[-1]:,}"
+            )
+        if depth > (edge.depth or config.queue_depth):
+            depths[edge.target, edge.input] = depth
+    return graph.with_depths(depths)
+
+
+def _reductions(graph: Graph, table: StreamTable) -> dict[Indices, set[str]]:
+    """Blocks that reduce, by the indices of the loops around the one that they reduce over."""
+    found: dict[Indices, set[str]] = {}
+    for block in graph.blocks:
+        if block.type in ("reduce", "spaccumulator"):
+            edge = graph.drivers[block.name, "val"]
+            inside = 1 + (block["order"] if block.type == "spaccumulator" else 0)
+            indices = _indices(edge, table)
+            found.setdefault(indices[: len(indices) - inside], set()).add(block.name)
+    return found
+
+
+def _indices(edge: Edge, table: StreamTable) -> Indices:
+    return tuple(fibers.index for fibers in table.loops[edge.source, edge.output])
+
+
+def _tokens(edge: Edge, table: StreamTable, around: Indices, longest: Mapping[str, int]) -> int:
+    """Tokens that pass in an iteration of the loops ``around`` at most, stops among them."""
+    indices = _indices(edge, table)
+    within = indices[len(around) :]
+    if indices[: len(around)] != around or not within:
+        return 1
+    for index in within:
+        if index not in longest:
+            raise WorkloadError(
+                f"graph: edge {edge}: fibers of index {index or '?'} pass while others wait: must "
+                "have a length of the longest"
+            )
+    *outer, inner = (longest[index] for index in within)
+    return prod(outer) * (inner + 1)
+
+
+def _lags(
+    graph: Graph, config: SamConfig, tokens: Mapping[Edge, int], late: set[str]
+) -> dict[Edge, int]:
+    """Iterations by which an edge's end lags behind what its begin gives, where it does.
+
+    ``tokens`` pass an edge in an iteration; blocks that are ``late`` give theirs one later.
+    """
+    # Imported here, as it takes as long as all else together.
+    from scipy.optimize import linprog
+
+    place = {block.name: number for number, block in enumerate(graph.blocks)}
+    ahead = np.zeros((len(graph.edges), len(place)))
+    bits = np.zeros(len(place))
+    for row, edge in zip(ahead, graph.edges, strict=True):
+        row[place[edge.source]] += 1
+        row[place[edge.target]] -= 1
+        if graph[edge.source].type != "root":  # two tokens in all
+            kind = graph.kind_of_stream(edge.source, edge.output)
+            bits -= row * tokens[edge] * (config.stream_width(kind) + _TOKEN_BITS)
+    own = [edge.source in late for edge in graph.edges]
+    found = linprog(bits, ahead, -np.array(own, float), bounds=(0, len(late)), method="highs-ds")
+    lags = np.rint(-ahead @ found.x).astype(int) - own
+    return {
+        edge: int(lag)
+        for edge, lag in zip(graph.edges, lags, strict=True)
+        if lag and graph[edge.source].type != "root"
+    }
