@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,17 @@ from gnarl.sw.compiler.sam.graph_pass import (
     graph_pass,
 )
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
-from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, encode, encode_parameters
+from gnarl.sw.compiler.sam.sections import (
+    SAM_SCHEMA,
+    encode,
+    encode_kernel,
+    encode_parameters,
+)
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
-from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import program_text
@@ -108,7 +112,9 @@ def _model_state(
             f"{model.name}: a model has a machine for each of its regions: must be for a "
             "configuration without a fabric"
         )
-    options = SamOptions(fusion=fusion, skip=config.skip, config=config)
+    program = fusion.program
+    shapes = program_shapes(program, {name: model.shapes[name] for name in program.inputs}).tensors
+    options = SamOptions(fusion=fusion, shapes=shapes, skip=config.skip, config=config)
     state = run_passes(passes, SamState(), options, trace)
     _require_made(state, config)
     return state
@@ -129,9 +135,9 @@ def _model_program(
         kernel = each.region.kernel
         text = program_text(kernel.program)
         own = _with_graph(config, each.graph, text)
-        inputs, outputs = statement_tensors(kernel, config.format, _sizes(kernel, shapes))
+        inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes))
         sections = {
-            "plan": encode(each.graph, text, is_program=True),
+            "plan": encode_kernel(each.graph, text, each.region.region.longest),
             "configuration": state.words,
             "parameters": encode_parameters({} if launches else model.parameters),
         }
@@ -157,15 +163,6 @@ def _model_program(
         tuple(launches),
         SAM_SCHEMA,
     )
-
-
-def _sizes(kernel: Kernel, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Sizes of indices, from the shapes of a kernel's tensors."""
-    return {
-        index: size
-        for access in (*kernel.operands, *kernel.results)
-        for index, size in zip(access.indices, shapes[access.tensor], strict=True)
-    }
 
 
 def _with_graph(config: SamConfig, graph: Graph, text: str) -> SamConfig:

@@ -103,6 +103,8 @@ def _lags(
 
     ``tokens`` pass an edge in an iteration; blocks that are ``late`` give theirs one later.
     """
+    if _all_in_step(graph, late):
+        return {}
     # Imported here, as it takes as long as all else together.
     from scipy.optimize import linprog
 
@@ -123,3 +125,27 @@ def _lags(
         for edge, lag in zip(graph.edges, lags, strict=True)
         if lag and graph[edge.source].type != "root"
     }
+
+
+def _all_in_step(graph: Graph, late: set[str]) -> bool:
+    """Whether no edge's end need lag behind its begin: all ways from one block to another, in
+    either direction of the edges, have as many late blocks."""
+    ways: dict[str, list[tuple[str, int]]] = {block.name: [] for block in graph.blocks}
+    for edge in graph.edges:
+        if graph[edge.source].type != "root":
+            by = int(edge.source in late)
+            ways[edge.source].append((edge.target, by))
+            ways[edge.target].append((edge.source, -by))
+    lags: dict[str, int] = {}
+    for first in ways:
+        waiting = [] if first in lags else [first]
+        lags.setdefault(first, 0)
+        while waiting:
+            name = waiting.pop()
+            for other, by in ways[name]:
+                if other not in lags:
+                    lags[other] = lags[name] + by
+                    waiting.append(other)
+                elif lags[other] != lags[name] + by:
+                    return False
+    return True

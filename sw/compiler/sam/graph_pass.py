@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,6 +48,8 @@ class SamOptions:
         what the graph computes; ``None``: what the regions of ``fusion`` do.
     fusion
         the program and the schedule of its regions, where there is no statement.
+    shapes
+        of all tensors of that program, by name.
     skip
         whether lookups may leave out what intersections do not need.
     has_graph
@@ -58,6 +60,7 @@ class SamOptions:
 
     statement: Statement | None = None
     fusion: Fusion | None = None
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     skip: bool = True
     has_graph: bool = False
     config: SamConfig = SamConfig()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import check_order
+from gnarl.sw.compiler.sam.depths import size_queues
 from gnarl.sw.compiler.sam.fuse.partial_order import dot
 from gnarl.sw.compiler.sam.fuse.regions import Fusion, lower_regions
 from gnarl.sw.compiler.sam.graph_pass import (
@@ -60,6 +61,17 @@ def _lowered_texts(state: SamState, options: SamOptions) -> dict[str, str]:
     return texts
 
 
+def _with_sized_queues(state: SamState, options: SamOptions) -> SamState:
+    launches = []
+    for launch in state.launches:
+        if launch.region is not None:
+            longest = launch.region.longest(options.shapes)
+            graph = size_queues(launch.graph, longest, options.config)
+            launch = replace(launch, graph=graph)
+        launches.append(launch)
+    return replace(state, launches=tuple(launches))
+
+
 def _dealt(graph: Graph, options: SamOptions) -> Graph:
     assert options.statement is not None and options.statement.lanes is not None
     return parallelize(graph, *options.statement.lanes)
@@ -74,6 +86,13 @@ LOWERING = (
         is_needed=is_compiled,
     ),
     *CLEANING,
+    Pass(
+        "size_queues",
+        "deepens queues in which rows wait for what is made of all of them",
+        state_texts,
+        run=_with_sized_queues,
+        is_needed=lambda state, options: options.fusion is not None,
+    ),
     graph_pass(
         "parallelize",
         "deals a loop to lanes, where the statement says so",

@@ -35,12 +35,20 @@ from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.text_file import is_number, parse_json
 
 
-def encode(graph: Graph, text: str, is_program: bool = False) -> np.ndarray:
-    """Section ``plan``: UTF-8 of a JSON object, uint8.
+def encode(graph: Graph, statement: str) -> np.ndarray:
+    """Section ``plan`` of the graph of a statement: UTF-8 of a JSON object, uint8."""
+    return _json({"graph": graph.to_dict(), "statement": statement})
 
-    ``text``: the statement, or the kernel's program, that the graph computes.
+
+def encode_kernel(graph: Graph, text: str, longest: Mapping[str, int]) -> np.ndarray:
+    """Section ``plan`` of the graph of a kernel's program, as ``program_text`` writes it.
+
+    ``longest``: coordinates of an index that a fiber may have, where queues hold no more.
     """
-    plan = {"graph": graph.to_dict(), "einsum" if is_program else "statement": text}
+    return _json({"graph": graph.to_dict(), "einsum": text, "longest": dict(longest)})
+
+
+def _json(plan: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(json.dumps(plan, sort_keys=True).encode(), np.uint8)
 
 
@@ -57,6 +65,13 @@ def is_of_program(sections: Sections) -> bool:
     """Whether the kernel was written as a program, as that of a model is, and not as a
     statement."""
     return "einsum" in parse_json(sections["plan"].tobytes().decode(), "plan")
+
+
+def longest_of(sections: Sections) -> dict[str, int]:
+    """Coordinates of an index that a fiber may have, by the indices of which it is bounded."""
+    plan = parse_json(sections["plan"].tobytes().decode(), "plan")
+    longest: dict[str, int] = plan.get("longest", {})
+    return longest
 
 
 @lru_cache(maxsize=64)

@@ -17,7 +17,13 @@ from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
-from gnarl.sw.compiler.sam.sections import graph_of, is_of_program, kernel_of, parameters_of
+from gnarl.sw.compiler.sam.sections import (
+    graph_of,
+    is_of_program,
+    kernel_of,
+    longest_of,
+    parameters_of,
+)
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
@@ -172,7 +178,29 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():
         require_index_bits(bits, index, size)
-    return Operands(launch, known, sizes)
+    found = Operands(launch, known, sizes)
+    for index, bound in longest_of(launch.sections).items():
+        _require_fibers(found, index, bound)
+    return found
+
+
+def _require_fibers(operands: Operands, index: str, bound: int) -> None:
+    """Raises ``CapacityError`` for a fiber of an operand with more coordinates than queues are
+    made for."""
+    kernel, graph = kernel_of(operands.launch.sections), graph_of(operands.launch.sections)
+    for access in kernel.operands:
+        stored = operands.storages[access.tensor]
+        for level, mode in zip(stored.levels, stored.format.modes, strict=True):
+            if access.indices[mode] != index or not isinstance(level, CompressedLevel):
+                continue
+            longest = int(np.diff(level.segments).max(initial=0))
+            if longest > bound:
+                deepest = max(graph.edges, key=lambda edge: edge.depth or 0)
+                raise CapacityError(
+                    f"{operands.launch.name}: tensor {access.tensor} has {longest} coordinates of "
+                    f"{index} in a fiber: at most {bound} are declared, for which queue {deepest} "
+                    f"has depth {deepest.depth}: longest.{index} must be at least {longest}"
+                )
 
 
 def _least_rows(operands: Operands) -> tuple[int, str]:

@@ -47,6 +47,14 @@ class Kernel:
         """The accesses of what is written."""
         return tuple(self.program[name].result for name in self.program.results)
 
+    def sizes(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+        """Sizes of indices, from the shapes of its inputs and results."""
+        return {
+            index: size
+            for access in (*self.operands, *self.results)
+            for index, size in zip(access.indices, shapes[access.tensor], strict=True)
+        }
+
     @cached_property
     def size_names(self) -> Mapping[str, str]:
         """See ``common_sizes``."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 
 import networkx as nx
@@ -44,12 +45,15 @@ class Region:
         sequences of indices, each outside of the next, where the order is not given.
     iteration
         one of ``ITERATIONS``.
+    longest
+        bounds of fibers, coordinates of an index by its name, where data have fewer than there are.
     """
 
     statements: tuple[str, ...]
     order: tuple[str, ...] = ()
     before: tuple[tuple[str, ...], ...] = ()
     iteration: str = FACTORED
+    longest: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,18 @@ class LoweredRegion:
         """The names of what it writes."""
         return "_".join(access.tensor for access in self.views.results)
 
-    @property
+    def longest(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+        """Coordinates in the longest fiber of each index: the size of the index, or the region's
+        bound. Raises ``WorkloadError`` for a bound of an index that there is not."""
+        sizes, bounds = self.kernel.sizes(shapes), self.region.longest
+        for index in bounds:
+            if index not in sizes:
+                raise WorkloadError(
+                    f"longest: index {index} is not in the region; it has {', '.join(sizes)}"
+                )
+        return {index: min(size, bounds.get(index, size)) for index, size in sizes.items()}
+
+    @cached_property
     def kernel(self) -> Kernel:
         """What it computes, at its indices."""
         place = {index: number for number, index in enumerate(self.order)}

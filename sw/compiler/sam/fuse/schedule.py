@@ -33,7 +33,7 @@ from gnarl.sw.workloads.text_file import read_text
 DEFAULT_FUSION = "layer"
 
 _FIELDS = ("model", "associate", "formats", "region")
-_REGION_FIELDS = ("statements", "order", "before", "iteration")
+_REGION_FIELDS = ("statements", "order", "before", "iteration", "longest")
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,9 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
         yield f"statements = {_toml(list(region.region.statements))}"
         yield f"order = {_toml(list(region.order))}"
         yield f"iteration = {_toml(region.region.iteration)}"
+        if region.region.longest:
+            bounds = ", ".join(f"{index} = {n}" for index, n in region.region.longest.items())
+            yield f"longest = {{ {bounds} }}"
 
 
 def _toml(value: Any) -> str:
@@ -225,9 +228,20 @@ def _region(fields: Any, number: int) -> Region:
             )
         before = _field(fields, "before", list, [])
         chains = tuple(_texts({"before": each}, "before") for each in before)
-        return Region(tuple(dict.fromkeys(statements)), _texts(fields, "order"), chains, iteration)
+        names, order = tuple(dict.fromkeys(statements)), _texts(fields, "order")
+        return Region(names, order, chains, iteration, _longest(fields))
     except WorkloadError as error:
         raise WorkloadError(f"region {number}: {error}") from error
+
+
+def _longest(fields: Mapping[str, Any]) -> dict[str, int]:
+    bounds = _field(fields, "longest", dict, {})
+    for index, bound in bounds.items():
+        if type(bound) is not int or bound < 1:
+            raise WorkloadError(
+                f"longest.{index} = {bound!r}: must be a whole number of at least 1"
+            )
+    return bounds
 
 
 def _require_known(fields: Mapping[str, Any], known: Sequence[str], place: str) -> None:
