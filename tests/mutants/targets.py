@@ -89,6 +89,7 @@ GROUPS = (
         ),
         whole=("tests/sw/runtime/sam/test_model.py", "tests/sw/runtime/sam/test_model_blocks.py"),
     ),
+    Group("sam", "readers", ("sw/workloads/einsum",)),
     Group(
         "cuda",
         "compiler",
