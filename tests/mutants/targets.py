@@ -89,7 +89,16 @@ GROUPS = (
         ),
         whole=("tests/sw/runtime/sam/test_model.py", "tests/sw/runtime/sam/test_model_blocks.py"),
     ),
-    Group("sam", "readers", ("sw/workloads/einsum",)),
+    Group(
+        "sam",
+        "readers",
+        ("sw/workloads/einsum",),
+        whole=(
+            "tests/sw/workloads/einsum/pytorch/test_models.py",
+            "tests/sw/workloads/einsum/pytorch/test_operators.py",
+            "tests/sw/workloads/einsum/pytorch/test_formats.py",
+        ),
+    ),
     Group(
         "cuda",
         "compiler",

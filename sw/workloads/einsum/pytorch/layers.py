@@ -8,7 +8,6 @@ from dataclasses import replace
 from gnarl.sw.workloads.einsum.program import (
     Einsum,
     EinsumExpression,
-    accesses,
     reductions,
 )
 from gnarl.sw.workloads.tensor.expression import Call, Reduction
@@ -95,10 +94,8 @@ def _numbered(statements: Sequence[Einsum]) -> list[Einsum]:
 
 def _is_product(statement: Einsum) -> bool:
     """Whether it has a sum of products of tensors."""
-    return any(
-        each.op == "sum" and isinstance(each.part, Call) and len([*accesses(each.part)]) > 1
-        for each in reductions(statement.expression)
-    )
+    sums = (each for each in reductions(statement.expression) if each.op == "sum")
+    return any(isinstance(each.part, Call) for each in sums)
 
 
 def _is_linear(expression: EinsumExpression) -> bool:
