@@ -92,7 +92,7 @@ GROUPS = (
     Group(
         "sam",
         "readers",
-        ("sw/workloads/einsum",),
+        ("sw/workloads/einsum/pytorch",),
         whole=(
             "tests/sw/workloads/einsum/pytorch/test_models.py",
             "tests/sw/workloads/einsum/pytorch/test_operators.py",
