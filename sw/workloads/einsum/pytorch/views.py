@@ -54,11 +54,11 @@ class View:
     def expanded(self, shape: Sequence[int]) -> View:
         """The view in a shape that it broadcasts to, where -1 stands for its own size."""
         first = len(shape) - self.rank
-        sizes, modes = [], []
-        for dim, size in enumerate(shape):
-            own = self.shape[dim - first] if dim >= first else 1
+        sizes = [*shape[:first]]
+        modes: list[int | None] = [None] * first
+        for size, own, mode in zip(shape[first:], self.shape, self.modes, strict=True):
             sizes.append(own if size == -1 else size)
-            modes.append(self.modes[dim - first] if dim >= first and own == sizes[-1] else None)
+            modes.append(mode if own == sizes[-1] else None)
         return View(self.tensor, tuple(sizes), tuple(modes))
 
     def spread(self, places: Sequence[int], rank: int) -> View:
