@@ -85,7 +85,7 @@ def _hybrid(
     inner = np.argwhere(np.ones(shape[sparse:], bool))
     outer = np.repeat(coordinates, len(inner), axis=0)
     inner = np.tile(inner, (len(coordinates), 1))
-    return np.concatenate([outer, inner], axis=1), values.reshape(-1), shape
+    return np.concatenate([outer, inner], axis=1), values.ravel(), shape
 
 
 def _compressed(format: str, tensor: Any, pointers: Any, indices: Any) -> Tensor:
