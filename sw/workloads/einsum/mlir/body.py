@@ -127,7 +127,7 @@ class _Body:
     def result(self) -> EinsumExpression:
         """What the body yields, without a reduction."""
         (value,) = self._evaluated().operands
-        return _checked(self._tree(value))
+        return self._whole(value)
 
     def reduction(self, indices: tuple[str, ...]) -> EinsumExpression:
         """The reduction of what the body adds to the output, or takes the maximum with."""
@@ -139,7 +139,7 @@ class _Body:
         if op is None or self._output not in last.operands:
             raise Unsupported("a reduction must yield arith.addf or arith.maximumf of its output")
         left, right = last.operands
-        part = _checked(self._tree(right if left is self._output else left))
+        part = self._whole(right if left is self._output else left)
         total = Reduction(op, indices, part)
         if start == Constant(_STARTS[op]):
             return total
@@ -168,11 +168,11 @@ class _Body:
         if function is None or result is None:
             raise Unsupported(f"{operation.name} is not supported in its body")
         size = 1 + sum(self._sizes.get(each, 0) for each in operation.operands)
-        if size > MAX_OPERANDS:
+        if size > 2 * MAX_OPERANDS:  # GELU has its argument twice
             raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
         tree = Call(function, tuple(map(self._tree, operation.operands)))
-        self._trees[result] = self._meaning(operation, tree)
-        self._sizes[result] = size
+        meant = self._trees[result] = self._meaning(operation, tree)
+        self._sizes[result] = size if meant is tree else _size(meant)
 
     def _meaning(self, operation: Operation, tree: Call[EinsumExpression]) -> EinsumExpression:
         meant = operation.attributes.get("function")
@@ -189,6 +189,13 @@ class _Body:
         if tree is None:
             raise Unsupported("what its output holds must be known, and only be reduced with")
         return tree
+
+    def _whole(self, value: SSAValue) -> EinsumExpression:
+        """The tree of a value that is yielded or reduced."""
+        tree = self._tree(value)
+        if self._sizes[value] > MAX_OPERANDS:
+            raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
+        return _checked(tree)
 
 
 def _checked(tree: EinsumExpression) -> EinsumExpression:
