@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith, linalg
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, StringAttr
+from xdsl.dialects.builtin import FloatAttr, StringAttr
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Operation, SSAValue
@@ -68,7 +68,7 @@ def statement_expression(
         wanted = IteratorType.REDUCTION if index in reduced else IteratorType.PARALLEL
         if kind.data != wanted:
             raise Unsupported(f"loop {index} must be {wanted}, as the output's map has it")
-    body = _Body(operation)
+    body = _Body(operation, known)
     for argument, value, indices in zip(
         operation.body.block.args, operation.operands, maps, strict=True
     ):
@@ -77,13 +77,10 @@ def statement_expression(
 
 
 def number_of(constant: arith.ConstantOp) -> float | None:
-    """The number of a constant, or of all elements of one; ``None`` for those that are no reals."""
+    """The number of a constant; ``None`` for those that are no real number."""
     match constant.value:
         case FloatAttr(value=value):
             return float(value.data)
-        case DenseIntOrFPElementsAttr() if constant.value.is_splat():
-            number = constant.value.get_values()[0]
-            return number if isinstance(number, float) else None
     return None
 
 
@@ -97,15 +94,18 @@ def _indices(map: AffineMap, loops: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Body:
-    def __init__(self, operation: LinalgStructuredOperation) -> None:
+    def __init__(
+        self, operation: LinalgStructuredOperation, known: Mapping[SSAValue, Value]
+    ) -> None:
         block = operation.body.block
         self._operations = list(block.ops)
         self._output = block.args[-1]
+        self._outside = known
         self._trees: dict[SSAValue, EinsumExpression] = {}
         self._sizes: dict[SSAValue, int] = {}
 
     def define(self, argument: SSAValue, value: Value | None, indices: tuple[str, ...]) -> None:
-        """An argument of the body is an element of such a tensor."""
+        """An argument of the body is an element of such a tensor; a value from outside is it."""
         tree: EinsumExpression | None = None
         size = 1
         match value:
@@ -185,10 +185,11 @@ class _Body:
         raise Unsupported(f"{operation.name} is not {meant.data}, as its attribute has it")
 
     def _tree(self, value: SSAValue) -> EinsumExpression:
-        tree = self._trees.get(value)
-        if tree is None:
-            raise Unsupported("what its output holds must be known, and only be reduced with")
-        return tree
+        if value not in self._trees:
+            if value is self._output:
+                raise Unsupported("what its output holds must be known, and only be reduced with")
+            self.define(value, self._outside.get(value), ())
+        return self._trees[value]
 
     def _whole(self, value: SSAValue) -> EinsumExpression:
         """The tree of a value that is yielded or reduced."""
