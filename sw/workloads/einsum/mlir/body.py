@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects import arith, linalg
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, StringAttr
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
@@ -147,10 +148,10 @@ class _Body:
             raise Unsupported("a reduction must begin with a number or tensor that is known")
         return Call(function or "", (_checked(start), total))
 
-    def _evaluated(self, without_last: bool = False) -> linalg.YieldOp:
+    def _evaluated(self, without_last: bool = False) -> YieldOp:
         """Evaluates all operations, but perhaps the one that is yielded; the last one."""
         *operations, end = self._operations
-        if not isinstance(end, linalg.YieldOp) or len(end.operands) != 1:
+        if not isinstance(end, YieldOp) or len(end.operands) != 1:
             raise Unsupported("its body must yield one number")
         for operation in operations:
             if not (without_last and operation is end.operands[0].owner):

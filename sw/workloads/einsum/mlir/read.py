@@ -16,6 +16,7 @@ from itertools import count
 from xdsl.dialects import arith, builtin, func, linalg, math, tensor
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
@@ -113,7 +114,7 @@ class _Reader:
     def take(self, operation: Operation, place: str) -> None:
         """Takes an operation; ``Unsupported`` says what is wrong with it."""
         match operation:
-            case linalg.FillOp():
+            case FillOp():
                 filling = self._known.get(operation.inputs[0])
                 if not isinstance(filling, Constant):
                     raise Unsupported("must fill with a constant")
