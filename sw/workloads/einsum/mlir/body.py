@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FloatAttr, StringAttr
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import YieldOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from gnarl.sw.workloads.einsum.mlir.functions import OPERATIONS, meanings
@@ -52,6 +52,7 @@ Value: TypeAlias = "Named | Part | Filled | Constant"
 
 _STARTS = {"sum": 0.0, "max": -math.inf}
 """What reductions begin with."""
+_REDUCES = "a reduction must yield arith.addf or arith.maximumf of its output"
 
 
 def statement_expression(
@@ -135,10 +136,12 @@ class _Body:
         start = self._trees.pop(self._output, None)
         (value,) = self._evaluated(without_last=True).operands
         last = value.owner
-        function = OPERATIONS.get(last.name) if isinstance(last, Operation) else None
-        op = {"add": "sum", "max": "max"}.get(function or "")
-        if op is None or self._output not in last.operands:
-            raise Unsupported("a reduction must yield arith.addf or arith.maximumf of its output")
+        if isinstance(last, Block) or self._output not in last.operands:
+            raise Unsupported(_REDUCES)
+        function = OPERATIONS.get(last.name, "")
+        op = {"add": "sum", "max": "max"}.get(function)
+        if op is None:
+            raise Unsupported(_REDUCES)
         left, right = last.operands
         part = self._whole(right if left is self._output else left)
         total = Reduction(op, indices, part)
@@ -146,7 +149,7 @@ class _Body:
             return total
         if start is None:
             raise Unsupported("a reduction must begin with a number or tensor that is known")
-        return Call(function or "", (_checked(start), total))
+        return Call(function, (_checked(start), total))
 
     def _evaluated(self, without_last: bool = False) -> YieldOp:
         """Evaluates all operations, but perhaps the one that is yielded; the last one."""
