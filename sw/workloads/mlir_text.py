@@ -35,15 +35,17 @@ def parse_module(text: str, file: str, dialects: Iterable[Dialect]) -> tuple[Mod
     context = Context()
     for dialect in dialects:
         context.load_dialect(dialect)
-    parser = _Parser(context, text, file)
     with damaged_as(WorkloadError, file):
         try:
+            parser = _Parser(context, text, file)
             module = parser.parse_module()
             module.verify()
         except ParseError as error:
             raise WorkloadError(f"{error.span.get_location()}: {error.msg}") from error
         except VerifyException as error:
             raise WorkloadError(f"{file}: {one_line(error)}") from error
+        except (AssertionError, NotImplementedError) as error:  # of parsers of operations
+            raise WorkloadError(f"{file}: cannot be understood: {one_line(error)}") from error
     _check_order(module, file)
     return module, parser.places
 

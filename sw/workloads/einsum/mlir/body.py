@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects import arith, linalg
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, StringAttr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, StringAttr
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from gnarl.sw.workloads.einsum.mlir.functions import OPERATIONS, meanings
@@ -51,6 +52,7 @@ Value: TypeAlias = "Named | Part | Filled | Constant"
 
 _STARTS = {"sum": 0.0, "max": -math.inf}
 """What reductions begin with."""
+_REDUCES = "a reduction must yield arith.addf or arith.maximumf of its output"
 
 
 def statement_expression(
@@ -68,7 +70,7 @@ def statement_expression(
         wanted = IteratorType.REDUCTION if index in reduced else IteratorType.PARALLEL
         if kind.data != wanted:
             raise Unsupported(f"loop {index} must be {wanted}, as the output's map has it")
-    body = _Body(operation)
+    body = _Body(operation, known)
     for argument, value, indices in zip(
         operation.body.block.args, operation.operands, maps, strict=True
     ):
@@ -77,13 +79,10 @@ def statement_expression(
 
 
 def number_of(constant: arith.ConstantOp) -> float | None:
-    """The number of a constant, or of all elements of one; ``None`` for those that are no reals."""
+    """The number of a constant; ``None`` for those that are no real number."""
     match constant.value:
         case FloatAttr(value=value):
             return float(value.data)
-        case DenseIntOrFPElementsAttr() if constant.value.is_splat():
-            number = constant.value.get_values()[0]
-            return number if isinstance(number, float) else None
     return None
 
 
@@ -97,15 +96,18 @@ def _indices(map: AffineMap, loops: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Body:
-    def __init__(self, operation: LinalgStructuredOperation) -> None:
+    def __init__(
+        self, operation: LinalgStructuredOperation, known: Mapping[SSAValue, Value]
+    ) -> None:
         block = operation.body.block
         self._operations = list(block.ops)
         self._output = block.args[-1]
+        self._outside = known
         self._trees: dict[SSAValue, EinsumExpression] = {}
         self._sizes: dict[SSAValue, int] = {}
 
     def define(self, argument: SSAValue, value: Value | None, indices: tuple[str, ...]) -> None:
-        """An argument of the body is an element of such a tensor."""
+        """An argument of the body is an element of such a tensor; a value from outside is it."""
         tree: EinsumExpression | None = None
         size = 1
         match value:
@@ -127,30 +129,32 @@ class _Body:
     def result(self) -> EinsumExpression:
         """What the body yields, without a reduction."""
         (value,) = self._evaluated().operands
-        return _checked(self._tree(value))
+        return self._whole(value)
 
     def reduction(self, indices: tuple[str, ...]) -> EinsumExpression:
         """The reduction of what the body adds to the output, or takes the maximum with."""
         start = self._trees.pop(self._output, None)
         (value,) = self._evaluated(without_last=True).operands
         last = value.owner
-        function = OPERATIONS.get(last.name) if isinstance(last, Operation) else None
-        op = {"add": "sum", "max": "max"}.get(function or "")
-        if op is None or self._output not in last.operands:
-            raise Unsupported("a reduction must yield arith.addf or arith.maximumf of its output")
+        if isinstance(last, Block) or self._output not in last.operands:
+            raise Unsupported(_REDUCES)
+        function = OPERATIONS.get(last.name, "")
+        op = {"add": "sum", "max": "max"}.get(function)
+        if op is None:
+            raise Unsupported(_REDUCES)
         left, right = last.operands
-        part = _checked(self._tree(right if left is self._output else left))
+        part = self._whole(right if left is self._output else left)
         total = Reduction(op, indices, part)
         if start == Constant(_STARTS[op]):
             return total
         if start is None:
             raise Unsupported("a reduction must begin with a number or tensor that is known")
-        return Call(function or "", (_checked(start), total))
+        return Call(function, (_checked(start), total))
 
-    def _evaluated(self, without_last: bool = False) -> linalg.YieldOp:
+    def _evaluated(self, without_last: bool = False) -> YieldOp:
         """Evaluates all operations, but perhaps the one that is yielded; the last one."""
         *operations, end = self._operations
-        if not isinstance(end, linalg.YieldOp) or len(end.operands) != 1:
+        if not isinstance(end, YieldOp) or len(end.operands) != 1:
             raise Unsupported("its body must yield one number")
         for operation in operations:
             if not (without_last and operation is end.operands[0].owner):
@@ -168,11 +172,11 @@ class _Body:
         if function is None or result is None:
             raise Unsupported(f"{operation.name} is not supported in its body")
         size = 1 + sum(self._sizes.get(each, 0) for each in operation.operands)
-        if size > MAX_OPERANDS:
+        if size > 2 * MAX_OPERANDS:  # GELU has its argument twice
             raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
         tree = Call(function, tuple(map(self._tree, operation.operands)))
-        self._trees[result] = self._meaning(operation, tree)
-        self._sizes[result] = size
+        meant = self._trees[result] = self._meaning(operation, tree)
+        self._sizes[result] = size if meant is tree else _size(meant)
 
     def _meaning(self, operation: Operation, tree: Call[EinsumExpression]) -> EinsumExpression:
         meant = operation.attributes.get("function")
@@ -185,10 +189,18 @@ class _Body:
         raise Unsupported(f"{operation.name} is not {meant.data}, as its attribute has it")
 
     def _tree(self, value: SSAValue) -> EinsumExpression:
-        tree = self._trees.get(value)
-        if tree is None:
-            raise Unsupported("what its output holds must be known, and only be reduced with")
-        return tree
+        if value not in self._trees:
+            if value is self._output:
+                raise Unsupported("what its output holds must be known, and only be reduced with")
+            self.define(value, self._outside.get(value), ())
+        return self._trees[value]
+
+    def _whole(self, value: SSAValue) -> EinsumExpression:
+        """The tree of a value that is yielded or reduced."""
+        tree = self._tree(value)
+        if self._sizes[value] > MAX_OPERANDS:
+            raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
+        return _checked(tree)
 
 
 def _checked(tree: EinsumExpression) -> EinsumExpression:

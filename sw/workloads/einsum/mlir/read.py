@@ -16,9 +16,10 @@ from itertools import count
 from xdsl.dialects import arith, builtin, func, linalg, math, tensor
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from gnarl.hw.lib.errors import WorkloadError, short
+from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.mlir.body import (
     Filled,
@@ -62,10 +63,12 @@ def read_mlir(text: str, file: str = "<text>") -> EinsumProgram:
         raise WorkloadError(f"{places[function]}: func.func: must have one block")
     reader = _Reader(function)
     for operation in function.body.block.ops:
+        place = str(places[operation])
         try:
-            reader.take(operation, str(places[operation]))
+            with damaged_as(WorkloadError, place):
+                reader.take(operation, place)
         except Unsupported as error:
-            raise WorkloadError(f"{places[operation]}: {operation.name}: {error}") from None
+            raise WorkloadError(f"{place}: {operation.name}: {error}") from None
     return reader.program()
 
 
@@ -111,7 +114,7 @@ class _Reader:
     def take(self, operation: Operation, place: str) -> None:
         """Takes an operation; ``Unsupported`` says what is wrong with it."""
         match operation:
-            case linalg.FillOp():
+            case FillOp():
                 filling = self._known.get(operation.inputs[0])
                 if not isinstance(filling, Constant):
                     raise Unsupported("must fill with a constant")
@@ -121,8 +124,7 @@ class _Reader:
             case arith.ConstantOp():
                 number = number_of(operation)
                 if number is not None:
-                    is_tensor = isinstance(operation.result.type, TensorType)
-                    self._known[operation.result] = (Filled if is_tensor else Constant)(number)
+                    self._known[operation.result] = Constant(number)
             case tensor.EmptyOp():
                 self._known[operation.tensor] = Filled(None)
             case tensor.CastOp():

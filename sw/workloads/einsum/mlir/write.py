@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, linalg, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
@@ -33,6 +33,8 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
@@ -127,7 +129,7 @@ class _Writer:
         kept: Sequence[str],
         type: TensorType,
         destination: SSAValue | None = None,
-    ) -> linalg.GenericOp:
+    ) -> GenericOp:
         reduction = expression if isinstance(expression, Reduction) else None
         reduced = reduction.indices if reduction is not None else ()
         part = reduction.part if reduction is not None else expression
@@ -141,15 +143,15 @@ class _Writer:
         if reduction is not None:
             start = 0.0 if reduction.op == "sum" else -math.inf
             zero = self._builder.insert(self._constant(start)).result
-            out = self._builder.insert(linalg.FillOp([zero], [out])).results[0]
+            out = self._builder.insert(FillOp([zero], [out])).results[0]
         loops = (*kept, *reduced)
-        operation = linalg.GenericOp(
+        operation = GenericOp(
             [value for value, _ in used],
             [out],
             Region(self._body(reduction, part, list(operands))),
             [_map(loops, indices) for indices in (*(each for _, each in used), kept)],
-            [linalg.IteratorTypeAttr.parallel()] * len(kept)
-            + [linalg.IteratorTypeAttr.reduction()] * len(reduced),
+            [IteratorTypeAttr.parallel()] * len(kept)
+            + [IteratorTypeAttr.reduction()] * len(reduced),
             [type],
         )
         operation.attributes["statement"] = StringAttr(statement.name)
@@ -199,7 +201,7 @@ class _Writer:
         if reduction is not None:
             function = {"sum": "add"}.get(reduction.op, reduction.op)
             value = builder.insert(BINARY[function](block.args[-1], value)).results[0]
-        builder.insert(linalg.YieldOp(value))
+        builder.insert(YieldOp(value))
         return block
 
     def _value(

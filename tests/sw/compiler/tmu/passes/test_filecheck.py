@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from filecheck.finput import FInput
-from filecheck.matcher import Matcher
-from filecheck.options import DumpInputKind, Options
-from filecheck.parser import Parser, pattern_for_opts
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
@@ -21,6 +16,7 @@ from gnarl.sw.compiler.tmu.execute.rotate import rotate_loops
 from gnarl.sw.compiler.tmu.execute.split_choices import share_reads, split_choices
 from gnarl.sw.compiler.tmu.pipeline import LEVELS, ModulePass, pipeline
 from gnarl.sw.compiler.tmu.text import from_text, to_text
+from tests.support.file_check import check
 
 CONFIG = TmuConfig(lanes=4)
 FILES = sorted((Path(__file__).parent / "filecheck").glob("*.mlir"))
@@ -56,12 +52,6 @@ def test_checks_can_fail():
     assert check("// CHECK: a\n// CHECK-NOT: b\n", "a\nc\n")
     assert not check("// CHECK: a\n// CHECK-NOT: b\n", "a\nb\n")
     assert not check("// CHECK: a\n", "c\n")
-
-
-def check(checks: str, text: str) -> bool:
-    options = Options("checks", dump_input=DumpInputKind.NEVER)
-    parser = Parser(options, StringIO(checks), *pattern_for_opts(options))
-    return Matcher(options, FInput("result", text), parser).run() == 0
 
 
 def used_elsewhere(module: ModuleOp) -> list[Operation]:

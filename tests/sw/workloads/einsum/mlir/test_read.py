@@ -1,0 +1,166 @@
+"""MLIR that others wrote, and what is no Einsum program."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.mlir.read import read_mlir
+from gnarl.sw.workloads.einsum.mlir.write import program_mlir
+from gnarl.sw.workloads.einsum.text import parse_program, program_text
+from tests.support.errors import refused
+
+MODEL = """\
+#CSR = #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed), posWidth = 32 }>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+module {
+  func.func @layer(%arg0: tensor<8x16xf32, #CSR>, %w: tensor<16x4xf32>, %i: tensor<8x4xf32>)
+      -> tensor<8x4xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8x4xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+    %mm = linalg.matmul ins(%arg0, %w : tensor<8x16xf32, #CSR>, tensor<16x4xf32>)
+        outs(%init : tensor<8x4xf32>) -> tensor<8x4xf32>
+    %acc = linalg.matmul ins(%arg0, %w : tensor<8x16xf32, #CSR>, tensor<16x4xf32>)
+        outs(%i : tensor<8x4xf32>) -> tensor<8x4xf32>
+    %s = linalg.add ins(%mm, %acc : tensor<8x4xf32>, tensor<8x4xf32>)
+        outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+    %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%s : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %r = arith.maximumf %in, %zero : f32
+      linalg.yield %r : f32
+    } -> tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+}
+"""
+
+
+def test_a_model_without_names() -> None:
+    program = read_mlir(MODEL)
+    assert program_text(program) == (
+        "mm(j,k)=sum[l](arg0(j,l)*w(l,k)); acc(j,k)=i(j,k)+sum[l](arg0(j,l)*w(l,k)); "
+        "s(j,k)=mm(j,k)+acc(j,k); t0(j,k)=relu(s(j,k)) "
+        "-f=arg0:ds:0,1 -f=w:dd:0,1 -f=i:dd:0,1 -f=t0:dd:0,1"
+    )
+    assert program.name == "layer"
+
+
+GENERIC = """\
+func.func @f(%a: tensor<?x?xf32>, %o: tensor<?xf32>, %s: f32) -> tensor<?xf32> {{
+  %one = arith.constant 1.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %empty = tensor.empty() : tensor<4xf32>
+  %full = linalg.fill ins(%low : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  %start = tensor.cast %full : tensor<4xf32> to tensor<?xf32>
+  %x = linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> ({map})>,
+      affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}}
+      ins(%a : tensor<?x?xf32>) outs({outs} : tensor<?xf32>) {{
+  ^bb0(%in: f32, %out: f32):
+    {body}
+  }} -> tensor<?xf32>
+  return {result} : tensor<?xf32>
+}}
+"""
+MAX = "%1 = arith.maximumf %in, %out : f32 linalg.yield %1 : f32"
+SUM = "%1 = arith.addf %out, %in : f32 linalg.yield %1 : f32"
+
+
+def generic(body: str, outs: str = "%o", map: str = "d0, d1", result: str = "%x") -> str:
+    return GENERIC.format(body=body, outs=outs, map=map, result=result)
+
+
+@pytest.mark.parametrize(
+    ("body", "outs", "expression"),
+    [
+        (MAX, "%start", "max[j](a(i,j))"),
+        (MAX, "%o", "max(o(i),max[j](a(i,j)))"),
+        (SUM, "%o", "o(i)+sum[j](a(i,j))"),
+        (
+            "%1 = arith.mulf %in, %s : f32 %2 = arith.addf %1, %out : f32 linalg.yield %2 : f32",
+            "%o",
+            "o(i)+sum[j](a(i,j)*s)",
+        ),
+        (
+            "%1 = math.exp %one : f32 %2 = arith.addf %out, %1 : f32 linalg.yield %2 : f32",
+            "%o",
+            None,
+        ),
+    ],
+)
+def test_reductions_begin_with_what_the_output_holds(
+    body: str, outs: str, expression: str | None
+) -> None:
+    text = generic(body, outs)
+    if expression is None:
+        with pytest.raises(WorkloadError, match="index j is not in what is reduced"):
+            read_mlir(text)
+    else:
+        assert program_text(read_mlir(text)).startswith(f"x(i)={expression} ")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("module {}", "a.mlir: must have one function, which has a body"),
+        ("func.func private @f()", "a.mlir: must have one function, which has a body"),
+        (
+            generic(SUM.replace("arith.addf", "arith.mulf")),
+            "a.mlir:7:3: linalg.generic: a reduction must yield arith.addf or arith.maximumf of "
+            "its output",
+        ),
+        (
+            generic("%1 = math.erf %in : f32 %2 = arith.addf %out, %1 : f32 linalg.yield %2 : f32"),
+            "a.mlir:7:3: linalg.generic: math.erf is only supported in "
+            "x * 0.5 * (1 + erf(x / sqrt(2)))",
+        ),
+        (
+            generic("%1 = math.sin %in : f32 %2 = arith.addf %out, %1 : f32 linalg.yield %2 : f32"),
+            "a.mlir:7:3: linalg.generic: math.sin is not supported in its body",
+        ),
+        (
+            generic("%1 = arith.addf %out, %out : f32 linalg.yield %1 : f32"),
+            "a.mlir:7:3: linalg.generic: what its output holds must be known, and only be reduced "
+            "with",
+        ),
+        (
+            generic(SUM, result="%o"),
+            "program: result o is not computed",
+        ),
+        (
+            generic(SUM, result="%start"),
+            "a.mlir:13:3: func.return: must return what linalg operations compute",
+        ),
+        (
+            "func.func @f(%a: tensor<?xf32, #sparse_tensor.encoding<{ map = (d0) -> (d0 : singleton"
+            ") }>>) { return }",
+            None,
+        ),
+        (generic("%1 = arith.constant"), None),
+        ("#", None),
+    ],
+)
+def test_what_is_no_program(text: str, problem: str | None) -> None:
+    if problem is None:
+        with pytest.raises(WorkloadError, match=r"^a\.mlir:\d+:\d+: \S[^\n]*$"):
+            read_mlir(text, "a.mlir")
+    else:
+        with refused(problem):
+            read_mlir(text, "a.mlir")
+
+
+def test_damaged_texts_are_read_or_refused_in_one_line() -> None:
+    rng = random.Random(1)
+    written = program_mlir(parse_program("t(i)=gelu(sum[k](A(i,k)/b)); x=max[i](t(i)) -f=A:ds"))
+    for _ in range(60):
+        words = re.findall(r"\s+|\w+|[^\w\s]", rng.choice((MODEL, written)))
+        at = rng.randrange(len(words))
+        words[at : at + rng.randint(0, 1)] = rng.choices(words, k=rng.randint(0, 1))
+        try:
+            read_mlir("".join(words), "a.mlir")
+        except WorkloadError as error:
+            assert "\n" not in str(error)
