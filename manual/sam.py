@@ -319,7 +319,8 @@ def _host() -> str:
         "`operations_BLOCK` for each ALU, function, reduction and accumulator: values that the "
         "first two gave and that the others took in, `stalls_BLOCK`, cycles in which the block "
         "offered a token that was not taken, and `BLOCK_COUNT`. So a graph that makes a "
-        "compressed vector of a dense one, with blocks `root`, `lookup`, `vals`, `write_crd` and `write_vals`, has these windows:\n\n"
+        "compressed vector of a dense one, with blocks `root`, `lookup`, `vals`, `write_crd` and "
+        "`write_vals`, has these windows:\n\n"
         + _table(["window", "rows", "words a row", "bits a word"], windows)
         + f"\n\nand these counters: {counters}.\n\n"
         "An error ends the run, and stays until it is cleared:\n\n"

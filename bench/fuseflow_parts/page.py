@@ -10,7 +10,8 @@ INTROS = {
         "Two-layer networks",
         "GCN of two layers with bias, relu and softmax, 16 hidden features, on "
         f"`{models.CONFIG}` (float32, arrays of 2^19 words): cycles of all launches, operands in "
-        "memory. *None*: a graph for each statement; *layer*: one for each layer, (A·X)·W, as the paper's partial fusion; "
+        "memory. *None*: a graph for each statement; *layer*: one for each layer, (A·X)·W, as the "
+        "paper's partial fusion; "
         "*global*: as Custard and Stardust iterate; *associated*: A·(X·W). *Longest streams*: "
         "tokens, one a cycle, of each launch's longest stream; *distance*: cycles over that. "
         "Compile times are without `torch.export`.",
