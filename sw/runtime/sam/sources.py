@@ -18,12 +18,15 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.python_files import split_name
 from gnarl.sw.runtime.sam.image import is_model, own_name
 from gnarl.sw.runtime.target.reader import RunArguments
+from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from gnarl.sw.workloads.einsum.pytorch.sources import (
     file_program,
     function_program,
     module_program,
 )
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
 from gnarl.sw.workloads.tensor.parser import parse
@@ -32,6 +35,8 @@ from gnarl.sw.workloads.tensor.workload import read_expression, split_source
 from gnarl.sw.workloads.text_file import read_text
 
 GRAPH_SUFFIXES = (".gv", ".dot")
+
+_MLIR_SUFFIX = ".mlir"
 
 _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
@@ -42,6 +47,9 @@ SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload | SamModel
 def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamModel:
     """The workload of an expression, a graph's file or a model, with operands from files by
     name."""
+    program = _program(text)
+    if program is not None:
+        return _of_tensors(program, load_operands(tensors, program.formats))
     parsed = workload(text)
     if not tensors:
         return parsed
@@ -58,7 +66,8 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
     ``source`` is an expression, the path of a ``.gv`` graph, or a ``SamWorkload``; or a tuple of
     one of the first two and operands by name, each whatever ``Tensor.from_any`` takes, or ``None``.
     Or a model: a tuple of a PyTorch module and the arguments of its ``forward``, the path of a
-    ``.pt2`` file, ``FILE.py:NAME``, or a ``SamModel``.
+    ``.pt2`` file, ``FILE.py:NAME``, or a ``SamModel``; or the text of an Einsum program, or the
+    path of its ``.mlir`` file, with operands that tell all sizes.
 
     Raises ``WorkloadError`` that names the column, or the file and line.
     """
@@ -72,6 +81,9 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
             f"a {type(text).__name__}: must be an expression, the path of a graph or a model, or a "
             "tuple of one of the first two and operands by name, or of a module and its inputs"
         )
+    program = _program(str(text))
+    if program is not None:
+        return _of_tensors(program, operands or {})
     if str(text).endswith(GRAPH_SUFFIXES):
         path = Path(text)
         dot = read_dot(read_text(path), str(path))
@@ -85,10 +97,33 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
     if "=" not in str(text) and (os.path.exists(text) or _FILE_NAME.fullmatch(str(text))):
         raise WorkloadError(
             f"{text}: must be an expression, a graph ({', '.join(GRAPH_SUFFIXES)}) or a model "
-            f"({SUFFIX}, FILE.py:NAME); --tensor NAME=PATH gives a file's tensor"
+            f"({SUFFIX}, {_MLIR_SUFFIX}, FILE.py:NAME); --tensor NAME=PATH gives a file's tensor"
         )
     read = read_expression(str(text), operands)
     return SamWorkload(read.name, read.text, read.statement, read.inputs)
+
+
+def _program(text: str) -> EinsumProgram | None:
+    """The Einsum program that is written so: with ``;`` or reductions in brackets, or in an
+    ``.mlir`` file; ``None`` for other workloads."""
+    if text.endswith(_MLIR_SUFFIX):
+        from gnarl.sw.workloads.einsum.mlir.read import read_mlir
+
+        return read_mlir(read_text(Path(text)), text)
+    statements = text.partition(" -")[0]
+    return parse_program(text) if "=" in statements and set(statements) & {";", "["} else None
+
+
+def _of_tensors(program: EinsumProgram, operands: Mapping[str, Operand]) -> SamModel:
+    """A program with operands. Raises ``WorkloadError`` for sizes that these do not tell."""
+    given = {name: each.tensor.shape for name, each in operands.items()}
+    if missing := [name for name in program.inputs if name not in given]:
+        raise WorkloadError(
+            f"{program.name}: tensor {missing[0]} is not given, and its sizes must be known: "
+            "--tensor NAME=PATH gives it"
+        )
+    shapes = program_shapes(program, given).tensors
+    return SamModel(program.name, program, shapes, {}, operands, {})
 
 
 def _model(model: Model) -> SamModel:
