@@ -39,8 +39,8 @@ _OPTIONS = (
 
 COMMAND_LINE = CommandLine(
     workloads="an expression, a program of Einsums with ; between them, as text or in an .mlir "
-    "file, or a .gv graph, each with a --tensor for each operand; or a PyTorch module: FILE.py:NAME "
-    "of a function that gives it and its inputs, or a .pt2 file that torch.export.save wrote",
+    "file, or a .gv graph, each with a --tensor for each operand; or a PyTorch module: FILE.py:NAME"
+    " of a function that gives it and its inputs, or a .pt2 file that torch.export.save wrote",
     options=_OPTIONS,
     shared={
         "--tensor": (EXPRESSION_TENSORS,),
