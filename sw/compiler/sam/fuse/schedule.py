@@ -127,6 +127,8 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
         yield f"statements = {_toml(list(region.region.statements))}"
         yield f"order = {_toml(list(region.order))}"
         yield f"iteration = {_toml(region.region.iteration)}"
+        if region.cut:
+            yield f"# cut here: {region.cut}"
         if region.region.longest:
             bounds = ", ".join(f"{index} = {n}" for index, n in region.region.longest.items())
             yield f"longest = {{ {bounds} }}"
