@@ -104,6 +104,9 @@ def found(relation: Relation, points: Points) -> tuple[np.ndarray, np.ndarray]:
     mine, wanted = row_keys(
         [[one.columns[name] for name in names] for one in (relation.points, points)]
     )
+    if len(mine) and mine[-1] == len(mine) - 1 and ascending(mine) is None:
+        present = wanted < len(mine)
+        return present, wanted if present.all() else np.where(present, wanted, 0)
     largest = max(int(mine.max(initial=0)), int(wanted.max(initial=0)))
     if largest <= 2 * (len(mine) + len(wanted)):
         table = np.full(largest + 1, -1)
