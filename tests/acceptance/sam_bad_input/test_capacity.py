@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -42,14 +41,10 @@ def test_results_that_are_too_long(tmp_path: Path) -> None:
     np.save(path, np.ones(40))
     text = "X(i,j)=b(i)*c(j) -f=X:ss -f=b:s -f=c:s"
     given = ("--tensor", f"b={path}", "--tensor", f"c={path}", "--set", "array_words=256")
-    block = "block write_X_j (fiberwrite): writes 1,600 words to crd: must be at most 256"
     line = refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "model")
-    assert line == f"gnarl: X(i,j)=b(i)*c(j): model {block}, array_words"
-    line = refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "rtl")
-    assert re.fullmatch(
-        r"gnarl: X\(i,j\)=b\(i\)\*c\(j\): rtl stopped after \d+ cycles: error 1 \(FAULT\), "
-        r"detail \d+; " + re.escape(f"model {block}, array_words"),
-        line,
+    assert line == (
+        "gnarl: X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 words to crd: "
+        "must be at most 256, array_words"
     )
 
 
