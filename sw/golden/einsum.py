@@ -29,6 +29,7 @@ from gnarl.sw.golden.numbers import Numbers, Reals, Words
 from gnarl.sw.golden.relations import (
     Points,
     Relation,
+    ascending,
     joined,
     numbers_at,
     require_capacity,
@@ -144,9 +145,11 @@ class Operands:
     def _stored(self, access: Access) -> Relation:
         tensor = self._tensors[access.tensor]
         stored = stored_points(tensor, self._formats[access.tensor])
-        points = Points(len(stored), dict(zip(access.indices, stored.T, strict=True)))
         columns = dict(zip(access.indices, tensor.coordinates.T, strict=True))
         own = Relation(Points(tensor.nnz, columns), self._numbers.of(tensor.values))
+        if stored is tensor.coordinates:
+            return own
+        points = Points(len(stored), dict(zip(access.indices, stored.T, strict=True)))
         return Relation(points, numbers_at(own, points)[0])
 
 
@@ -154,11 +157,12 @@ def entries(relation: Relation, indices: Sequence[str]) -> Entries:
     """Coordinates and numbers of a relation, whose columns are these indices."""
     points = relation.points
     (keys,) = row_keys([[points.columns[index] for index in indices]], points.count)
-    order = np.argsort(keys, kind="stable")
+    order = ascending(keys)
+    at = slice(None) if order is None else order
     coordinates = np.empty((points.count, len(indices)), np.int64)
     for place, index in enumerate(indices):
-        coordinates[:, place] = points.columns[index][order]
-    return coordinates, relation.numbers[order]
+        coordinates[:, place] = points.columns[index][at]
+    return coordinates, relation.numbers[at]
 
 
 def evaluate_statement(
@@ -225,8 +229,9 @@ class _Evaluation:
         rest = [name for name in points.columns if name != index]
         columns = [points.columns[name] for name in (*rest, index)]
         (keys,) = row_keys([columns], points.count)
-        order = np.argsort(keys, kind="stable")
-        points, numbers = points.at(order), numbers[order]
+        if (order := ascending(keys)) is not None:
+            points, numbers = points.at(order), numbers[order]
+        del keys, columns, order
         begins = np.zeros(points.count, bool)
         begins[:1] = True
         for name in rest:
@@ -265,9 +270,15 @@ class _Evaluation:
         return parts[0] if len(parts) == 1 else united(parts, indices)
 
     def _product_points(self, factors: list[_Formula]) -> Points:
-        """Small factors first; those without new indices only say which points stay."""
+        """Small factors first; those without new indices only say which points stay.
+
+        A factor whose indices another has, too, waits for it.
+        """
         points = Points(1, {})
-        left = sorted(factors, key=self._estimate)
+        left = sorted(factors, key=lambda one: (_is_within(one, factors), self._estimate(one)))
+        first = _indices(left[0])
+        if first and all(_indices(one) <= first for one in left):
+            points = self._points(left.pop(0))
         while left:
             covered = set(points.columns)
             settled = [factor for factor in left if _indices(factor) <= covered]
@@ -340,6 +351,12 @@ def _indices(formula: _Formula) -> set[str]:
         case Constant():
             return set()
     return set().union(*map(_indices, formula.arguments))
+
+
+def _is_within(formula: _Formula, others: Collection[_Formula]) -> bool:
+    """Whether another one has all indices of a formula, and more."""
+    indices = _indices(formula)
+    return any(indices < _indices(other) for other in others)
 
 
 def _factors(formula: _Formula) -> list[_Formula]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError
+from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
 
@@ -21,6 +22,8 @@ class Points:
 
     def at(self, places: np.ndarray) -> Points:
         """Those at places, or where bool [n] is true."""
+        if places.dtype == bool and places.all():
+            return self
         columns = {name: column[places] for name, column in self.columns.items()}
         return Points(int(places.sum()) if places.dtype == bool else len(places), columns)
 
@@ -34,11 +37,14 @@ class Relation:
 
 
 def stored_points(tensor: Tensor, format: TensorFormat) -> np.ndarray:
-    """Coordinates of everything that is stored, int64 [n, order], in any order."""
+    """Coordinates of everything that is stored, int64 [n, order], in any order; the tensor's own
+    where those are all."""
+    if tensor.order and format.levels[-1] != DENSE:
+        return tensor.coordinates
     entries = tensor.coordinates[:, list(format.modes)]
     stored = np.zeros((1, 0), np.int64)
     for level, (kind, mode) in enumerate(zip(format.levels, format.modes, strict=True)):
-        if kind == "dense":
+        if kind == DENSE:
             size = tensor.shape[mode]
             require_capacity(len(stored) * size)
             column = np.tile(np.arange(size), len(stored))
@@ -66,19 +72,31 @@ def row_keys(tables: list[list[np.ndarray]], count: int = 0) -> list[np.ndarray]
     key = np.zeros(sum(lengths), np.int64)
     extent = 1
     for columns in zip(*tables, strict=True):
-        column = np.concatenate(columns)
+        column = columns[0] if len(columns) == 1 else np.concatenate(columns)
         size = int(column.max(initial=0)) + 1
         if extent * size >= 1 << 62:
             key = np.unique(key, return_inverse=True)[1]
             extent = int(key.max(initial=0)) + 1
-        key = key * size + column
+        key *= size
+        key += column
         extent *= size
     return np.split(key, np.cumsum(lengths)[:-1])
 
 
+def ascending(keys: np.ndarray) -> np.ndarray | None:
+    """Places of keys, int64 [n], in ascending order, equal ones as they are; ``None`` if all are
+    where they belong."""
+    if (keys[1:] >= keys[:-1]).all():
+        return None
+    return np.argsort(keys, kind="stable")
+
+
 def found(relation: Relation, points: Points) -> tuple[np.ndarray, np.ndarray]:
     """Whether the relation has each point, and the place of each in it."""
-    names = list(relation.points.columns)
+    own = relation.points.columns
+    names = list(own)
+    if names and all(own[name] is points.columns[name] for name in names):
+        return np.ones(points.count, bool), np.arange(points.count)
     if not names:
         # A scalar is there, unless it is a sum of nothing.
         places = np.zeros(points.count, np.int64)
@@ -86,18 +104,31 @@ def found(relation: Relation, points: Points) -> tuple[np.ndarray, np.ndarray]:
     mine, wanted = row_keys(
         [[one.columns[name] for name in names] for one in (relation.points, points)]
     )
-    order = np.argsort(mine, kind="stable")
-    places = np.searchsorted(mine[order], wanted)
-    inside = places < len(mine)
-    places = order[np.where(inside, places, 0)] if len(mine) else places
-    present = inside
-    present[inside] = mine[places[inside]] == wanted[inside]
+    if len(mine) and mine[-1] == len(mine) - 1 and ascending(mine) is None:
+        present = wanted < len(mine)
+        return present, wanted if present.all() else np.where(present, wanted, 0)
+    largest = max(int(mine.max(initial=0)), int(wanted.max(initial=0)))
+    if largest <= 2 * (len(mine) + len(wanted)):
+        table = np.full(largest + 1, -1)
+        table[mine] = np.arange(len(mine))
+        places = table[wanted]
+        present = places >= 0
+        return present, np.where(present, places, 0)
+    order = ascending(mine)
+    places = np.searchsorted(mine if order is None else mine[order], wanted)
+    present = places < len(mine)
+    places[~present] = 0
+    if order is not None and len(mine):
+        places = order[places]
+    present[present] = mine[places[present]] == wanted[present]
     return present, places
 
 
 def numbers_at(relation: Relation, points: Points) -> tuple[np.ndarray, np.ndarray]:
     """Numbers at points, which have all its indices, and whether it is there; if not, 0."""
     present, places = found(relation, points)
+    if present.all():
+        return relation.numbers[places], present
     numbers = np.zeros(points.count, relation.numbers.dtype)
     numbers[present] = relation.numbers[places[present]]
     return numbers, present

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnarl.hw.lib.formats import FloatFormat, holds, parse_format, range_of
+from gnarl.hw.lib.formats import FLOAT_FORMATS, FloatFormat, holds, parse_format, range_of
 from gnarl.sw.golden.arithmetic import arithmetic
+
+_MANY = 1 << 16
+"""Numbers that are converted at a time."""
 
 
 class RangeError(ValueError):
@@ -28,6 +31,8 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
     first one that is beyond the format's range, infinite or NaN.
     """
     values = np.asarray(values, np.float64)
+    if values.ndim == 1 and len(values) > _MANY:
+        return _many_words(values, format)
     kind = parse_format(format)
     if isinstance(kind, FloatFormat):
         _refuse(values, np.isfinite(values) & ~holds(format, values), range_of(format))
@@ -35,6 +40,19 @@ def to_words(values: np.ndarray, format: str) -> np.ndarray:
     _refuse(values, ~holds(format, values), range_of(format))
     scaled = np.rint(np.ldexp(values, kind.fraction))
     return (scaled.astype(np.int64) & ((1 << kind.width) - 1)).astype(np.uint32)
+
+
+def _many_words(values: np.ndarray, format: str) -> np.ndarray:
+    """What ``to_words`` gives, part by part: there are many numbers on the way from each to its
+    word."""
+    words = np.empty(len(values), np.uint32)
+    for first in range(0, len(values), _MANY):
+        part = slice(first, first + _MANY)
+        try:
+            words[part] = to_words(values[part], format)
+        except RangeError as error:
+            raise RangeError((error.index[0] + first,), error.value, error.reason) from None
+    return words
 
 
 def from_words(words: np.ndarray, format: str) -> np.ndarray:
@@ -59,6 +77,10 @@ def typed(words: np.ndarray, format: str) -> np.ndarray:
 def float_words(values: np.ndarray, kind: FloatFormat) -> np.ndarray:
     """Words as from ``to_words``, but values that are too large become infinities, as results
     do."""
+    if kind == FLOAT_FORMATS["float32"]:
+        with np.errstate(all="ignore"):
+            words = values.astype(np.float32).view(np.uint32)
+        return np.where(np.isnan(values), np.uint32(kind.canonical_nan), words)
     magnitude = np.abs(np.where(np.isfinite(values), values, 0.0))
     # magnitude = m * 2**power with 1 <= m < 2; below the normal range the power stays.
     least = 1 - kind.bias

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +14,7 @@ import scipy.sparse
 from click.testing import Result
 
 from gnarl import Device
-from tests.support.commands import gnarl, state
+from tests.support.commands import gnarl, refusal, state
 from tests.support.results import dense, load_dense
 from tests.support.sam.files import (
     CONFIG,
@@ -76,6 +77,21 @@ def test_a_product_and_its_report(operands: list[str]) -> None:
     assert report["cycles"] >= report["statistics"]["longest_stream"] > 0
     assert report["counters"]["tokens_lookup_B_i_out_crd"] == len(B) + 2
     assert "stalls_lookup_B_i" in report["counters"]
+
+
+def test_hardware_that_stops_and_why(tmp_path: Path) -> None:
+    """The model is asked only then."""
+    path = tmp_path / "b.npy"
+    np.save(path, np.ones(40))
+    text = "X(i,j)=b(i)*c(j) -f=X:ss -f=b:s -f=c:s"
+    given = ("--tensor", f"b={path}", "--tensor", f"c={path}", "--set", "array_words=256")
+    line = refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "rtl")
+    assert re.fullmatch(
+        r"gnarl: X\(i,j\)=b\(i\)\*c\(j\): rtl stopped after \d+ cycles: error 1 \(FAULT\), "
+        r"detail \d+; model block write_X_j \(fiberwrite\): writes 1,600 words to crd: must be at "
+        r"most 256, array_words",
+        line,
+    )
 
 
 def test_the_page_names_streams_and_hides_charts_without_bars(operands: list[str]) -> None:

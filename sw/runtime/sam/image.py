@@ -95,6 +95,7 @@ class Operands:
                     rows = _rows(_array(block, array, operands))
                     needed.append((len(rows.numbers), block["tensor"]))
                     windows[f"{block.name}_{array.name}"] = rows
+        vars(operands).pop("storages", None)  # as large as the image
         _require_rows(config, *max(needed))
         if len(launch.sections["configuration"]):
             windows["configuration"] = _rows(launch.sections["configuration"])

@@ -177,8 +177,9 @@ def store(
         )
     if not 1 <= word_bits <= 32:
         raise WorkloadError(f"{name}: bitvector words of {word_bits} bits: must be 1 to 32")
-    coordinates, values = tensor.coordinates[:, format.modes], tensor.values
+    coordinates, values = tensor.coordinates, tensor.values
     if format.modes != tuple(range(tensor.order)):
+        coordinates = coordinates[:, format.modes]
         order = ascending_order(coordinates)
         coordinates, values = coordinates[order], values[order]
 

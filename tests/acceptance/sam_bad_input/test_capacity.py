@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from tests.support.commands import gnarl
+from tests.support.commands import gnarl, refusal
 from tests.support.sam.files import CONFIG, COPY, HEADER
 from tests.support.sam.refusals import refused
 
@@ -41,8 +41,9 @@ def test_results_that_are_too_long(tmp_path: Path) -> None:
     np.save(path, np.ones(40))
     text = "X(i,j)=b(i)*c(j) -f=X:ss -f=b:s -f=c:s"
     given = ("--tensor", f"b={path}", "--tensor", f"c={path}", "--set", "array_words=256")
-    assert refused(tmp_path, text, *given) == (
-        "X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 words to crd: "
+    line = refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "model")
+    assert line == (
+        "gnarl: X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 words to crd: "
         "must be at most 256, array_words"
     )
 
@@ -52,8 +53,9 @@ def test_accumulators_that_are_too_small(tmp_path: Path) -> None:
     np.save(path, np.ones((2, 100)))
     text = "x(j)=B(i,j) -f=x:s -f=B:ss -s=reorder(i,j)"
     given = (text, "--tensor", f"B={path}", "--backend", "model", "--set")
-    assert refused(tmp_path, *given, "accumulator_words=64") == (
-        "x(j)=B(i,j): model block accumulate_i (spaccumulator): needs 100 sums: must be at "
+    line = refusal(tmp_path, "run", CONFIG, *given, "accumulator_words=64")
+    assert line == (
+        "gnarl: x(j)=B(i,j): model block accumulate_i (spaccumulator): needs 100 sums: must be at "
         "most 64, accumulator_words"
     )
     assert gnarl("run", CONFIG, *given, "accumulator_words=128").exit_code == 0

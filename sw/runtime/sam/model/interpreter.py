@@ -76,6 +76,8 @@ def _loaded(rows: Rows | None, words: int) -> np.ndarray:
     """Memory up to the last row that was written: uint32 [rows, words]."""
     if rows is None or not len(rows.numbers):
         return np.zeros((0, words), np.uint32)
+    if rows.numbers[-1] == len(rows.numbers) - 1:
+        return rows.words  # all up to the last one
     memory = np.zeros((int(rows.numbers[-1]) + 1, words), np.uint32)
     memory[rows.numbers] = rows.words
     return memory

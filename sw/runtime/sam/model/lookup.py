@@ -114,6 +114,7 @@ def expand(
     site.require_same(bv, ref, names)
     words = bv.words
     words[bv.ends] = 1
+    site.require_room(int(np.bitwise_count(words).sum(dtype=np.int64)))
     octets = words.astype("<u4").view(np.uint8).reshape(-1, 4)
     places, bits = np.nonzero(np.unpackbits(octets, axis=1, bitorder="little"))
     # Each place has one token for every one in its word, and one if it controls.

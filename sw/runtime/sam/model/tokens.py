@@ -12,11 +12,16 @@ import numpy as np
 from gnarl.hw.lib.errors import CapacityError, GnarlError
 from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
+from gnarl.sw.program.free_memory import free_bytes
 from gnarl.sw.workloads.refusals import first_true
 
 STOP = stop(0)
-MOST_TOKENS = 1 << 28
-"""Streams of more tokens are not kept in memory."""
+BYTES_A_TOKEN = 96
+"""More than a block takes for each token that comes in and that it gives, in the course of its work
+and for its streams."""
+
+_FEW_TOKENS = 1 << 18
+"""So many are never too many."""
 
 
 def index_type(count: int) -> np.dtype:
@@ -207,10 +212,13 @@ class Site:
             self.fail(f"{what} {indices.max()}: must fit {bits} bits")
 
     def require_room(self, tokens: int) -> None:
-        if tokens > MOST_TOKENS:
+        """Raises ``CapacityError`` where so many tokens may need more than half of what memory is
+        free."""
+        needed = tokens * BYTES_A_TOKEN
+        if tokens > _FEW_TOKENS and needed > (free := free_bytes()) // 2:
             raise CapacityError(
-                f"block {self.block.name} ({self.block.type}): a stream of {tokens:,} tokens: the "
-                f"model keeps at most {MOST_TOKENS:,}"
+                f"block {self.block.name} ({self.block.type}): {tokens:,} tokens need {needed:,} "
+                f"bytes: must be at most half of the {free:,} that are free"
             )
 
     def require_room_for(self, array: str, words: int) -> None:
