@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -50,14 +51,14 @@ def _model_activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
     """The model's, which runs for it: streams are seen as they come, and not kept."""
     operands = run.job.operands
     _, model = operands.model
-    computing = set(_computing_streams(run.launch))
+    computing = Counter(_computing_streams(run.launch))
     busy, moves = np.zeros(model.cycles, np.int64), np.zeros(model.cycles, bool)
 
     def watch(at: Source, stream: Stream, times: np.ndarray) -> None:
         moves[times[times < model.cycles]] = True
         if at in computing:
             values = times[stream.is_data]
-            np.add.at(busy, values[values < model.cycles], 1)
+            np.add.at(busy, values[values < model.cycles], computing[at])
 
     operands.watched(watch)
     computes = busy > 0

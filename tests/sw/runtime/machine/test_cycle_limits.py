@@ -16,6 +16,7 @@ import pytest
 from gnarl.hw.lib.encoding.execute_assembly import assemble as assemble_core
 from gnarl.hw.lib.encoding.execute_isa import Opcode as Arithmetic
 from gnarl.hw.lib.errors import ProgramError, WorkloadError
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.program import assemble, command
@@ -145,6 +146,9 @@ def test_the_limit_without_one_is_far_from_what_right_runs_take(cases, target):
     tensors = device.target.executor.bind(program, found.inputs)
     job = device.target.executor.job(program, program.launches[0], tensors)
     limit = device.target.executor.limited(job, None).max_cycles
+    if target == "sam":  # whose runs end
+        assert limit == NO_LIMIT
+        return
     assert cycles <= limit < 10_000_000
     assert target == "dpu" or limit > 8 * cycles
 
