@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -60,7 +61,7 @@ class Fusion:
         in an order in which they can be computed; together they have every statement.
     fixed
         dense inputs that must be stored as the program's formats say; others may have their modes
-        in any order.
+        in any order, if a region takes them at one place only.
     may_cut
         whether a region that has no graph is cut into some that have; else it is an error.
     associations
@@ -178,7 +179,12 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     program = fusion.program
     results = results_of(program, region.statements)
     views = views_of(program, region.statements, results)
-    fixed = {name: each for name, each in formats.items() if not _is_free(fusion, name, each)}
+    uses = Counter(access.tensor for access in {*views.inputs()})
+    fixed = {
+        name: each
+        for name, each in formats.items()
+        if uses[name] > 1 or not _is_free(fusion, name, each)
+    }
     graph = partial_order(views, fixed, region.before)
     if region.order:
         check_order(graph, region.order)
