@@ -102,11 +102,11 @@ class Operands:
         return windows
 
     def _with_elements(self) -> Operands:
-        """What a machine is given in place of operands of a result without elements: dimensions of
-        1, without entries. Graphs take dense fibers for not empty, and what is written is not
-        read."""
+        """What a machine is given in place of operands of results none of which has an element:
+        dimensions of 1, without entries. Graphs take dense fibers for not empty, and what is
+        written is not read."""
         results = kernel_of(self.launch.sections).results
-        if all(self.sizes[index] for result in results for index in result.indices):
+        if any(all(self.sizes[index] for index in result.indices) for result in results):
             return self
         tensors = {
             name: Tensor.from_any(np.zeros((1,) * each.order))

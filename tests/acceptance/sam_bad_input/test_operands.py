@@ -104,7 +104,8 @@ def test_what_python_may_give() -> None:
             with error_is(text):
                 device.run(program, inputs)
         kinds = (
-            "must be an expression or the path of a graph, or a tuple of one and operands by name"
+            "must be an expression, the path of a graph or a model, or a tuple of one of the first "
+            "two and operands by name, or of a module and its inputs"
         )
         for source, text in ((None, f"a NoneType: {kinds}"), (("x=b",), f"a tuple: {kinds}")):
             with error_is(text):

@@ -1,14 +1,22 @@
-"""Random Einsum programs with operands: chains, trees and diamonds of statements."""
+"""Random Einsum programs with operands: chains, trees and diamonds of statements, with corners."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram, accesses
+from gnarl.sw.workloads.einsum.check import check
+from gnarl.sw.workloads.einsum.program import (
+    Einsum,
+    EinsumExpression,
+    EinsumProgram,
+    free_indices,
+    reductions,
+)
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
@@ -17,109 +25,226 @@ _INDICES = "ijklm"
 _AT_ZERO = ("relu", "tanh", "gelu", "sqrt")
 _NOT_AT_ZERO = ("exp", "sigmoid")
 _SUMS = ("add", "sub", "max", "min")
+_ODD = (3e38, -3e38, 1e-45, -1e38, 1.0, -2.5)
+
+TRAITS = (
+    "again at other indices",
+    "constant",
+    "constants only",
+    "diamond",
+    "empty tensor",
+    "input twice",
+    "maximum",
+    "nested sum",
+    "not 0 at 0",
+    "odd values",
+    "result that is taken",
+    "several indices",
+    "size 0",
+    "size 1",
+    "three indices",
+    "transposed",
+    "unshared index",
+)
+"""What programs may have that is hard to get right."""
 
 
 @dataclass
 class ProgramCase:
-    """A program, values of its inputs, and statements that may be the last of a region."""
+    """A program, values of its inputs, and its traits.
+
+    exact
+        whether sums have the same bits in all orders of loops, or are in one order only.
+    """
 
     program: EinsumProgram
     tensors: dict[str, Tensor]
+    traits: frozenset[str]
+
+    @classmethod
+    def of(cls, program: EinsumProgram, tensors: Mapping[str, Any]) -> ProgramCase:
+        """A program without traits."""
+        given = {name: Tensor.from_any(each) for name, each in tensors.items()}
+        return cls(program, given, frozenset())
+
+    @property
+    def exact(self) -> bool:
+        return "several indices" not in self.traits
 
     def groups(self, rng: random.Random) -> list[tuple[str, ...]]:
         """Statements one after the other, cut at random."""
         groups: list[list[str]] = [[]]
         for each in self.program.statements:
             groups[-1].append(each.name)
-            if rng.random() < 0.25:
+            if rng.random() < 0.3:
                 groups.append([])
         return [tuple(group) for group in groups if group]
 
 
-def make_program(seed: int) -> ProgramCase:
-    """A program of two to five statements over at most five indices."""
-    return _Maker(random.Random(seed)).case()
+def make_program(seed: int, odd: bool = False) -> ProgramCase:
+    """A program of one to five statements over at most five indices; ``odd``: with numbers
+    that become infinite, and then NaN."""
+    return _Maker(random.Random(seed), odd).case()
 
 
 @dataclass
 class _Maker:
     rng: random.Random
+    odd: bool
     statements: list[Einsum] = field(default_factory=list)
     formats: dict[str, TensorFormat] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     indices_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    traits: set[str] = field(default_factory=set)
 
     def case(self) -> ProgramCase:
         rng = self.rng
-        self.sizes = {index: rng.choice([1, 2, 3, 4, 5, 6]) for index in _INDICES}
-        if rng.random() < 0.15:
-            self.sizes[rng.choice(_INDICES)] = rng.choice([33, 40])
-        for _ in range(rng.randint(2, 5)):
+        self.place = {index: rng.random() for index in _INDICES}
+        self.sizes = {index: rng.choice([1, 2, 3, 3, 4, 5, 6]) for index in _INDICES}
+        if rng.random() < 0.3:  # tensors at their indices in another order
+            self.sizes["j"] = self.sizes["i"]
+        if rng.random() < 0.2:
+            self.sizes[rng.choice(_INDICES)] = rng.choice([0, 0, 0, 33, 40])
+        for _ in range(rng.randint(1, 4)):
             self._statement()
+        program = self._program()
+        if 0 in (sizes := {n for each in self.tensors.values() for n in each.shape}):
+            self.traits.add("size 0")
+        if 1 in sizes:
+            self.traits.add("size 1")
+        if self.odd:
+            self.traits.add("odd values")
+        return ProgramCase(program, self.tensors, frozenset(self.traits))
+
+    def _program(self) -> EinsumProgram:
+        rng = self.rng
         taken = {each.tensor for one in self.statements for each in one.operands}
         results = [each.name for each in self.statements if each.name not in taken]
-        if rng.random() < 0.2:
+        if rng.random() < 0.25:
             results.append(rng.choice(self.statements).name)
-        for name in results:
-            if rng.random() < 0.7:
-                self.formats[name] = self._format(len(self.indices_of[name]))
+        for name in dict.fromkeys(results):
+            if name in taken:
+                self.traits.add("result that is taken")
+            self.formats[name] = self._format(self.indices_of[name])
+        for each in self.statements:
+            if each.name not in results and rng.random() < 0.1:
+                self.formats[each.name] = self._format(each.result.indices)
+        for name in {each.tensor for one in self.statements for each in one.operands}:
+            uses = [a for one in self.statements for a in one.operands if a.tensor == name]
+            if len(uses) > 1 and name in self.indices_of:
+                self.traits.add("diamond")
         kept = dict.fromkeys(results)
-        program = EinsumProgram("random", tuple(self.statements), self.formats, tuple(kept))
-        return ProgramCase(program, self.tensors)
+        return check(EinsumProgram("random", tuple(self.statements), self.formats, tuple(kept)))
 
     # Statements.
 
     def _statement(self) -> None:
         kinds = [self._product, self._product, self._together, self._function, self._reduced]
+        kinds += [self._twice, self._unshared]
         if self.statements:
-            kinds += [self._normalised, self._normalised, self._nested]
+            kinds += [self._normalised, self._normalised, self._nested, self._nested]
         expression = self.rng.choice(kinds)()
-        free = list(dict.fromkeys(i for i in _free(expression)))
-        if len(free) > 3:
+        free = list(free_indices(expression))
+        while len(free) > 3:
             drop = free[self.rng.randrange(len(free))]
             expression = Reduction("sum", (drop,), expression)
             free.remove(drop)
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.8:
+            free.sort(key=self.place.__getitem__)
+        elif len(free) > 1:
+            self.traits.add("transposed")
             self.rng.shuffle(free)
+        if len(free) == 3:
+            self.traits.add("three indices")
+        for each in reductions(expression):
+            if each.op == "max":
+                self.traits.add("maximum")
+            if len(each.indices) > 1:
+                self.traits.add("several indices")
+            if any(True for inner in reductions(each.part)):
+                self.traits |= {"nested sum", "several indices"}
         name = f"t{len(self.statements)}"
         self.indices_of[name] = tuple(free)
         self.statements.append(Einsum(Access(name, tuple(free)), expression))
 
     def _product(self) -> EinsumExpression:
-        """A product of two or three, summed over an index that two of them share."""
+        """A product of two or three, summed over indices that two of them share."""
         one = self._taken()
         index = self.rng.choice(one.indices) if one.indices else self.rng.choice(_INDICES)
         other = self._input(self._some_indices(1, 2, index))
-        product: EinsumExpression = Call("mul", (one, other))
+        parts = (one, other) if self.rng.random() < 0.7 else (other, one)
+        product: EinsumExpression = Call("mul", parts)
         if self.rng.random() < 0.2:
             product = Call("mul", (product, self._input(self._some_indices(0, 2))))
-        if index in _free(product) and self.rng.random() < 0.85:
+        free = free_indices(product)
+        if len(free) > 2 and self.rng.random() < 0.15:
+            return Reduction("sum", tuple(self.rng.sample(free, 2)), product)
+        if index in free and self.rng.random() < 0.85:
             return Reduction("sum", (index,), product)
         return product
 
+    def _twice(self) -> EinsumExpression:
+        """One tensor twice, at equal indices or exchanged ones."""
+        one = self._taken()
+        pairs = [
+            (a, b)
+            for a in one.indices
+            for b in one.indices
+            if a < b and self.sizes[a] == self.sizes[b]
+        ]
+        other = one
+        if pairs and self.rng.random() < 0.8:
+            exchanged = dict([pair := self.rng.choice(pairs), pair[::-1]])
+            other = Access(one.tensor, tuple(exchanged.get(each, each) for each in one.indices))
+            self.traits.add("again at other indices")
+        self.traits.add("input twice" if one.tensor in self.tensors else "diamond")
+        both: EinsumExpression = Call(self.rng.choice(("mul", "mul", *_SUMS)), (one, other))
+        if one.indices and self.rng.random() < 0.4:
+            return Reduction("sum", (self.rng.choice(one.indices),), both)
+        return both
+
+    def _unshared(self) -> EinsumExpression:
+        """A reduction over an index that only one factor has."""
+        self.traits.add("unshared index")
+        one = self._taken()
+        own = next((i for i in _INDICES if i not in one.indices), None)
+        if own is None:
+            return one
+        other = self._input(tuple(sorted((own, *one.indices[:1]), key=self.place.__getitem__)))
+        return Reduction(self.rng.choice(("sum", "max")), (own,), Call("mul", (one, other)))
+
     def _together(self) -> EinsumExpression:
+        if self.rng.random() < 0.2:
+            self.traits.add("constants only")
+            return Call("add", (Constant(0.5), Constant(-1.5)))
         one = self._taken()
         other = self._taken(one.indices) if self.rng.random() < 0.5 else self._part_of(one)
         parts = (one, other) if self.rng.random() < 0.6 else (other, one)
         return Call(self.rng.choice(_SUMS), parts)
 
     def _function(self) -> EinsumExpression:
-        name = self.rng.choice(_AT_ZERO if self.rng.random() < 0.7 else _NOT_AT_ZERO)
+        name = self.rng.choice(_AT_ZERO if self.rng.random() < 0.6 else _NOT_AT_ZERO)
+        if name in _NOT_AT_ZERO:
+            self.traits.add("not 0 at 0")
         part: EinsumExpression = self._taken()
         if self.rng.random() < 0.3:
+            self.traits.add("constant")
             part = Call(self.rng.choice(_SUMS), (part, Constant(self.rng.choice([0.5, -1.0, 2.0]))))
         if self.rng.random() < 0.2:
             part = Call("neg", (part,))
+        if self.rng.random() < 0.15:  # positive, so that nothing is over 0
+            self.traits.add("not 0 at 0")
+            return Call("reciprocal", (Call("exp", (part,)),))
         return Call(name, (part,))
 
     def _reduced(self) -> EinsumExpression:
         one = self._taken()
         if not one.indices:
             return Call("relu", (one,))
-        return Reduction(
-            self.rng.choice(["sum", "sum", "max"]), (self.rng.choice(one.indices),), one
-        )
+        op = self.rng.choice(["sum", "sum", "max"])
+        count = 2 if len(one.indices) > 1 and self.rng.random() < 0.2 else 1
+        return Reduction(op, tuple(self.rng.sample(one.indices, count)), one)
 
     def _normalised(self) -> EinsumExpression:
         """A tensor less its rows' maximum, or over their sum, as one statement or two."""
@@ -127,12 +252,16 @@ class _Maker:
         one = Access(name, self.indices_of[name])
         if not one.indices:
             return Call("exp", (one,))
-        index = self.rng.choice(one.indices)
+        # Mostly the innermost.
+        index = max(one.indices, key=self.place.__getitem__)
+        if self.rng.random() < 0.25:
+            index = self.rng.choice(one.indices)
         op, function = self.rng.choice(
             [("max", "sub"), ("sum", "div"), ("sum", "sub"), ("sum", "mul")]
         )
         fresh = next(each for each in (*_INDICES, "n") if each not in one.indices)
-        self.sizes[fresh] = self.sizes[fresh] if fresh in self.sizes else 1
+        self.sizes.setdefault(fresh, 1)
+        self.place.setdefault(fresh, self.rng.random())
         inner = tuple(fresh if each == index else each for each in one.indices)
         rest = tuple(each for each in one.indices if each != index)
         total: EinsumExpression = Reduction(op, (fresh,), Access(name, inner))
@@ -142,18 +271,26 @@ class _Maker:
             self.indices_of[row] = rest
             self.statements.append(Einsum(Access(row, rest), total))
             total = Access(row, rest)
+        else:
+            self.traits.add("again at other indices")
         if function == "div":  # what is missing over 0 looks like 0/0 by everyone
             total = Call("max", (total, Constant(0.125)))
         return Call(function, (one, total))
 
     def _nested(self) -> EinsumExpression:
-        """A function of a sum of products, with another operand beside it."""
+        """A function of a sum of products, with another operand beside it, maybe summed again."""
         inner = self._product()
-        free = tuple(_free(inner))
-        if not free or self.rng.random() < 0.5:
+        free = free_indices(inner)
+        if not free or self.rng.random() < 0.3:
             return Call("relu", (Call("add", (inner, Constant(0.25))),))
         kept = self.rng.sample(free, self.rng.randint(1, len(free)))
-        return Call(self.rng.choice((*_SUMS, "mul")), (inner, self._input(tuple(kept))))
+        kept.sort(key=self.place.__getitem__)
+        whole = Call(self.rng.choice((*_SUMS, "mul")), (inner, self._input(tuple(kept))))
+        if self.rng.random() < 0.5:
+            index = self.rng.choice(kept)
+            beside = self._input((index,))
+            return Reduction("sum", (index,), Call("mul", (Call("relu", (whole,)), beside)))
+        return whole
 
     # Operands.
 
@@ -164,22 +301,25 @@ class _Maker:
             own = self.indices_of[name]
             if self.rng.random() < 0.8:
                 return Access(name, own)
-            # At others of the same sizes.
-            renamed: list[str] = []
-            for index in own:
-                same = [
-                    i for i in _INDICES if self.sizes[i] == self.sizes[index] and i not in renamed
-                ]
-                renamed.append(self.rng.choice(same) if same else index)
-            if len(set(renamed)) == len(renamed):
-                return Access(name, tuple(renamed))
-            return Access(name, own)
+            renamed = self._renamed(own)
+            if renamed != own:
+                self.traits.add("again at other indices")
+            return Access(name, renamed)
         if like is not None and self.rng.random() < 0.7:
             return self._input(like)
         return self._input(self._some_indices(1, 3))
 
+    def _renamed(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Other indices of the same sizes, if there are some."""
+        renamed: list[str] = []
+        for index in own:
+            same = [i for i in _INDICES if self.sizes[i] == self.sizes[index] and i not in renamed]
+            renamed.append(self.rng.choice(same) if same else index)
+        return tuple(renamed) if len(set(renamed)) == len(renamed) else own
+
     def _part_of(self, access: Access) -> EinsumExpression:
         if not access.indices or self.rng.random() < 0.15:
+            self.traits.add("constant")
             return Constant(self.rng.choice([0.5, -1.5, 2.0]))
         kept = self.rng.sample(access.indices, self.rng.randint(0, len(access.indices)))
         return self._input(tuple(i for i in access.indices if i in kept))
@@ -188,6 +328,8 @@ class _Maker:
         chosen = self.rng.sample(_INDICES, self.rng.randint(least, most))
         if must and must not in chosen:
             chosen[self.rng.randrange(len(chosen))] = must
+        if self.rng.random() < 0.85:
+            chosen.sort(key=self.place.__getitem__)
         return tuple(chosen)
 
     def _input(self, indices: tuple[str, ...]) -> Access:
@@ -196,33 +338,31 @@ class _Maker:
             for name, tensor in self.tensors.items()
             if tensor.shape == tuple(self.sizes[index] for index in indices)
         ]
-        if known and self.rng.random() < 0.25:
+        if known and self.rng.random() < 0.2:
+            self.traits.add("input twice")
             return Access(self.rng.choice(known), indices)
         name = f"{'ABCDEFGH'[len(self.tensors) % 8]}{len(self.tensors)}"
         shape = tuple(self.sizes[index] for index in indices)
-        self.tensors[name] = _values(self.rng, shape)
-        self.formats[name] = self._format(len(indices))
+        self.tensors[name] = self._values(shape)
+        self.formats[name] = self._format(indices)
+        if not self.tensors[name].nnz:
+            self.traits.add("empty tensor")
         return Access(name, indices)
 
-    def _format(self, order: int) -> TensorFormat:
-        letters = self.rng.choices("dsb", [5, 5, 1], k=order)
-        modes = list(range(order))
-        if self.rng.random() < 0.25:
+    def _format(self, indices: Sequence[str]) -> TensorFormat:
+        """Levels in the program's order of loops, mostly."""
+        letters = self.rng.choices("dsb", [5, 5, 1], k=len(indices))
+        modes = list(range(len(indices)))
+        modes.sort(key=lambda mode: self.place[indices[mode]])
+        if self.rng.random() < 0.05:
             self.rng.shuffle(modes)
         return TensorFormat(tuple(LEVEL_FORMATS[each] for each in letters), tuple(modes))
 
-
-def _values(rng: random.Random, shape: Sequence[int]) -> Tensor:
-    """Small multiples of 1/8, of which sums and products are exact; many are missing."""
-    values = np.random.default_rng(rng.getrandbits(32))
-    kept = values.random(shape) < rng.choice([0.0, 0.3, 0.6, 1.0])
-    return Tensor.from_any(np.where(kept, values.integers(-16, 17, shape) / 8, 0.0))
-
-
-def _free(expression: EinsumExpression) -> list[str]:
-    match expression:
-        case Reduction(_, indices, part):
-            return [index for index in _free(part) if index not in indices]
-        case Call(_, arguments):
-            return [index for each in arguments for index in _free(each)]
-    return [index for access in accesses(expression) for index in access.indices]
+    def _values(self, shape: Sequence[int]) -> Tensor:
+        """Small multiples of 1/8, of which sums and products are exact; many are missing."""
+        values = np.random.default_rng(self.rng.getrandbits(32))
+        kept = values.random(shape) < self.rng.choice([0.0, 0.3, 0.6, 0.6, 1.0])
+        numbers = values.integers(-16, 17, shape) / 8
+        if self.odd:
+            numbers = np.where(values.random(shape) < 0.2, values.choice(_ODD, shape), numbers)
+        return Tensor.from_any(np.where(kept, numbers, 0.0))

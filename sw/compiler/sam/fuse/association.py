@@ -18,6 +18,7 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumProgram,
     Reduction,
     free_indices,
+    reductions,
 )
 from gnarl.sw.workloads.tensor.expression import Access, Call
 
@@ -107,6 +108,9 @@ def _chain(
     program: EinsumProgram, statement: Einsum, part: EinsumExpression, leaves: set[str]
 ) -> _Chain | None:
     """The product that a part of a statement is, followed back to ``leaves``."""
+    summed = [index for each in reductions(part) for index in each.indices]
+    if len(set(summed)) < len(summed):
+        return None  # its sums would become one
     inner_statements: list[Einsum] = []
     found: list[Access] = []
     taken = set(statement.indices)
@@ -115,8 +119,7 @@ def _chain(
         if factor.tensor in leaves or inner is None:
             found.append(factor)
             continue
-        is_result = factor.tensor in program.results
-        if is_result or program.consumers[factor.tensor] != (statement.name,):
+        if factor.tensor in program.results or not _is_taken_once(program, factor.tensor):
             return None
         if _factors(inner.expression) is None:
             return None
@@ -133,6 +136,11 @@ def _chain(
             for each in chain.factors
         )
     return _Chain(part, tuple(inner_statements), tuple(found))
+
+
+def _is_taken_once(program: EinsumProgram, tensor: str) -> bool:
+    uses = (each.tensor for statement in program.statements for each in statement.operands)
+    return list(uses).count(tensor) == 1
 
 
 def _fresh(index: str, taken: set[str]) -> str:
@@ -194,7 +202,8 @@ def _replaced(
             statements += [*made, replace(last, order=())]
         elif each.name not in inner_names:
             statements.append(each)
-    return replace(program, statements=tuple(statements))
+    formats = {name: each for name, each in program.formats.items() if name not in inner_names}
+    return replace(program, statements=tuple(statements), formats=formats)
 
 
 def _free_outside(statement: Einsum, part: EinsumExpression) -> set[str]:
@@ -205,13 +214,17 @@ def _free_outside(statement: Einsum, part: EinsumExpression) -> set[str]:
 def _with_part(
     expression: EinsumExpression, old: EinsumExpression, new: EinsumExpression
 ) -> EinsumExpression:
+    """The expression with a part replaced; all others are the same objects as before."""
     if expression is old:
         return new
     match expression:
         case Call(function, arguments):
-            return Call(function, tuple(_with_part(each, old, new) for each in arguments))
+            parts = tuple(_with_part(each, old, new) for each in arguments)
+            changed = any(one is not other for one, other in zip(parts, arguments, strict=True))
+            return Call(function, parts) if changed else expression
         case Reduction(part=part):
-            return replace(expression, part=_with_part(part, old, new))
+            inner = _with_part(part, old, new)
+            return expression if inner is part else replace(expression, part=inner)
     return expression
 
 

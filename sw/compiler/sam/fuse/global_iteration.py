@@ -6,6 +6,8 @@ Stardust, to compare with.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gnarl.sw.compiler.sam.fuse.views import View, Views
 from gnarl.sw.workloads.einsum.program import EinsumExpression, accesses
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
@@ -14,10 +16,11 @@ from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 def globally(views: Views) -> Views:
     """The views with sums taken out of the products that they are factors of.
 
-    A sum that several take, or over an index that the other factor has, too, stays inside.
+    A sum that is taken more than once, or over an index that the other factor has, too, stays inside.
     """
     expressions: dict[Access, EinsumExpression] = {}
     taken: set[Access] = set()
+    uses = Counter(each for view in views.views for each in accesses(view.expression))
 
     def visited(expression: EinsumExpression) -> EinsumExpression:
         match expression:
@@ -36,7 +39,7 @@ def globally(views: Views) -> Views:
         if not isinstance(expression, Access):
             return visited(expression)
         inner = expressions.get(expression)
-        is_alone = len(views.consumers(expression)) == 1 and expression not in views.results
+        is_alone = uses[expression] == 1 and expression not in views.results
         if not (is_alone and isinstance(inner, Reduction) and inner.op == "sum"):
             return expression
         if set(inner.indices) & _all_indices(other):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from gnarl.sw.compiler.sam.table.table import FusionTable
 from gnarl.sw.workloads.einsum.explicit import explicit
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram, accesses
-from gnarl.sw.workloads.tensor.expression import Access, Statement, stored_indices
+from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 FUSIONS = ("none", "layer")
@@ -64,7 +65,7 @@ class Fusion:
         in an order in which they can be computed; together they have every statement.
     fixed
         dense inputs that must be stored as the program's formats say; others may have their modes
-        in any order.
+        in any order, if a region takes them at one place only.
     may_cut
         whether a region that has no graph is cut into some that have; else it is an error.
     associations
@@ -193,16 +194,21 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     program = fusion.program
     results = results_of(program, region.statements)
     views = views_of(program, region.statements, results)
-    fixed = {name: each for name, each in formats.items() if not _is_free(fusion, name, each)}
-    graph, order, stored = _ordered(views, region, fixed)
-    if conflicts := _taken_otherwise(views, order, stored):
-        # One storage may suit all accesses in another order.
-        fixed |= {access.tensor: formats[access.tensor] for access in conflicts}
-        graph, order, stored = _ordered(views, region, fixed)
-        for access in _taken_otherwise(views, order, stored):
-            raise WorkloadError(
-                f"loop order {','.join(order)}: {access} is stored {stored[access.tensor]}, as the "
-                "region takes it elsewhere: a second copy would be needed, cut the region"
+    uses = Counter(access.tensor for access in {*views.inputs()})
+    fixed = {
+        name: each
+        for name, each in formats.items()
+        if uses[name] > 1 or not _is_free(fusion, name, each)
+    }
+    graph = partial_order(views, fixed, region.before)
+    if region.order:
+        check_order(graph, region.order)
+    order = region.order or first_order(graph)
+    stored = dict(fixed)
+    for access in views.inputs():
+        if access.tensor not in stored:
+            stored[access.tensor] = TensorFormat(
+                (DENSE,) * len(access.indices), accesses_in(order, access)
             )
     if region.iteration == GLOBAL:
         views = globally(views)
@@ -216,36 +222,6 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     used = {access.tensor for access in (*views.inputs(), *views.results)}
     kept = {name: format for name, format in stored.items() if name in used}
     return LoweredRegion(replace(region, order=order), views, kept, graph, order, table)
-
-
-def _ordered(
-    views: Views, region: Region, fixed: Mapping[str, TensorFormat]
-) -> tuple[nx.DiGraph, tuple[str, ...], dict[str, TensorFormat]]:
-    """The partial order of loops, the order, and how tensors are stored: those that are not
-    ``fixed`` as their first access is walked."""
-    graph = partial_order(views, fixed, region.before)
-    if region.order:
-        check_order(graph, region.order)
-    order = region.order or first_order(graph)
-    stored = dict(fixed)
-    for access in views.inputs():
-        if access.tensor not in stored:
-            levels = (DENSE,) * len(access.indices)
-            stored[access.tensor] = TensorFormat(levels, accesses_in(order, access))
-    return graph, order, stored
-
-
-def _taken_otherwise(
-    views: Views, order: Sequence[str], stored: Mapping[str, TensorFormat]
-) -> list[Access]:
-    """Accesses whose levels the loops do not walk from the outside in."""
-    place = {index: number for number, index in enumerate(order)}
-
-    def is_walked(access: Access) -> bool:
-        places = [place[index] for index in stored_indices(access, stored[access.tensor])]
-        return places == sorted(places)
-
-    return [access for access in views.inputs() if not is_walked(access)]
 
 
 def _is_free(fusion: Fusion, name: str, format: TensorFormat) -> bool:

@@ -1,0 +1,125 @@
+"""Random programs, fused and not: what their graphs compute is what the programs mean."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sam.fuse.regions import FACTORED, GLOBAL
+from gnarl.sw.golden.words import from_words
+from gnarl.sw.workloads.einsum.text import parse_program, program_text
+from tests.support.errors import noted
+from tests.support.sam.models import compiled, golden, run
+from tests.support.sam.programs import TRAITS, ProgramCase, make_program
+
+PROGRAMS = 80
+ODD_PROGRAMS = range(5000, 5030)
+
+
+def is_right(case: ProgramCase, regions: Sequence[Sequence[str]], iteration: str) -> bool:
+    """Whether the program has graphs, which compute what it means; else it is refused in one
+    line."""
+    with noted(f"{iteration}, {regions}: {program_text(case.program)}"):
+        try:
+            program = compiled(case.program, case.tensors, regions, iteration)
+        except WorkloadError as error:
+            assert "\n" not in str(error)
+            return False
+        done = run(program, case.tensors)
+        for name, got in done.got.items():
+            np.testing.assert_array_equal(got, done.meant[name])
+        # Infinities and NaN show which entries are stored, which programs do not say.
+        expected = {} if "odd values" in case.traits else golden(case.program, case.tensors)
+        for name, each in expected.items():
+            if iteration == FACTORED and case.exact:
+                np.testing.assert_array_equal(done.got[name], each)
+            else:
+                one, other = (from_words(w, "float32") for w in (done.got[name], each))
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    return True
+
+
+def whole(case: ProgramCase) -> list[tuple[str, ...]]:
+    return [tuple(each.name for each in case.program.statements)]
+
+
+def test_programs_without_fusion() -> None:
+    cases = map(make_program, range(PROGRAMS))
+    assert sum(is_right(case, [], FACTORED) for case in cases) >= 0.7 * PROGRAMS
+
+
+def test_whole_programs_in_one_region() -> None:
+    cases = map(make_program, range(PROGRAMS))
+    assert sum(is_right(case, whole(case), FACTORED) for case in cases) >= 0.6 * PROGRAMS
+
+
+def test_global_iteration() -> None:
+    cases = map(make_program, range(PROGRAMS))
+    assert sum(is_right(case, whole(case), GLOBAL) for case in cases) >= 0.6 * PROGRAMS
+
+
+def test_programs_cut_at_random() -> None:
+    for seed in range(PROGRAMS):
+        case = make_program(seed)
+        is_right(case, case.groups(random.Random(seed)), FACTORED)
+
+
+def test_infinities_and_nan() -> None:
+    for seed in ODD_PROGRAMS:
+        case = make_program(seed, odd=True)
+        is_right(case, whole(case), FACTORED)
+
+
+def test_every_trait_is_drawn() -> None:
+    drawn = Counter(trait for seed in range(PROGRAMS) for trait in make_program(seed).traits)
+    assert set(drawn) == set(TRAITS) - {"odd values"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        # Two results, of which one has no element.
+        (
+            "t(l,k)=min(A(l,k),0.5); s(l)=sum[k](t(l,k)); y(l,k)=t(l,k)*s(l) "
+            "-f=A:db -f=y:ss -r=s,y",
+            {"A": (5, 0)},
+        ),
+        # Taken twice by one product, once inside of a sum.
+        (
+            "t(i,j)=sum[k](A(i,k)*B(k,j)); y(i,j)=t(i,j)*(t(i,j)+C(i,j)) -f=A:ds -f=B:ds",
+            {"A": (4, 5), "B": (5, 3), "C": (4, 3)},
+        ),
+        ("y(i,j)=sum[k](A(i,k))*sum[k](B(k,j))", {"A": (4, 5), "B": (5, 3)}),
+    ],
+)
+@pytest.mark.parametrize("iteration", [FACTORED, GLOBAL])
+def test_programs_that_were_wrong(
+    text: str, shapes: dict[str, tuple[int, ...]], iteration: str
+) -> None:
+    case = case_of(text, shapes)
+    assert is_right(case, whole(case), iteration)
+
+
+def case_of(text: str, shapes: dict[str, tuple[int, ...]]) -> ProgramCase:
+    noise = np.random.default_rng(0)
+    tensors = {
+        name: np.where(noise.random(shape) < 0.6, noise.integers(-8, 9, shape) / 8, 0.0)
+        for name, shape in shapes.items()
+    }
+    return ProgramCase.of(parse_program(text), tensors)
+
+
+def test_a_dense_input_at_two_places_that_no_order_fits() -> None:
+    case = case_of("y(i,l)=sum[m](A(i,m,l)*A(l,m,i)) -f=y:db", {"A": (3, 2, 3)})
+    with pytest.raises(WorkloadError, match="no order of loops fits: m outside of l, as A"):
+        compiled(case.program, case.tensors)
+
+
+def test_a_dense_input_at_two_places_that_an_order_fits() -> None:
+    case = case_of("y(i,l)=sum[m](A(i,m)*A(m,l))", {"A": (3, 3)})
+    assert is_right(case, whole(case), FACTORED)
