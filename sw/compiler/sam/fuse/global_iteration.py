@@ -16,7 +16,8 @@ from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 def globally(views: Views) -> Views:
     """The views with sums taken out of the products that they are factors of.
 
-    A sum that is taken more than once, or over an index that the other factor has, too, stays inside.
+    A sum that is taken more than once, or over an index that the other factor has, too, stays
+    inside.
     """
     expressions: dict[Access, EinsumExpression] = {}
     taken: set[Access] = set()
