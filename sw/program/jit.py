@@ -25,9 +25,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import config, njit
+from numba import config, njit, types
 from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from gnarl.sw.program.cache import digest_of
 from gnarl.sw.program.cache_contents import MACHINE_CODE, cache_folder, note_use, prune_if_due
@@ -70,10 +72,40 @@ def inner(function: Function) -> Function:
     return _inner(function, _nrt=False)
 
 
+def inner_integers(function: Function) -> Function:
+    """Compiles as ``inner`` does, once for all constants, integers and truth values that it is
+    called with."""
+    dispatcher: Any = _inner(function, _nrt=False)
+    if dispatcher is not function:  # else numba is turned off
+        template = dispatcher.get_call_template
+        dispatcher.get_call_template = lambda arguments, names: template(
+            tuple(map(_as_integer, arguments)), names
+        )
+    return cast(Function, dispatcher)
+
+
+def _as_integer(type: Any) -> Any:
+    plain = types.unliteral(type)
+    return types.int64 if isinstance(plain, types.Boolean | types.Integer) else plain
+
+
 def inner_floats(function: Function) -> Function:
     """Compiles as ``inner`` does, with division by zero as in IEEE 754 instead of
     ``ZeroDivisionError``."""
     return _inner(function, _nrt=False, error_model="numpy")
+
+
+@intrinsic
+def _elements(typing_context: Any, array: Any) -> Any:
+    def pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), pointer
+
+
+elements: Any = (lambda array: array) if cast(Any, config).DISABLE_JIT else _elements
+"""In a compiled function, the elements of an array without its length: what takes these as an
+argument is quicker to call and to compile. Indices must be 0 or more, and less than the length."""
 
 
 def stage(function: Function) -> Function:

@@ -1,0 +1,137 @@
+"""Where a simulated machine has what in its one array of int64: records and their fields.
+
+Records lie one behind the other and name each other by the place of their first field. A token is
+an integer as in ``gnarl.hw.sam.token``. The array begins with what there is once.
+"""
+
+from __future__ import annotations
+
+from gnarl.hw.sam.block_types import MAX_LANES
+from gnarl.hw.sam.token import DONE as _DONE
+from gnarl.hw.sam.token import EMPTY as _EMPTY
+from gnarl.hw.sam.token import LEVEL_BITS, PAYLOAD_BITS
+from gnarl.hw.sam.token import stop as _stop
+
+# Plain numbers: compiled code knows no enumerations of Amaranth.
+STOP, EMPTY, DONE = int(_stop(0)), int(_EMPTY), int(_DONE)
+KIND_SHIFT = PAYLOAD_BITS
+PAYLOAD = (1 << PAYLOAD_BITS) - 1
+LEVELS = (1 << LEVEL_BITS) - 1
+IS_DATA, IS_STOP, IS_EMPTY, IS_DONE = range(4)
+"""Kinds of tokens."""
+
+
+class _Fields:
+    """Hands out places of fields."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def take(self, count: int = 1) -> int:
+        place = self.size
+        self.size += count
+        return place
+
+
+_once = _Fields()
+CYCLE = _once.take()
+STATUS = _once.take()
+CYCLES = _once.take()
+"""Cycles of the run, once all writers are done."""
+WRITING = _once.take()
+"""Writers that are not done."""
+LAST_MOVE = _once.take()
+PATIENCE = _once.take()
+"""The cycle in which a token or a request moved last; cycles without one that are a deadlock."""
+AT_FAULT = _once.take()
+FULL = _once.take()
+"""Some writer's words are to be collected."""
+BLOCKS, FIRST_BLOCK = _once.take(), _once.take()
+"""How many blocks, and where the list of them begins, those that read before those that feed
+them."""
+EARLY, FIRST_EARLY = _once.take(), _once.take()
+"""Likewise, of blocks that say at the begin of a cycle what they want of memories, or hint."""
+PORTS, FIRST_PORT = _once.take(), _once.take()
+"""Likewise, of the ports of a shared memory, in the order of their turns."""
+BANKS, FIRST_BANK = _once.take(), _once.take()
+"""Banks of a shared memory, 0 if each array has its own; three fields each."""
+FORMAT, EXPONENT, FRACTION, WIDTH = (_once.take() for _ in range(4))
+"""Of values: one of the kinds below; bits."""
+INDEX_MASK = _once.take()
+STAGES = _once.take()
+ONCE = _once.size
+
+RUNNING, ENDED, DEADLOCK, FAULT = range(4)
+"""Values of ``STATUS``."""
+
+FLOAT32, FLOAT, FIXED = range(3)
+"""Values of ``FORMAT``."""
+
+_queue = _Fields()
+DEPTH, RING, HEAD, COUNT = (_queue.take() for _ in range(4))
+POPPED = _queue.take()
+"""The cycle in which a token was taken out last: its room is free from the next one on."""
+READER, WRITER = _queue.take(), _queue.take()
+LOOKS, HELD, ITEM = (_queue.take() for _ in range(3))
+"""Whether its reader sees two tokens; whether it has the first of them already, and this."""
+HAS, TOKEN, HAS_NEXT, NEXT_TOKEN = (_queue.take() for _ in range(4))
+"""What the reader sees in this cycle."""
+QUEUE = _queue.size
+
+_output = _Fields()
+READERS, FIRST_READER = _output.take(), _output.take()
+GIVEN = _output.take()
+"""A bit for each reader that has the token at hand already."""
+OFFER, TOKENS, VALUES = (_output.take() for _ in range(3))
+"""The token at hand; tokens given, and those of them that are data or empty."""
+OUTPUT = _output.size
+
+_port = _Fields()
+CAPACITY, REQUESTS, FIRST_REQUEST = (_port.take() for _ in range(3))
+"""Reads that may be under way; those that are, in a ring of rows and cycles of their answers."""
+PORT_HEAD, FRONT = _port.take(), _port.take()
+"""The oldest of them; with two cycles of latency, those that are in the second register."""
+LATENCY = _port.take()
+ARRAY, ROW_WORDS, LOADED = (_port.take() for _ in range(3))
+"""Where its rows lie in memory, how many words each has, and how many rows there are."""
+BASE = _port.take()
+"""Its row 0 in a shared memory."""
+WANTS, ROW, GRANTED = (_port.take() for _ in range(3))
+"""A request of this cycle, its row, and the last cycle in which one was granted."""
+SENT = _port.take()
+"""The step at hand has made its request."""
+WORDS, BUFFER, BUFFER_WORDS = (_port.take() for _ in range(3))
+"""Words written in all; those that are not collected, and how many there may be."""
+PORT = _port.size
+
+BANK_LAST, BANK_FIRST, BANK_LATER = range(3)
+"""The port granted last; the first and the first later port that want something."""
+BANK = 3
+
+_block = _Fields()
+KIND = _block.take()
+AWAKE = _block.take()
+"""The last cycle in which it may have something to do."""
+BEGUN = _block.take()
+"""The last cycle that it has begun, of those that say early what they want: one that wakes later in
+a cycle waits for the next."""
+SEEN = _block.take()
+STALLED, STALLS = _block.take(), _block.take()
+"""The cycle in which it was looked at last; whether it offered a token that was not taken; in how
+many cycles it did."""
+OPERATIONS = _block.take()
+"""Values that it has computed, or added to others."""
+INPUTS, OUTPUTS = _block.take(), _block.take()
+NEEDS_ALL = _block.take()
+"""It does nothing unless each input has a token."""
+GIVES, TAKES = _block.take(), _block.take()
+"""A bit for each output and input of the step at hand, and further up for second tokens."""
+STATES, STATE, NEXT = _block.take(), _block.take(4), _block.take(4)
+"""How many words of state it has, these, and what the step makes of them."""
+PARAMETER = _block.take(6)
+PORT_OF = _block.take(2)
+IN, OUT = _block.take(MAX_LANES), _block.take(MAX_LANES)
+OWN = _block.size
+
+SECOND = MAX_LANES
+"""Bits in ``TAKES`` from those of inputs to those of their second tokens."""

@@ -1,0 +1,264 @@
+"""How blocks take and give tokens: as ``gnarl.hw.lib.stream.step`` has it, with the queues and
+forks of ``gnarl.hw.sam.graph_datapath`` around.
+
+Whoever reads a queue is looked at before those that feed it, so in a cycle a queue still holds what
+it held at the cycle's begin, but for what was taken: ``POPPED`` says whether that was so. A block
+that changes nothing sleeps until a queue of its does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gnarl.sw.program.jit import inner_integers
+from gnarl.sw.runtime.sam.simulator.layout import (
+    AWAKE,
+    COUNT,
+    DEPTH,
+    EMPTY,
+    FIRST_READER,
+    GIVEN,
+    GIVES,
+    HAS,
+    HAS_NEXT,
+    HEAD,
+    HELD,
+    IN,
+    INPUTS,
+    IS_STOP,
+    ITEM,
+    KIND_SHIFT,
+    LAST_MOVE,
+    LEVELS,
+    LOOKS,
+    NEXT,
+    NEXT_TOKEN,
+    OFFER,
+    OUT,
+    OUTPUTS,
+    POPPED,
+    QUEUE,
+    READER,
+    READERS,
+    RING,
+    SECOND,
+    STALLED,
+    STATE,
+    STATES,
+    STOP,
+    TAKES,
+    TOKEN,
+    TOKENS,
+    VALUES,
+    WRITER,
+)
+
+
+@inner_integers
+def is_data(token: int) -> bool:
+    """Data or empty: kinds are even for these."""
+    return (token >> KIND_SHIFT) & 1 == 0
+
+
+@inner_integers
+def is_stop(token: int) -> bool:
+    return token >> KIND_SHIFT == IS_STOP
+
+
+@inner_integers
+def agree(left: int, right: int) -> bool:
+    """As ``gnarl.hw.sam.blocks.agreement.agree``."""
+    return left == right or (is_data(left) and is_data(right))
+
+
+@inner_integers
+def is_closed_by(outer: int, inner: int) -> bool:
+    """As ``gnarl.hw.sam.blocks.agreement.is_closed_by``."""
+    return is_stop(outer) and inner == outer + 1
+
+
+@inner_integers
+def raised(token: int) -> int:
+    """The stop a level above a stop."""
+    return STOP | (token + 1 & LEVELS)
+
+
+@inner_integers
+def see(s: np.ndarray, b: int) -> bool:
+    """Notes what a block sees of its inputs; whether each has a token."""
+    all_there = True
+    for place in range(s[b + INPUTS]):
+        q = s[b + IN + place]
+        if q == 0:
+            continue
+        count = s[q + COUNT]
+        first = s[s[q + RING] + s[q + HEAD]]
+        if s[q + HELD]:
+            s[q + HAS] = 1
+            s[q + TOKEN] = s[q + ITEM]
+            s[q + HAS_NEXT] = count > 0
+            s[q + NEXT_TOKEN] = first
+        else:
+            s[q + HAS] = count > 0
+            s[q + TOKEN] = first
+            s[q + HAS_NEXT] = 0
+            all_there &= count > 0
+    return all_there
+
+
+@inner_integers
+def wrap(place: int, size: int) -> int:
+    """A place in a ring of ``size`` from one that is less than twice as far: a division takes
+    longer than most blocks."""
+    return place - size if place >= size else place
+
+
+@inner_integers
+def pop(s: np.ndarray, q: int, cycle: int) -> None:
+    """Takes the oldest token out of a queue."""
+    s[q + HEAD] = wrap(s[q + HEAD] + 1, s[q + DEPTH])
+    s[q + COUNT] -= 1
+    s[q + POPPED] = cycle
+    s[s[q + WRITER] + AWAKE] = cycle + 1
+    s[s[q + READER] + AWAKE] = cycle + 1
+
+
+@inner_integers
+def give(s: np.ndarray, b: int, place: int, token: int) -> None:
+    """The step gives ``token`` to an output."""
+    s[s[b + OUT + place] + OFFER] = token
+    s[b + GIVES] |= 1 << place
+
+
+@inner_integers
+def send(s: np.ndarray, b: int, cycle: int) -> bool:
+    """Offers what the step gives to all readers that have room; whether all of it is given."""
+    gives = s[b + GIVES]
+    at_once, waits = 0, False
+    for place in range(s[b + OUTPUTS]):
+        if (gives >> place) & 1:
+            o = s[b + OUT + place]
+            if s[o + GIVEN] == 0 and _give_all(s, o, cycle):
+                at_once |= 1 << place
+            else:
+                waits |= not _give_some(s, b, o, cycle)
+    if waits:
+        s[b + STALLED] = 1
+        _note_given(s, b, at_once, True)
+    else:
+        s[b + AWAKE] = cycle + 1
+        if gives != at_once:
+            _note_given(s, b, gives, False)
+    return not waits
+
+
+@inner_integers
+def _give_all(s: np.ndarray, o: int, cycle: int) -> bool:
+    """Gives a token to all readers of an output, if all have room."""
+    first = s[o + FIRST_READER]
+    end = first + s[o + READERS] * QUEUE
+    for q in range(first, end, QUEUE):
+        if s[q + COUNT] + (s[q + POPPED] == cycle) >= s[q + DEPTH]:
+            return False
+    token = s[o + OFFER]
+    for q in range(first, end, QUEUE):
+        _push(s, q, token, cycle)
+    _count(s, o, token, cycle)
+    return True
+
+
+@inner_integers
+def _push(s: np.ndarray, q: int, token: int, cycle: int) -> None:
+    s[s[q + RING] + wrap(s[q + HEAD] + s[q + COUNT], s[q + DEPTH])] = token
+    s[q + COUNT] += 1
+    s[s[q + READER] + AWAKE] = cycle + 1
+
+
+@inner_integers
+def _count(s: np.ndarray, o: int, token: int, cycle: int) -> None:
+    s[o + TOKENS] += 1
+    s[o + VALUES] += is_data(token)
+    s[LAST_MOVE] = cycle
+
+
+@inner_integers
+def _give_some(s: np.ndarray, b: int, o: int, cycle: int) -> bool:
+    """Gives a token to those readers of an output that lack it and have room; whether all have
+    it."""
+    given, readers = s[o + GIVEN], s[o + READERS]
+    whole = (1 << readers) - 1
+    if given == whole and readers:
+        return True
+    q, token = s[o + FIRST_READER], s[o + OFFER]
+    for reader in range(readers):
+        has_room = s[q + COUNT] + (s[q + POPPED] == cycle) < s[q + DEPTH]
+        if has_room and not (given >> reader) & 1:
+            _push(s, q, token, cycle)
+            s[b + AWAKE] = cycle + 1
+            given |= 1 << reader
+        q += QUEUE
+    s[o + GIVEN] = given
+    if given == whole:
+        _count(s, o, token, cycle)
+    return given == whole
+
+
+@inner_integers
+def _note_given(s: np.ndarray, b: int, places: int, is_given: bool) -> None:
+    """While a step waits, what it has given stays so; then nothing of the next one is given."""
+    for place in range(s[b + OUTPUTS]):
+        if (places >> place) & 1:
+            o = s[b + OUT + place]
+            s[o + GIVEN] = (1 << s[o + READERS]) - 1 if is_given else 0
+
+
+@inner_integers
+def take(s: np.ndarray, b: int, is_done: bool, cycle: int) -> None:
+    """Takes what a step uses up, once it is done, and moves tokens up into registers."""
+    takes = s[b + TAKES] if is_done else 0
+    for place in range(s[b + INPUTS]):
+        q = s[b + IN + place]
+        if q == 0:
+            continue
+        is_taken = (takes >> place) & 1
+        if not s[q + LOOKS]:
+            if is_taken:
+                pop(s, q, cycle)
+        elif s[q + HELD]:
+            if is_taken:
+                s[q + HELD] = s[q + HAS_NEXT] and not (takes >> (SECOND + place)) & 1
+                s[q + ITEM] = s[q + NEXT_TOKEN]
+                if s[q + HAS_NEXT]:
+                    pop(s, q, cycle)
+        elif s[q + HAS]:
+            s[q + HELD] = not is_taken
+            s[q + ITEM] = s[q + TOKEN]
+            pop(s, q, cycle)
+
+
+@inner_integers
+def commit(s: np.ndarray, b: int) -> None:
+    """The state becomes what the step makes of it."""
+    for place in range(s[b + STATES]):
+        s[b + STATE + place] = s[b + NEXT + place]
+
+
+@inner_integers
+def fiber_end(q: int, s: np.ndarray) -> tuple[int, int]:
+    """The token that ends the fiber of a queue's first token, -1 if it is not known yet, and which
+    tokens go with it: 1, or 3 for both. As ``gnarl.hw.sam.blocks.lookups.fiber_end``."""
+    token = s[q + TOKEN]
+    if not is_data(token):
+        return raised(token) if is_stop(token) else token, 1
+    if not s[q + HAS_NEXT]:
+        return -1, 0
+    following = s[q + NEXT_TOKEN]
+    if is_stop(following):
+        return raised(following), 3
+    return STOP, 1
+
+
+@inner_integers
+def payload_or_zero(token: int) -> int:
+    """The word of data or of an empty token."""
+    return 0 if token == EMPTY else token
