@@ -21,7 +21,7 @@ SAM = (VECTOR, "--tensor", "B=B.mtx", "--tensor", "c=c.tns")
 TMU = ("nest.py", *NEST_ARRAYS)
 CELLS = ("--tensor", "a=cells.npy")
 
-MODEL_OF_SAM = "timing of the model, not of the RTL: no back pressure, no skipping, no arbiters"
+MODEL_OF_SAM = "simulated cycle by cycle, not on the RTL"
 MODEL_OF_TMU = "instructions of the model, which has no cycles: not the time of the RTL"
 
 

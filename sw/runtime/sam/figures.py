@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
 from gnarl.hw.sam.block_types import VAL
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block
@@ -16,17 +16,17 @@ from gnarl.hw.sam.unit import OPERATIONS, Unit
 from gnarl.sw.compiler.sam.dot_write import write_dot
 from gnarl.sw.compiler.sam.sections import graph_of, kernel_of
 from gnarl.sw.program.program import Launch, Program
-from gnarl.sw.program.rows import Samples
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Chart, Figures
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands
-from gnarl.sw.runtime.sam.model.streams import Source
-from gnarl.sw.runtime.sam.model.tokens import Stream
 
 _SHOWN = 8
+
+_SAMPLES = 2000
+"""At most as many of a simulation: more than a picture shows."""
 
 _TOKENS = "tokens: values", "tokens: coordinates, references"
 
@@ -39,35 +39,15 @@ def drawn_counters(launch: Launch) -> list[str]:
 
 def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
     """What the cycles of a run were spent on, by counters that were read in its course; without
-    them what each would be spent on if no queue were ever full.
+    them by those of a simulation.
 
     ALUs are busy in the cycle in which they give a value, or take one in to add it to others.
     """
-    samples = run.finished.samples
-    return _model_activity(run) if samples is None else _sampled_activity(run, samples)
-
-
-def _model_activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
-    """The model's, which runs for it: streams are seen as they come, and not kept."""
-    operands = run.job.operands
-    _, model = operands.model
-    computing = Counter(_computing_streams(run.launch))
-    busy, moves = np.zeros(model.cycles, np.int64), np.zeros(model.cycles, bool)
-
-    def watch(at: Source, stream: Stream, times: np.ndarray) -> None:
-        moves[times[times < model.cycles]] = True
-        if at in computing:
-            values = times[stream.is_data]
-            np.add.at(busy, values[values < model.cycles], computing[at])
-
-    operands.watched(watch)
-    computes = busy > 0
-    kinds = {"compute": computes, "coordinates only": moves & ~computes}
-    note = "timing of the model, not of the RTL: no back pressure, no skipping, no arbiters"
-    return Activity("ALUs", _alus(run.launch), busy, kinds, note)
-
-
-def _sampled_activity(run: LaunchRun[HostJob[Operands]], samples: Samples) -> Activity:
+    samples, note = run.finished.samples, ""
+    if samples is None:
+        samples = run.job.operands.simulated(NO_LIMIT, _SAMPLES).samples
+        assert samples is not None
+        note = "simulated cycle by cycle, not on the RTL"
     edges, graph = samples.edges(), graph_of(run.launch.sections)
     busy = sum(
         (samples.rates(name, edges) for name in _operation_counters(run.launch)),
@@ -78,7 +58,7 @@ def _sampled_activity(run: LaunchRun[HostJob[Operands]], samples: Samples) -> Ac
         kind = _TOKENS[graph.kind_of_stream(*stream) != VAL]
         kinds[kind] += samples.rates(_counter(stream), edges) / len(graph.readers)
     whole = f"{len(graph.readers)} streams"
-    return Activity("ALUs", _alus(run.launch), busy, kinds, edges=edges, whole=whole)
+    return Activity("ALUs", _alus(run.launch), busy, kinds, note, edges=edges, whole=whole)
 
 
 def _counter(stream: tuple[str, str]) -> str:
@@ -151,15 +131,6 @@ def _computing(launch: Launch) -> list[Block]:
 
 def _operation_counters(launch: Launch) -> list[str]:
     return [f"operations_{block.name}" for block in _computing(launch)]
-
-
-def _computing_streams(launch: Launch) -> Iterator[Source]:
-    """For each computing block the stream of which a value is an operation."""
-    graph = graph_of(launch.sections)
-    for block in _computing(launch):
-        name = OPERATIONS[block.type]
-        edge = graph.drivers.get((block.name, name))
-        yield (block.name, name) if edge is None else (edge.source, edge.output)
 
 
 def _units(launch: Launch) -> tuple[Unit, ...]:

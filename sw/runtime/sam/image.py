@@ -30,8 +30,9 @@ from gnarl.sw.program.rows import Rows
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import entry_name
-from gnarl.sw.runtime.sam.model.interpreter import interpret
-from gnarl.sw.runtime.sam.model.streams import ModelRun, Watch
+from gnarl.sw.runtime.sam.model.interpreter import interpret, simulated
+from gnarl.sw.runtime.sam.model.streams import ModelRun
+from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_levels
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.operands import bind_operands, named_operand
@@ -119,9 +120,10 @@ class Operands:
         """What the image makes a machine do, by the model. Raises ``GnarlError`` if it stops."""
         return interpret(SamConfig.from_dict(self.launch.config), self.image)
 
-    def watched(self, watch: Watch) -> None:
-        """Runs the model once more, with all of its streams for ``watch``."""
-        interpret(SamConfig.from_dict(self.launch.config), self.image, watch)
+    def simulated(self, max_cycles: int, samples: int | None = None) -> SimulatedRun:
+        """What the image makes a machine do, cycle by cycle; see ``simulate``."""
+        config = SamConfig.from_dict(self.launch.config)
+        return simulated(config, self.image, max_cycles, samples)
 
 
 def is_model(program: Program) -> bool:

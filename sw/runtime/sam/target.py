@@ -22,7 +22,6 @@ from gnarl.sw.golden.words import typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
-from gnarl.sw.runtime.machine.cycle_limit import require_cycles
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.sam.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sam.figures import activity, dot, drawn_counters, figures
@@ -118,10 +117,12 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
             raise ProgramError(f"{job.launch.name}: model {error}") from error
 
     def model(self, config: SamConfig, job: HostJob[Operands], wanted: Wanted) -> MachineRun:
-        """Raises ``CycleLimitError`` for more cycles than the model counts."""
-        graph, run = job.operands.model
-        require_cycles(run.cycles, job.max_cycles)
-        return machine_run(config, graph, run, wanted)
+        """Words are those of the model of whole streams, cycles those of the simulator.
+
+        Raises ``CycleLimitError`` for a run that takes more cycles, and ``DeadlockError``.
+        """
+        _, run = job.operands.model
+        return machine_run(config, run, job.operands.simulated(job.max_cycles), wanted)
 
     def volatile_rows(self, launch: Launch) -> dict[str, Any]:
         """No rows: arrays that writers fill are never loaded."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from gnarl.hw.sam.token import DONE, EMPTY
 from gnarl.sw.golden.sums import run_totals
-from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream
 
 
 def spaccumulator(site: Site, inputs: Inputs) -> Done:
@@ -40,8 +39,7 @@ def spaccumulator(site: Site, inputs: Inputs) -> Done:
         place = order - 1 - depth
         if site.block[f"full{place}"]:
             sums = _filled(site, sums, depth, sizes[place], len(stops))
-    outputs = _streams(sums, stops, order)
-    return Done(outputs, _steps(site, inputs, outputs))
+    return Done(_streams(sums, stops, order))
 
 
 def _coordinates(streams: list[Stream]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -159,54 +157,3 @@ def _with_stops(data: np.ndarray, ends: np.ndarray, stops: np.ndarray) -> np.nda
     tokens[places] = stops
     tokens[-1] = DONE
     return tokens
-
-
-def _steps(site: Site, inputs: Inputs, outputs: Mapping[str, np.ndarray]) -> Steps:
-    """Values go in one by one, then their table comes out, a step for each of its tokens.
-
-    With order 1, another table is filled meanwhile; with order 2, nothing goes in.
-    """
-    values = inputs["val"]
-    order = site.block["order"]
-    out = Stream(outputs["out_val"])
-    # The innermost stops that end a table, on both sides.
-    into = values.stops[values.tokens[values.stops] >= STOP + order]
-    from_ = out.stops[out.tokens[out.stops] >= STOP + order - 1]
-    values_given = np.diff(from_, prepend=-1)
-    if order == 1:
-        needed = np.append(np.repeat(into, values_given), len(values) - 1)
-        return Steps(len(out), _needs(inputs, order, needed))
-    begins = into + np.cumsum(values_given) - values_given + 1
-    count = len(values) + len(out) - 1
-    drains = np.arange(len(out) - 1) + np.repeat(begins - (from_ + 1 - values_given), values_given)
-    takes = np.ones(count, bool)
-    takes[drains] = False
-    gives = np.append(drains, count - 1)
-    # An outer coordinate leaves with the first token of its fiber, a stop with the inner stop.
-    outer = Stream(outputs["out_crd1"])
-    parents = Parents(outer)
-    at = np.full(len(outer), count - 1)
-    at[parents.last] = gives[out.stops]
-    first = np.append(0, out.stops + 1)[:-1]
-    at[parents.heads[parents.given]] = gives[first[parents.given]]
-    return Steps(
-        count,
-        _needs(inputs, order, np.cumsum(takes) - 1),
-        {"out_val": gives, "out_crd0": gives, "out_crd1": at},
-    )
-
-
-def _needs(inputs: Inputs, order: int, values: np.ndarray) -> dict[str, np.ndarray]:
-    """What must be there along with ``values``, places in the innermost streams."""
-    needs = {"val": values, "crd0": values}
-    place = values
-    for depth in range(1, order + 1):
-        child, stream = inputs[f"crd{depth - 1}"], inputs[f"crd{depth}"]
-        parents = Parents(stream)
-        ends = ~child.is_data[place]
-        fiber = child.fiber[place]
-        last = np.append(parents.last, len(stream) - 1)[fiber]
-        head = np.append(parents.heads, len(stream) - 1)[fiber]
-        place = np.where(ends, last, head)
-        needs[f"crd{depth}"] = place
-    return needs

@@ -6,28 +6,25 @@ import numpy as np
 
 from gnarl.hw.lib.formats import FloatFormat, parse_format
 from gnarl.hw.sam.token import DONE
-from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream
 
 
 def repsiggen(site: Site, inputs: Inputs) -> Done:
     """A signal for each token: data, the same stop, or done."""
     crd = inputs["crd"]
-    signals = np.where(crd.is_data, 0, crd.tokens)
-    return Done({"out_repsig": signals}, Steps(len(crd)))
+    return Done({"out_repsig": np.where(crd.is_data, 0, crd.tokens)})
 
 
 def repeat(site: Site, inputs: Inputs) -> Done:
     """Each reference for every signal of its fiber."""
     ref, repsig = inputs["ref"], inputs["repsig"]
-    out, needs = _repeated(site, ref, repsig, ("ref", "repsig"))
+    out = _repeated(site, ref, repsig, ("ref", "repsig"))
     site.require_stops(Parents(ref), repsig, ("ref", "repsig"))
-    return Done({"out_ref": out}, Steps(len(out), {"ref": needs}))
+    return Done({"out_ref": out})
 
 
-def _repeated(
-    site: Site, refs: Stream, signals: Stream, names: tuple[str, str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The repeated references, and the place of the reference that each of them is."""
+def _repeated(site: Site, refs: Stream, signals: Stream, names: tuple[str, str]) -> np.ndarray:
+    """The repeated references."""
     parents = Parents(refs)
     site.require_levels(parents.stops)
     site.require_fibers(parents, signals, names)
@@ -40,21 +37,15 @@ def _repeated(
     out[:-1] = np.repeat(refs.tokens[parents.heads], lengths)
     out[signals.stops] = parents.stops
     out[-1] = DONE
-    needs = np.full(len(signals), len(refs) - 1)
-    needs[:-1] = np.repeat(parents.heads, lengths)
-    return out, needs
+    return out
 
 
 def crdhold(site: Site, inputs: Inputs) -> Done:
     """Each outer coordinate for every inner one of its fiber."""
     outer, inner = inputs["outer"], inputs["inner"]
-    parents = Parents(outer)
-    site.require_stops(parents, inner, ("outer", "inner"))
-    held, needs = _repeated(site, outer, inner, ("outer", "inner"))
-    # A stop is known by what follows the coordinate.
-    needs[inner.stops] += parents.given
-    steps = Steps(len(inner), {"outer": needs})
-    return Done({"out_outer": held, "out_inner": inner.tokens}, steps)
+    site.require_stops(Parents(outer), inner, ("outer", "inner"))
+    held = _repeated(site, outer, inner, ("outer", "inner"))
+    return Done({"out_outer": held, "out_inner": inner.tokens})
 
 
 def crddrop(site: Site, inputs: Inputs) -> Done:
@@ -64,17 +55,7 @@ def crddrop(site: Site, inputs: Inputs) -> Done:
     site.require_stops(parents, inner, ("outer", "inner"))
     kept = np.ones(len(outer), bool)
     kept[parents.heads] = (inner.lengths[:-1] > 0) | ~parents.given
-    # A coordinate passes with the first inner token of its fiber, a stop with the inner stop.
-    passed = np.empty(len(outer), np.int64)
-    passed[-1] = len(inner) - 1
-    passed[parents.last] = inner.stops
-    passed[parents.heads[parents.given]] = (inner.stops - inner.lengths[:-1])[parents.given]
-    needs = np.full(len(inner), len(outer) - 1)
-    needs[:-1] = np.repeat(parents.heads, inner.lengths[:-1] + 1)
-    needs[inner.stops] = parents.last
-    gives = {"out_outer": np.maximum.accumulate(passed)[kept]}
-    steps = Steps(len(inner), {"outer": needs}, gives)
-    return Done({"out_outer": outer.tokens[kept], "out_inner": inner.tokens}, steps)
+    return Done({"out_outer": outer.tokens[kept], "out_inner": inner.tokens})
 
 
 def valdrop(site: Site, inputs: Inputs) -> Done:
@@ -86,9 +67,7 @@ def valdrop(site: Site, inputs: Inputs) -> Done:
         bits = bits & np.uint32((1 << format.width - 1) - 1)
     kept = bits != 0
     kept[val.ends] = True
-    places = np.flatnonzero(kept)
-    steps = Steps(len(val), gives={"out_crd": places, "out_val": places})
-    return Done({"out_crd": crd.tokens[places], "out_val": val.tokens[places]}, steps)
+    return Done({"out_crd": crd.tokens[kept], "out_val": val.tokens[kept]})
 
 
 def crdtopoint(site: Site, inputs: Inputs) -> Done:
@@ -97,9 +76,7 @@ def crdtopoint(site: Site, inputs: Inputs) -> Done:
     inner = inputs["inner"]
     kept = np.ones(len(inner), bool)
     kept[inner.stops] = False
-    places = np.flatnonzero(kept)
-    steps = Steps(len(inner), held.steps.needs, {"out_outer": places, "out_inner": places})
-    return Done({name: tokens[places] for name, tokens in held.outputs.items()}, steps)
+    return Done({name: tokens[kept] for name, tokens in held.outputs.items()})
 
 
 def pointtocrd(site: Site, inputs: Inputs) -> Done:
@@ -120,9 +97,4 @@ def pointtocrd(site: Site, inputs: Inputs) -> Done:
     out_inner[ends[-1]] = STOP + 1
     out_inner[-1] = DONE
     out_outer = np.concatenate([outer.tokens[first], [STOP, DONE]])
-    # A point is a step, and so is a stop.
-    needs = np.minimum(np.cumsum(is_data) - is_data, points)
-    begins = np.concatenate([[0], ends[:-1] + 1])[: len(first)]
-    gives = {"out_outer": np.concatenate([begins, [ends[-1], ends[-1] + 1]])}
-    steps = Steps(len(is_data), {"outer": needs, "inner": needs}, gives)
-    return Done({"out_outer": out_outer, "out_inner": out_inner}, steps)
+    return Done({"out_outer": out_outer, "out_inner": out_inner})

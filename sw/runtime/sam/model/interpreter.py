@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,23 +15,48 @@ from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_functions
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
-from gnarl.sw.runtime.sam.model.streams import ModelRun, Watch, run_graph
-from gnarl.sw.runtime.sam.model.timing import timing
+from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
 from gnarl.sw.runtime.sam.model.tokens import Limits
+from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 
 
-def interpret(
-    config: SamConfig, image: Mapping[str, Rows], watch: Watch | None = None
-) -> tuple[Graph, ModelRun]:
-    """The graph that a machine is, and what it does on settings and arrays as in ``image``;
-    ``watch``: see ``run_graph``.
+def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, ModelRun]:
+    """The graph that a machine is, and what it does on settings and arrays as in ``image``.
 
-    The graph is the configuration's, or what ``image`` makes of its fabric. Cycles are those of
-    queues that are never full, without skipping, so no block ever stalls; see
-    ``gnarl.sw.runtime.sam.model.timing``. Raises as ``run_graph`` does, ``ConfigError`` where there
-    is neither graph nor fabric or the format lacks a function, and ``ProgramError`` for words that
-    configure no graph.
+    The graph is the configuration's, or what ``image`` makes of its fabric. Raises as ``run_graph``
+    does, ``ConfigError`` where there is neither graph nor fabric or the format lacks a function,
+    and ``ProgramError`` for words that configure no graph.
     """
+    one = loaded(config, image)
+    limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
+    return one.graph, run_graph(one.graph, config.format, one.arrays, one.settings, limits)
+
+
+def simulated(
+    config: SamConfig, image: Mapping[str, Rows], max_cycles: int, samples: int | None = None
+) -> SimulatedRun:
+    """How long the machine takes for that, and what its counters are; see ``simulate``."""
+    # It is compiled, which few commands need.
+    from gnarl.sw.runtime.sam.simulator.simulate import simulate
+
+    one = loaded(config, image)
+    return simulate(
+        one.graph, config, one.arrays, one.settings, max_cycles=max_cycles, samples=samples
+    )
+
+
+@dataclass(frozen=True)
+class LoadedGraph:
+    """A graph with what its blocks read: ``arrays`` and ``settings`` as ``run_graph`` takes
+    them."""
+
+    graph: Graph
+    arrays: dict[str, np.ndarray]
+    settings: dict[tuple[str, str], int]
+
+
+def loaded(config: SamConfig, image: Mapping[str, Rows]) -> LoadedGraph:
+    """The graph that a machine is with ``image``. Raises as ``interpret`` does."""
     graph = graph_in(config, image)
     arrays = {
         f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
@@ -41,9 +67,7 @@ def interpret(
     names = settings_of(graph.blocks) if config.fabric is None else settings_rows(config)
     values = _loaded(image.get("settings"), 1)
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
-    limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
-    cycles = timing(graph, config)
-    return graph, run_graph(graph, config.format, arrays, settings, limits, cycles, watch)
+    return LoadedGraph(graph, arrays, settings)
 
 
 def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
@@ -58,18 +82,18 @@ def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
     return graph
 
 
-def machine_run(config: SamConfig, graph: Graph, run: ModelRun, wanted: Wanted) -> MachineRun:
-    """What a machine returns after ``run``: counters, and the ``wanted`` rows."""
-    counters = dict.fromkeys(memory_map(config).counters, 0) | run.counts
-    counters |= {f"operations_{block}": count for block, count in run.operations.items()}
-    for (block, output), tokens in run.tokens.items():
-        if (block, output) in graph.readers:
-            counters[f"tokens_{block}_{output}"] = tokens
+def machine_run(
+    config: SamConfig, run: ModelRun, simulated: SimulatedRun, wanted: Wanted
+) -> MachineRun:
+    """What a machine returns: the cycles and counters of its simulation, and the ``wanted`` rows
+    that ``run`` has written."""
+    counters = dict.fromkeys(memory_map(config).counters, 0)
+    counters |= simulated.counters | run.counts
     memory = {
         window: Rows(rows, _rows(run.written[window], rows))
         for window, rows in wanted(counters).items()
     }
-    return MachineRun(memory, run.cycles, counters)
+    return MachineRun(memory, simulated.cycles, counters)
 
 
 def _loaded(rows: Rows | None, words: int) -> np.ndarray:

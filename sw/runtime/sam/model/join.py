@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
 from gnarl.hw.sam.token import EMPTY
 from gnarl.sw.runtime.sam.model.lookup import expand
-from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps, Stream, index_type
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Stream
 from gnarl.sw.workloads.refusals import first_true
 
 # Fibers are numbered above the bits of a token.
@@ -18,32 +17,16 @@ _FIBER_SHIFT = 34
 
 def intersect(site: Site, inputs: Inputs) -> Done:
     """What both lanes have."""
-    merged = _Merged(site, inputs)
-    outputs = merged.common()
-    step = merged.steps_of_intersection()
-    first = np.flatnonzero(np.diff(step, prepend=step.dtype.type(-1)))
-    gives = dict.fromkeys(outputs, step[merged.both])
-    return Done(outputs, Steps(int(step[-1]) + 1, _needs(merged, first), gives))
+    return Done(_Merged(site, inputs).common())
 
 
 def union(site: Site, inputs: Inputs) -> Done:
     """What either lane has; the other's reference is an empty token."""
-    merged = _Merged(site, inputs)
-    return Done(merged.every(), Steps(len(merged), _needs(merged, slice(None))))
-
-
-def _needs(merged: _Merged, at: np.ndarray | slice) -> dict[str, np.ndarray]:
-    """The heads of both lanes."""
-    left, right = (head[at] for head in merged.heads)
-    return {"crd0": left, "ref0": left, "crd1": right, "ref1": right}
+    return Done(_Merged(site, inputs).every())
 
 
 class _Merged:
-    """The tokens of two lanes in the order in which a joiner sees them, equal ones as one.
-
-    both
-        which of them both lanes have.
-    """
+    """The tokens of two lanes in the order in which a joiner sees them, equal ones as one."""
 
     def __init__(self, site: Site, inputs: Inputs) -> None:
         crd0, ref0, crd1, ref1 = (inputs[name] for name in ("crd0", "ref0", "crd1", "ref1"))
@@ -61,7 +44,6 @@ class _Merged:
         self._common = common if few == 0 else common[::-1]
         # Places of the shorter lane's tokens, among which equal ones of the other count once.
         places = before + np.arange(len(before)) - (np.cumsum(is_common) - is_common)
-        self.both = places[own]
         count = len(crd0) + len(crd1) - len(own)
         has, other_has = np.zeros(count, bool), np.ones(count, bool)
         has[places] = True
@@ -70,12 +52,6 @@ class _Merged:
 
     def __len__(self) -> int:
         return len(self._has[0])
-
-    @cached_property
-    def heads(self) -> tuple[np.ndarray, ...]:
-        """For each lane, the place of the token it offers when each is seen."""
-        kind = index_type(len(self))
-        return tuple(np.cumsum(has, dtype=kind) - has for has in self._has)
 
     def common(self) -> dict[str, np.ndarray]:
         """Tokens of the outputs that both lanes have."""
@@ -90,16 +66,6 @@ class _Merged:
             crd[has] = self._crds[lane]
             refs[lane][has] = self._refs[lane]
         return {"out_crd": crd, "out_ref0": refs[0], "out_ref1": refs[1]}
-
-    def steps_of_intersection(self) -> np.ndarray:
-        """The step in which each is taken: two neighbours, one of each lane, may go together."""
-        has0, has1 = self._has
-        alone = has0 ^ has1
-        follows = np.zeros(len(self), bool)
-        follows[1:] = alone[1:] & alone[:-1] & (has0[1:] != has0[:-1])
-        distance = np.arange(len(self), dtype=index_type(len(self)))
-        distance -= np.maximum.accumulate(np.where(follows, 0, distance))
-        return np.cumsum(distance % 2 == 0, dtype=distance.dtype) - 1
 
 
 def _require_same_stops(site: Site, crd0: Stream, crd1: Stream) -> None:
@@ -139,18 +105,8 @@ def bitvectorunion(site: Site, inputs: Inputs) -> Done:
 
 def _bitvector_join(site: Site, inputs: Inputs, join: Callable[[Site, Inputs], Done]) -> Done:
     lanes: dict[str, Stream] = {}
-    places = []
     for lane in "01":
         names = f"bv{lane}", f"ref{lane}"
-        crd, ref, words = expand(site, inputs[names[0]], inputs[names[1]], names)
+        crd, ref = expand(site, inputs[names[0]], inputs[names[1]], names)
         lanes |= {f"crd{lane}": Stream(crd), f"ref{lane}": Stream(ref)}
-        places.append(words)
-    joined = join(site, lanes)
-    # A step for each token that comes out, when the words of both lanes are there.
-    needs: dict[str, np.ndarray] = {}
-    for lane, words in zip("01", places, strict=True):
-        heads = joined.steps.needs[f"crd{lane}"]
-        gives = joined.steps.gives.get("out_crd")
-        at = words[heads if gives is None else heads[gives]]
-        needs |= {f"bv{lane}": at, f"ref{lane}": at}
-    return Done(joined.outputs, Steps(len(joined.outputs["out_crd"]), needs))
+    return join(site, lanes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.sam.token import DONE, EMPTY
-from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site, Steps
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site
 
 
 def parallelizer(site: Site, inputs: Inputs) -> Done:
@@ -23,12 +23,12 @@ def parallelizer(site: Site, inputs: Inputs) -> Done:
     lengths = np.diff(np.append(parents.heads, len(stream) - 1)) + apart
     lane = np.repeat(np.arange(len(lengths)) % lanes, lengths)
     tokens = np.insert(stream.tokens, parents.heads[apart], EMPTY)
-    needs = np.insert(np.arange(len(stream)), parents.heads[apart], parents.heads[apart])
-    outputs, gives = {}, {}
-    for number, output in enumerate(site.block.outputs):
-        gives[output] = np.append(np.flatnonzero(lane == number), len(tokens) - 1)
-        outputs[output] = tokens[gives[output]]
-    return Done(outputs, Steps(len(tokens), {"i": needs}, gives))
+    return Done(
+        {
+            output: np.append(tokens[:-1][lane == number], DONE)
+            for number, output in enumerate(site.block.outputs)
+        }
+    )
 
 
 def serializer(site: Site, inputs: Inputs) -> Done:
@@ -51,14 +51,9 @@ def serializer(site: Site, inputs: Inputs) -> Done:
     starts = np.cumsum(lengths) - lengths
     out = np.empty(int(lengths.sum()) + 1, np.int64)
     out[-1] = DONE
-    needs = {}
-    for number, (name, lane) in enumerate(zip(site.block.inputs, lanes, strict=True)):
+    for number, lane in enumerate(lanes):
         mine = slice(number, None, len(lanes))
         begins = np.cumsum(lengths[mine]) - lengths[mine]
         places = np.arange(len(lane) - 1) + np.repeat(starts[mine] - begins, lengths[mine])
         out[places] = lane.tokens[:-1]
-        taken = np.zeros(len(out), np.int64)
-        taken[places] = np.arange(len(lane) - 1)
-        taken[-1] = len(lane) - 1
-        needs[name] = np.maximum.accumulate(taken)
-    return Done({"o": out}, Steps(len(out), needs))
+    return Done({"o": out})

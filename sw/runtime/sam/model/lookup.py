@@ -8,12 +8,12 @@ import numpy as np
 
 from gnarl.hw.sam.block_types import BITVECTOR_BITS, DENSE
 from gnarl.hw.sam.token import DONE, EMPTY
-from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps, Stream
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream
 from gnarl.sw.workloads.refusals import first_true
 
 
 def root(site: Site, inputs: Inputs) -> Done:
-    return Done({"out_ref": np.array([0, DONE])}, Steps(2))
+    return Done({"out_ref": np.array([0, DONE])})
 
 
 def fiberlookup(site: Site, inputs: Inputs) -> Done:
@@ -31,7 +31,7 @@ def fiberlookup(site: Site, inputs: Inputs) -> Done:
         wide.finish(ref)
         crd = site.rows("crd", ref, wide.ends)[:, 0]
         wide.finish(crd)
-    return Done({"out_crd": crd, "out_ref": ref}, wide.steps())
+    return Done({"out_crd": crd, "out_ref": ref})
 
 
 def _segments(site: Site, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +47,7 @@ def bitvectorlookup(site: Site, inputs: Inputs) -> Done:
     wide = _Expansion(site, inputs["ref"], lambda rows: (rows * words, np.full(len(rows), words)))
     bv, ref = site.rows("bv", wide.rows(), wide.ends).T.copy()
     wide.finish(bv, ref)
-    return Done({"out_bv": bv, "out_ref": ref}, wide.steps())
+    return Done({"out_bv": bv, "out_ref": ref})
 
 
 _Fibers = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -58,7 +58,6 @@ class _Expansion:
     """A fiber for each reference, of rows that follow each other; an empty token's is empty."""
 
     def __init__(self, site: Site, refs: Stream, fibers: _Fibers) -> None:
-        self._refs = refs
         parents = Parents(refs)
         self._parents = parents
         site.require_levels(parents.stops)
@@ -91,26 +90,17 @@ class _Expansion:
             tokens[self.ends[:-1]] = self._parents.stops
             tokens[-1] = DONE
 
-    def steps(self) -> Steps:
-        """A stop's level is known when the token after its reference is there."""
-        parents = self._parents
-        needs = np.full(self._count + 1, len(self._refs) - 1)
-        needs[:-1] = np.repeat(parents.heads, self._lengths)
-        needs[self.ends[:-1]] += parents.given
-        return Steps(self._count + 1, {"ref": needs})
-
 
 def bitvectorexpand(site: Site, inputs: Inputs) -> Done:
     """A coordinate and a reference for each one in the words."""
-    crd, ref, places = expand(site, inputs["bv"], inputs["ref"], ("bv", "ref"))
-    steps = Steps(len(crd), {"bv": places, "ref": places})
-    return Done({"out_crd": crd, "out_ref": ref}, steps)
+    crd, ref = expand(site, inputs["bv"], inputs["ref"], ("bv", "ref"))
+    return Done({"out_crd": crd, "out_ref": ref})
 
 
 def expand(
     site: Site, bv: Stream, ref: Stream, names: tuple[str, str]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coordinates and references of a bitvector's ones, and the places of their words."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and references of a bitvector's ones."""
     site.require_same(bv, ref, names)
     words = bv.words
     words[bv.ends] = 1
@@ -126,7 +116,7 @@ def expand(
     crd = word * BITVECTOR_BITS + bits
     refs = ref.tokens[places] + np.arange(len(places)) - firsts[places]
     crd[ends] = refs[ends] = bv.tokens[bv.ends]
-    return crd, refs, places
+    return crd, refs
 
 
 def locate(site: Site, inputs: Inputs) -> Done:
@@ -142,7 +132,7 @@ def locate(site: Site, inputs: Inputs) -> Done:
     site.require_index(rows[parent != EMPTY], "reference")
     out = ref.tokens.copy()
     out[crd.is_data] = rows
-    return Done({"out_ref": out}, Steps(len(crd)))
+    return Done({"out_ref": out})
 
 
 def arrayvals(site: Site, inputs: Inputs) -> Done:
@@ -151,4 +141,4 @@ def arrayvals(site: Site, inputs: Inputs) -> Done:
     absent = np.flatnonzero(refs.tokens >= STOP)
     values = site.rows("vals", refs.tokens, absent)[:, 0]
     values[refs.ends] = refs.tokens[refs.ends]
-    return Done({"out_val": values}, Steps(len(refs)))
+    return Done({"out_val": values})

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gnarl.hw.sam.block_types import BLOCK_TYPES
-from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.unit import OPERATIONS
 from gnarl.sw.runtime.sam.model import (
     accumulate,
@@ -26,7 +26,6 @@ from gnarl.sw.runtime.sam.model import (
     values,
     write,
 )
-from gnarl.sw.runtime.sam.model.timing import Timing, step_times, token_times, turn_times
 from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
 
 BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
@@ -41,10 +40,6 @@ BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
 Source: TypeAlias = tuple[str, str]
 """A stream, by its block and output."""
 
-Watch: TypeAlias = Callable[[Source, Stream, np.ndarray], None]
-"""What is called once for each stream, with the cycle, int64, in which each of its tokens is
-given."""
-
 
 @dataclass
 class ModelRun:
@@ -58,16 +53,12 @@ class ModelRun:
         uint32 words by ``"{block}_{array}"``: as many as were written.
     counts
         by ``"{block}_{count}"``.
-    cycles
-        from the cycle in which the root's reference is given to the one in which the last block
-        without outputs takes its last token; see ``gnarl.sw.runtime.sam.model.timing``.
     """
 
     tokens: dict[Source, int] = field(default_factory=dict)
     operations: dict[str, int] = field(default_factory=dict)
     written: dict[str, np.ndarray] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    cycles: int = 0
 
 
 def run_graph(
@@ -76,17 +67,15 @@ def run_graph(
     arrays: Mapping[str, np.ndarray],
     settings: Mapping[tuple[str, str], int],
     limits: Limits | None = None,
-    timing: Timing | None = None,
-    watch: Watch | None = None,
 ) -> ModelRun:
     """Runs ``graph`` on values of the number ``format``.
 
     ``arrays``: what was loaded, uint32 [rows, words] by ``"{block}_{array}"``; ``settings``: by
-    block and setting; ``timing``: what blocks take beyond a cycle a step. A stream is kept until
-    its last reader is done. Raises ``ModelError`` that names the block at fault, and
-    ``CapacityError`` for streams that need more memory than there is. O(tokens log tokens).
+    block and setting. A stream is kept until its last reader is done. Raises ``ModelError`` that
+    names the block at fault, and ``CapacityError`` for streams that need more memory than there is.
+    O(tokens log tokens).
     """
-    running = _Running(graph, timing or Timing(), watch)
+    running = _Running(graph)
     for block in graph.topological():
         running.do(Site(block, format, arrays, settings, limits or Limits()))
     return running.result
@@ -95,11 +84,10 @@ def run_graph(
 class _Running:
     """A run block by block. Blocks that read the same stream share what is found out about it."""
 
-    def __init__(self, graph: Graph, timing: Timing, watch: Watch | None) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.result = ModelRun()
-        self._drivers, self._timing, self._watch = graph.drivers, timing, watch
+        self._drivers = graph.drivers
         self._streams: dict[Source, Stream] = {}
-        self._times: dict[Source, np.ndarray] = {}
         self._readers = Counter({at: len(edges) for at, edges in graph.readers.items()})
 
     def do(self, site: Site) -> None:
@@ -119,32 +107,15 @@ class _Running:
         if block.type in OPERATIONS:
             name = OPERATIONS[block.type]
             result.operations[block.name] = (inputs | outputs)[name].values
-        self._time(block, done, sources, outputs)
+        for output, stream in outputs.items():
+            result.tokens[block.name, output] = len(stream)
+            if self._readers[block.name, output]:
+                self._streams[block.name, output] = stream
         for at in sources.values():
             self._read(at)
-
-    def _time(
-        self, block: Block, done: Done, sources: Mapping[str, Source], outputs: Mapping[str, Stream]
-    ) -> None:
-        """When the block does it."""
-        timing, name = self._timing, block.name
-        steps = step_times(done.steps, {each: self._times[at] for each, at in sources.items()})
-        if sources:
-            steps += timing.streams
-        steps = turn_times(done.steps, steps, timing.turns.get(name, 1))
-        if not block.outputs:
-            self.result.cycles = max(self.result.cycles, int(steps[-1]) + 1)
-        for output, stream in outputs.items():
-            at = name, output
-            self.result.tokens[at] = len(stream)
-            times = token_times(done.steps, steps, output, timing.latencies.get(name, 0))
-            if self._watch is not None:
-                self._watch(at, stream, times)
-            if self._readers[at]:
-                self._streams[at], self._times[at] = stream, times
 
     def _read(self, at: Source) -> None:
         """A reader of a stream is done."""
         self._readers[at] -= 1
         if not self._readers[at]:
-            del self._streams[at], self._times[at]
+            del self._streams[at]

@@ -24,11 +24,6 @@ _FEW_TOKENS = 1 << 18
 """So many are never too many."""
 
 
-def index_type(count: int) -> np.dtype:
-    """The narrowest type of places in so many tokens."""
-    return np.dtype(np.int32 if count < 1 << 31 else np.int64)
-
-
 class ModelError(GnarlError):
     """A run that breaks a rule of the hardware; names the block, which ``block`` is, too."""
 
@@ -120,31 +115,10 @@ class Parents:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """When a block can do what: ``count`` steps, one a cycle at most, one after the other.
-
-    needs
-        by input, the place of the last token that must be there for each step; of an input that is
-        left out, the token with the step's own number.
-    gives
-        by output, the step that gives each token; of an output that is left out, the step with the
-        token's own number.
-    fibers
-        in blocks whose fibers take turns, the fiber that each step is for, -1 where it is for none.
-    """
-
-    count: int
-    needs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    gives: Mapping[str, np.ndarray] = field(default_factory=dict)
-    fibers: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-
-
-@dataclass(frozen=True)
 class Done:
-    """What a block has done: tokens by output, words by array, counts by name, and its steps."""
+    """What a block has done: tokens by output, words by array, counts by name."""
 
     outputs: Mapping[str, np.ndarray]
-    steps: Steps
     written: Mapping[str, np.ndarray] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from gnarl.hw.lib.operation import Operation
 from gnarl.hw.sam.token import DONE
 from gnarl.sw.golden.arithmetic import arithmetic
 from gnarl.sw.golden.sums import run_totals
-from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Steps
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site
 
 
 def alu(site: Site, inputs: Inputs) -> Done:
@@ -21,7 +21,7 @@ def alu(site: Site, inputs: Inputs) -> Done:
     )
     out = unit.words(numbers).astype(np.int64)
     out[left.ends] = left.tokens[left.ends]
-    return Done({"out_val": out}, Steps(len(left)))
+    return Done({"out_val": out})
 
 
 def function(site: Site, inputs: Inputs) -> Done:
@@ -34,7 +34,7 @@ def function(site: Site, inputs: Inputs) -> Done:
     op = Function[site.block["op"].upper()]  # type: ignore[misc, valid-type]
     out = apply(op, values.words, site.format).astype(np.int64)
     out[values.ends] = values.tokens[values.ends]
-    return Done({"out_val": out}, Steps(len(values)))
+    return Done({"out_val": out})
 
 
 def reduce(site: Site, inputs: Inputs) -> Done:
@@ -64,45 +64,4 @@ def reduce(site: Site, inputs: Inputs) -> Done:
     first = last - ended
     out[first[given]] = totals[given]
     out[-1] = DONE
-
-    steps = _reduce_steps(inputs, parents, given, ended, first, last)
-    return Done({"out_val": out}, steps)
-
-
-def _reduce_steps(
-    inputs: Inputs,
-    parents: Parents | None,
-    given: np.ndarray,
-    ended: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-) -> Steps:
-    """A step for each value; at a stop, one for its total, and one for the stop that follows.
-
-    In the latter, the next value may be taken already.
-    """
-    values = inputs["val"]
-    two = given & ended
-    spent = np.ones(len(values), np.int64)
-    spent[values.stops[two]] = 2
-    following = values.stops[two] + 1
-    spent[following[values.is_data[following]]] = 0
-    through = np.cumsum(spent)
-    count = int(through[-1])
-    # Tokens are needed by the step in which they are taken.
-    needs = {"val": np.searchsorted(through, np.arange(1, count + 1), side="left")}
-    gives = np.full(len(given) + np.count_nonzero(two) + 1, count - 1)
-    total = through[values.stops] - 1 - two
-    gives[first[given]] = total[given]
-    gives[last[ended]] = (total + two)[ended]
-    if parents is not None:
-        crd = inputs["crd"]
-        needed = np.zeros(count, np.int64)
-        needed[total] = parents.heads
-        needed[total + two] = parents.last
-        needed[-1] = len(crd) - 1
-        needs["crd"] = np.maximum.accumulate(needed)
-    fibers = np.full(count, -1)
-    fibers[through[values.is_data] - 1] = values.fiber[values.is_data]
-    fibers[total] = values.fiber[values.stops]
-    return Steps(count, needs, {"out_val": gives}, fibers)
+    return Done({"out_val": out})

@@ -6,13 +6,12 @@ import numpy as np
 
 from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
 from gnarl.hw.sam.token import EMPTY
-from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site, Steps
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site
 
 
 def fiberwrite(site: Site, inputs: Inputs) -> Done:
     """A level of the result."""
     crd = inputs["crd"]
-    steps = Steps(len(crd))
     data = crd.tokens[crd.is_data]
     if (data == EMPTY).any():
         site.fail("crd has an empty token: must be a coordinate")
@@ -23,11 +22,11 @@ def fiberwrite(site: Site, inputs: Inputs) -> Done:
         site.require_room_for("crd", len(data))
         site.require_room_for("seg", len(lengths))
         written = {"crd": data.astype(np.uint32), "seg": np.cumsum(lengths).astype(np.uint32)}
-        return Done({}, steps, written, {"fibers": len(lengths), "entries": len(data)})
+        return Done({}, written, {"fibers": len(lengths), "entries": len(data)})
     if site.block["format"] == BITVECTOR:
         words = _bitvector(site, data, lengths)
-        return Done({}, steps, {"bv": words}, {"rows": len(words), "entries": len(data)})
-    return Done({}, steps)
+        return Done({}, {"bv": words}, {"rows": len(words), "entries": len(data)})
+    return Done({})
 
 
 def _bitvector(site: Site, data: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -46,4 +45,4 @@ def valwrite(site: Site, inputs: Inputs) -> Done:
     values = inputs["val"]
     words = values.words[values.is_data]
     site.require_room_for("vals", len(words))
-    return Done({}, Steps(len(values)), {"vals": words}, {"entries": len(words)})
+    return Done({}, {"vals": words}, {"entries": len(words)})

@@ -19,11 +19,12 @@ from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden.tensor import evaluate
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.image import bind, operands, result, result_rows
-from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
+from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run, simulated
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import noted
 from tests.support.sam.corner_statements import KINDS, LIMITS, Corner, corner
+from tests.support.sam.simulated import MOST_CYCLES
 from tests.sw.compiler.sam.test_random_expressions import dense
 
 REFUSED = {"against", "diagonal", "own index", "own operand", "no such function"}
@@ -35,7 +36,9 @@ def check(case: Corner, passes: Sequence[SamPass] = PASSES) -> None:
     program = compile(SamWorkload("corner", case.text, statement), config, passes=passes)
     config, (launch,) = SamConfig.from_dict(program.config), program.launches
     given = operands(launch, bind(program, case.tensors))
-    run = machine_run(config, *interpret(config, given.image), partial(result_rows, launch))
+    _, model = interpret(config, given.image)
+    simulation = simulated(config, given.image, MOST_CYCLES)
+    run = machine_run(config, model, simulation, partial(result_rows, launch))
     shape = tuple(given.sizes[index] for index in statement.result.indices)
     name = statement.result.tensor
     got = dense(*result(launch, given, run.memory, name), shape, case.format)

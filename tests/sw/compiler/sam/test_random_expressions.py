@@ -22,10 +22,11 @@ from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden.tensor import evaluate
 from gnarl.sw.golden.words import from_words
 from gnarl.sw.runtime.sam.image import bind, operands, result, result_rows
-from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
+from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run, simulated
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.sam.expressions import Case, cases, make
+from tests.support.sam.simulated import MOST_CYCLES
 
 OPTIONAL = [each.name for each in PASSES if each.optional]
 
@@ -47,8 +48,9 @@ def check(case: Case, format: str = "float32", passes: Sequence[SamPass] = PASSE
     config = SamConfig.from_dict(program.config)
     launch = program.launches[0]
     given_operands = operands(launch, bind(program, case.tensors))
-    done = interpret(config, given_operands.image)
-    run = machine_run(config, *done, partial(result_rows, launch))
+    _, model = interpret(config, given_operands.image)
+    simulation = simulated(config, given_operands.image, MOST_CYCLES)
+    run = machine_run(config, model, simulation, partial(result_rows, launch))
     shape = tuple(given_operands.sizes[index] for index in statement.result.indices)
     name = statement.result.tensor
     got = dense(*result(launch, given_operands, run.memory, name), shape, format)

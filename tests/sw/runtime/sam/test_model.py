@@ -15,10 +15,9 @@ from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.golden.words import from_words, to_words
 from gnarl.sw.program.rows import MachineRun, Rows
-from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
-from gnarl.sw.runtime.sam.model.streams import run_graph
-from gnarl.sw.runtime.sam.model.timing import step_times, timing, token_times, turn_times
-from gnarl.sw.runtime.sam.model.tokens import ModelError, Steps
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run, simulated
+from gnarl.sw.runtime.sam.model.tokens import ModelError
 from gnarl.sw.workloads.tensor.parser import parse
 
 # y(i) = b(i) * c(i), b compressed, c dense.
@@ -74,9 +73,11 @@ IMAGE = {
 
 
 def run(config: SamConfig = CONFIG, image: dict[str, Rows] = IMAGE) -> MachineRun:
+    _, model = interpret(config, image)
     return machine_run(
         config,
-        *interpret(config, image),
+        model,
+        simulated(config, image, 1000),
         lambda counters: {
             "y_i_crd": np.arange(counters["y_i_entries"]),
             "y_vals": np.arange(1, 4),
@@ -112,58 +113,28 @@ def test_cycles_are_the_longest_way_of_the_last_token():
     assert run().cycles == lookup_done + 6 + 1 + 1 + 1
     slower = replace(CONFIG, alu_stages=3)
     assert run(slower).cycles == run().cycles + 2
-    shared = replace(CONFIG, memory="shared", memory_latency=10)
-    assert run(shared).cycles == run().cycles + 3 * 9
-    assert run(replace(CONFIG, local_latency=2)).cycles == run().cycles + 3
     assert run(replace(CONFIG, stream_latency=2)).cycles == run().cycles + 7
 
 
-def test_latencies_are_what_components_say():
-    assert timing(GRAPH, CONFIG).latencies == {
-        "root": 0,
-        "b_i": 2,
-        "sig": 0,
-        "rep": 0,
-        "c_i": 0,
-        "b": 1,
-        "c": 1,
-        "mul": 1,
-        "y_i": 0,
-        "y": 0,
-    }
+def test_a_run_that_takes_longer_than_its_limit():
+    cycles = run().cycles
+    assert simulated(CONFIG, IMAGE, cycles).cycles == cycles
+    with pytest.raises(CycleLimitError):
+        simulated(CONFIG, IMAGE, cycles - 1)
 
 
-def test_fibers_that_take_turns():
-    """Fibers 0 and 2 have the turn that fiber 1 has not; step 4 is for none."""
-    steps = Steps(7, fibers=np.array([0, 0, 1, 1, -1, 2, 2]))
-    times = np.array([3, 4, 5, 6, 7, 8, 20])
-    assert turn_times(steps, times, 2).tolist() == [3, 5, 5, 7, 7, 8, 20]
-    assert turn_times(steps, times, 1) is times
-    assert turn_times(steps, times, 5).tolist() == [3, 8, 5, 10, 7, 8, 20]
-
-
-def test_a_step_waits_for_its_tokens_and_for_the_step_before():
-    steps = Steps(4, {"a": np.array([0, 0, 1, 2])}, {"o": np.array([1, 3])})
-    arrivals = {"a": np.array([3, 4, 9]), "b": np.array([0, 1, 2, 3])}
-    times = step_times(steps, arrivals)
-    assert times.tolist() == [3, 4, 5, 9]
-    assert token_times(steps, times, "o", 2).tolist() == [6, 11]
-    assert token_times(steps, times, "p", 0).tolist() == [3, 4, 5, 9]
-
-
-def test_streams_and_the_longest_of_them():
-    arrays = {name: one.words for name, one in IMAGE.items() if name != "settings"}
-    streams = {}
-
-    def watch(at, stream, times):
-        assert len(times) == len(stream)
-        streams[at] = stream.tokens.tolist()
-
-    done = run_graph(GRAPH, "float32", arrays, {("c_i", "size"): 6}, watch=watch)
-    assert done.tokens == {at: len(tokens) for at, tokens in streams.items()}
-    assert max(done.tokens.values()) == 5
-    assert streams["sig", "out_repsig"] == [0, 0, 0, 1 << 32, 3 << 32]
-    assert done.operations == {"mul": 3}
+def test_counters_in_the_course_of_a_run():
+    whole = simulated(CONFIG, IMAGE, 1000)
+    assert whole.samples is None
+    every, few = (simulated(CONFIG, IMAGE, 1000, samples).samples for samples in (100, 4))
+    assert every.edges().tolist() == list(range(whole.cycles + 1))
+    assert len(few.edges()) <= 6
+    for samples in (every, few):
+        for name, (times, counts) in samples.counts.items():
+            assert (times[0], counts[0], times[-1]) == (0, 0, whole.cycles)
+            assert counts[-1] == whole.counters[name]
+    times, counts = every.counts["tokens_root_out_ref"]
+    assert counts[:3].tolist() == [0, 1, 2]
 
 
 def test_rows_that_were_not_loaded_are_not_there():
@@ -208,7 +179,10 @@ def test_a_fabric_is_what_it_is_configured_to_be():
         f"{units['arrayvals']}_vals": values(1.5, 2.5),
     }
     vals = f"{units['valwrite']}_vals"
-    done = machine_run(FABRIC, *interpret(FABRIC, image), lambda counters: {vals: np.arange(2)})
+    _, model = interpret(FABRIC, image)
+    done = machine_run(
+        FABRIC, model, simulated(FABRIC, image, 1000), lambda counters: {vals: np.arange(2)}
+    )
     assert from_words(done.memory[vals].words, "float32").tolist() == [[1.5], [2.5]]
     assert done.counters[f"{units['valwrite']}_entries"] == 2
     assert list(done.counters) == list(memory_map(FABRIC).counters)

@@ -180,16 +180,3 @@ def test_rules_of_the_hardware(kind, inputs, more, text):
     with pytest.raises(ModelError) as caught:
         run(kind, inputs, **more)
     assert str(caught.value) == f"block b ({kind}): {text}"
-
-
-@pytest.mark.parametrize(
-    "val, steps",
-    [
-        ("1 2 S0 3 S0 D", 6),
-        # A stop that is given on takes a step of its own, in which the next value is taken.
-        ("1 2 S1 3 S1 D", 7),
-        ("1 2 S1 S1 D", 7),
-    ],
-)
-def test_steps_of_a_reduction(val, steps):
-    assert run("reduce", {"val": val}).steps.count == steps

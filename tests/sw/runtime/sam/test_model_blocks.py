@@ -124,13 +124,6 @@ def test_intersect_and_union():
     }
 
 
-def test_two_coordinates_without_partner_are_dropped_at_a_time():
-    inputs = {"crd0": "0 2 4 6 S0 D", "ref0": "0 1 2 3 S0 D", "crd1": "1 3 5 7 S0 D"}
-    assert run("intersect", inputs | {"ref1": "0 1 2 3 S0 D"}).steps.count == 4 + 2
-    inputs = {"crd0": "0 1 2 9 S0 D", "ref0": "0 1 2 3 S0 D", "crd1": "9 S0 D", "ref1": "0 S0 D"}
-    assert run("intersect", inputs).steps.count == 3 + 1 + 2
-
-
 def test_values_array():
     vals = to_words(np.array([10.0, 11.0, 12.0]), "float32")
     done = run("arrayvals", {"ref": "0 N 2 S0 S1 D"}, arrays={"vals": vals})

@@ -1,0 +1,115 @@
+"""The simulator's cycles against those of RTL: of a list, and run anew."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from gnarl.hw.lib.errors import GnarlError
+from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.host import AcceleratorError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.simulator.deadlock import DeadlockError
+from gnarl.sw.runtime.sam.simulator.simulate import simulate
+from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
+from gnarl.sw.runtime.target.configuration import load_configuration
+from tests.hw.sam.graphs import STUCK, column, machine, small
+from tests.support.sam.simulated import like_model
+from tests.sw.compiler.sam.test_rtl_sample import MIXED, SMALL, random_inputs
+
+STATEMENTS = {
+    **SUITE,
+    **MIXED,
+    "lanes": SUITE["mat_sddmm"] + " -s=parallelize(i,4)",
+}
+SIZES = {"i": 8, "j": 20, "k": 6, "l": 4}
+
+BUILT = ("mat_ds_compression", "dense rows", "matmul_ikj")
+"""Machines that other tests build, too."""
+
+
+class Line(NamedTuple):
+    """A line of the list; ``cycles`` is empty for a deadlock."""
+
+    cycles: str
+    statement: str
+    seed: int
+    changes: tuple[str, ...]
+
+
+def _lines() -> list[Line]:
+    lines = []
+    for text in Path(__file__).with_name("cycles.txt").read_text().splitlines()[1:]:
+        cycles, statement, seed, changes = (field.strip() for field in text.split("|"))
+        lines.append(Line(cycles, statement, int(seed), tuple(changes.split())))
+    return lines
+
+
+LINES = _lines()
+OF_STATEMENTS = [line for line in LINES if line.cycles]
+(DEADLOCK,) = (line for line in LINES if not line.cycles)
+
+
+@cache
+def _compiled(line: Line) -> tuple[Program, dict[str, Any]]:
+    text = STATEMENTS[line.statement]
+    with Device(load_configuration("sam_fp32", (*SMALL, *line.changes)), "model") as device:
+        return device.compile(text), random_inputs(text, SIZES, line.seed)
+
+
+def test_the_list_has_twelve_machines():
+    assert len(LINES) == 12
+
+
+@pytest.mark.parametrize("line", OF_STATEMENTS, ids=lambda line: line.statement)
+def test_cycles_are_those_of_rtl(line: Line):
+    assert like_model(*_compiled(line)).cycles == int(line.cycles)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for line in OF_STATEMENTS if line.statement in BUILT],
+    ids=lambda line: line.statement,
+)
+def test_rtl_takes_as_many_and_counts_the_same(line: Line):
+    program, inputs = _compiled(line)
+    with Device(load_configuration("sam_fp32", (*SMALL, *line.changes))) as rtl:
+        (run,) = rtl.run(program, inputs).launches
+    simulated = like_model(program, inputs)
+    assert run.finished.cycles == simulated.cycles == int(line.cycles)
+    counters = simulated.counters | simulated.counts
+    assert run.finished.counters == counters
+
+
+def _stuck(graph: Graph, values: int, depth: int) -> SimulatedRun:
+    arrays = {"vals_vals": np.ones((values, 1), np.uint32)}
+    config = small(graph, queue_depth=depth)
+    return simulate(graph, config, arrays, {("i", "size"): values}, max_cycles=10_000)
+
+
+def test_a_deadlock_is_one_on_rtl_and_says_who_waits():
+    """One value more than a queue of 4 holds is too many for a sum that is added to all of them."""
+    (depth,) = (int(change.partition("=")[2]) for change in DEADLOCK.changes)
+    driver, _ = machine(small(STUCK, queue_depth=depth))
+    driver.write_window("vals_vals", column([1] * 8))
+    driver.write_window("settings", [[depth]])
+    driver.run(max_cycles=100)
+    assert _stuck(STUCK, depth, depth).cycles == driver.cycles()
+
+    driver.write_window("settings", [[depth + 1]])
+    with pytest.raises(AcceleratorError, match="DEADLOCK"):
+        driver.run(max_cycles=10_000)
+    with pytest.raises(DeadlockError) as caught:
+        _stuck(STUCK, depth + 1, depth)
+    assert str(caught.value) == (
+        "deadlock: nothing moves from cycle 8 on: sums waits for a token in ref from sum, sum "
+        "waits for a token in val from vals, vals waits for room in the queue of 4 tokens before "
+        "add.val0, add waits for a token in val1 from sums"
+    )
+    assert isinstance(caught.value, GnarlError)
