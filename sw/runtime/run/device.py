@@ -36,9 +36,8 @@ class Device:
     backend
         one of its target's: ``rtl``, the Verilated simulator, built at the first run or taken from
         the cache; ``model``, the interpreter of the program; ``cuda``, a GPU; ``emulation``, of a
-        GPU on the CPU. By default the target's choice. The model of a DPU counts the RTL's cycles;
-        that of SAM leaves some things out, see ``gnarl.sw.runtime.sam.model.timing``. ``fpga``, a
-        board with the configuration's bitstream.
+        GPU on the CPU. By default the target's choice. The models of a DPU and of SAM count
+        the RTL's cycles. ``fpga``, a board with the configuration's bitstream.
     waves
         file for the RTL's signals, in FST format. Beside ``x.fst``, ``x.gtkw`` for GTKWave and
         ``x.sucl`` for Surfer say which of them viewers show first; a ``.saif`` file has how often
