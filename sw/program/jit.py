@@ -75,7 +75,16 @@ def inner(function: Function) -> Function:
 def inner_integers(function: Function) -> Function:
     """Compiles as ``inner`` does, once for all constants, integers and truth values that it is
     called with."""
-    dispatcher: Any = _inner(function, _nrt=False)
+    return _once_for_integers(_inner(function, _nrt=False), function)
+
+
+def inlined_integers(function: Function) -> Function:
+    """Compiles as ``inner_integers`` does, into each of the functions that call it: for what is
+    called so often that calls take most of its time."""
+    return _once_for_integers(_inner(function, _nrt=False, forceinline=True), function)
+
+
+def _once_for_integers(dispatcher: Any, function: Function) -> Function:
     if dispatcher is not function:  # else numba is turned off
         template = dispatcher.get_call_template
         dispatcher.get_call_template = lambda arguments, names: template(

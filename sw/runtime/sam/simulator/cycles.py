@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnarl.sw.program.jit import elements, in_place, inner_integers
+from gnarl.sw.program.jit import elements, in_place, inlined_integers, inner_integers
 from gnarl.sw.runtime.sam.simulator import coordinates, joins, kinds, lookups, writers
 from gnarl.sw.runtime.sam.simulator.accumulator import accumulator
 from gnarl.sw.runtime.sam.simulator.joins import READY, WAITS, WRONG
@@ -67,9 +67,10 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
     collected. ``records``: see ``layout``, which functions call s, and the memory m."""
     s, m = elements(records), elements(memory)
     cycle = s[CYCLE]
+    blocks, first_block, early, first_early = s[BLOCKS], s[FIRST_BLOCK], s[EARLY], s[FIRST_EARLY]
     while cycle < until and s[STATUS] == RUNNING and not s[FULL]:
-        for number in range(s[EARLY]):
-            b = s[s[FIRST_EARLY] + number]
+        for number in range(early):
+            b = s[first_early + number]
             if s[b + AWAKE] >= cycle:
                 s[b + BEGUN] = cycle
                 if not _begin(s, m, b, cycle):
@@ -77,9 +78,9 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
         if s[BANKS]:
             arbitrate(s, cycle)
         is_awake = False
-        for number in range(s[BLOCKS]):
-            b = s[s[FIRST_BLOCK] + number]
-            if s[b + AWAKE] < cycle or s[STATUS] != RUNNING:
+        for number in range(blocks):
+            b = s[first_block + number]
+            if s[b + AWAKE] < cycle:
                 continue
             is_awake = True
             if s[b + BEGUN] >= cycle:
@@ -156,7 +157,7 @@ def _hint(s: np.ndarray, b: int, lane: int, other: int, cycle: int) -> None:
         s[block + AWAKE] = max(s[block + AWAKE], cycle)
 
 
-@inner_integers
+@inlined_integers
 def _run(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
     """A block's cycle."""
     kind = s[b + KIND]
@@ -181,7 +182,7 @@ def _run(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
     return READY
 
 
-@inner_integers
+@inlined_integers
 def _step(s: np.ndarray, b: int, kind: int, cycle: int) -> int:
     """A cycle of a block that makes steps."""
     s[b + GIVES] = s[b + TAKES] = 0
@@ -200,7 +201,7 @@ def _step(s: np.ndarray, b: int, kind: int, cycle: int) -> int:
     return READY
 
 
-@inner_integers
+@inlined_integers
 def _decide(s: np.ndarray, b: int, kind: int) -> int:
     """What the step is that a block is at."""
     if kind == kinds.INTERSECT:

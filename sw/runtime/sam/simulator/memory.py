@@ -117,16 +117,20 @@ def answer(s: np.ndarray, port: int, cycle: int) -> int:
 @inner_integers
 def advance_port(s: np.ndarray, b: int, port: int, is_taken: bool, before: int, cycle: int) -> None:
     """Takes an answer, and moves the next one up; ``before``: the requests at the cycle's begin."""
-    front = s[port + FRONT]
-    if s[port + LATENCY] == 0:
-        s[port + FRONT] += before > front and front < s[port + CAPACITY]
+    front, registers = s[port + FRONT], s[port + LATENCY] == 0
+    if registers and before > front and front < s[port + CAPACITY]:
+        s[port + FRONT] += 1
+        s[b + AWAKE] = cycle + 1
     if is_taken:
         s[port + PORT_HEAD] = wrap(s[port + PORT_HEAD] + 1, 2 * s[port + CAPACITY])
         s[port + REQUESTS] -= 1
-        if s[port + LATENCY] == 0:
-            s[port + FRONT] -= 1
+        s[port + FRONT] -= registers
+    # An answer that is there already is taken once something else moves.
     if s[port + REQUESTS]:
-        s[b + AWAKE] = cycle + 1
+        due = s[s[port + FIRST_REQUEST] + s[port + PORT_HEAD] * _RING + 1]
+        moves = registers and s[port + FRONT] < min(s[port + REQUESTS], s[port + CAPACITY])
+        if due > cycle or moves:
+            s[b + AWAKE] = cycle + 1
 
 
 @inner_integers

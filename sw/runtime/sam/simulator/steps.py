@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnarl.sw.program.jit import inner_integers
+from gnarl.sw.program.jit import inlined_integers, inner_integers
 from gnarl.sw.runtime.sam.simulator.layout import (
     AWAKE,
     COUNT,
@@ -83,7 +83,7 @@ def raised(token: int) -> int:
     return STOP | (token + 1 & LEVELS)
 
 
-@inner_integers
+@inlined_integers
 def see(s: np.ndarray, b: int) -> bool:
     """Notes what a block sees of its inputs; whether each has a token."""
     all_there = True
@@ -130,51 +130,73 @@ def give(s: np.ndarray, b: int, place: int, token: int) -> None:
     s[b + GIVES] |= 1 << place
 
 
-@inner_integers
+@inlined_integers
 def send(s: np.ndarray, b: int, cycle: int) -> bool:
     """Offers what the step gives to all readers that have room; whether all of it is given."""
     gives = s[b + GIVES]
-    at_once, waits = 0, False
-    for place in range(s[b + OUTPUTS]):
-        if (gives >> place) & 1:
-            o = s[b + OUT + place]
-            if s[o + GIVEN] == 0 and _give_all(s, o, cycle):
-                at_once |= 1 << place
-            else:
-                waits |= not _give_some(s, b, o, cycle)
-    if waits:
-        s[b + STALLED] = 1
-        _note_given(s, b, at_once, True)
-    else:
-        s[b + AWAKE] = cycle + 1
-        if gives != at_once:
-            _note_given(s, b, gives, False)
-    return not waits
-
-
-@inner_integers
-def _give_all(s: np.ndarray, o: int, cycle: int) -> bool:
-    """Gives a token to all readers of an output, if all have room."""
-    first = s[o + FIRST_READER]
-    end = first + s[o + READERS] * QUEUE
-    for q in range(first, end, QUEUE):
-        if s[q + COUNT] + (s[q + POPPED] == cycle) >= s[q + DEPTH]:
-            return False
-    token = s[o + OFFER]
-    for q in range(first, end, QUEUE):
-        _push(s, q, token, cycle)
-    _count(s, o, token, cycle)
+    left, at = gives, b + OUT
+    while left:
+        if left & 1 and not (s[s[at] + GIVEN] == 0 and _has_room(s, s[at], cycle)):
+            return _send_some(s, b, cycle)
+        left >>= 1
+        at += 1
+    left, at = gives, b + OUT
+    while left:
+        if left & 1:
+            _give_all(s, s[at], cycle)
+        left >>= 1
+        at += 1
+    s[b + AWAKE] = cycle + 1
     return True
 
 
+@inlined_integers
+def _has_room(s: np.ndarray, o: int, cycle: int) -> bool:
+    """All readers of an output have room."""
+    q = s[o + FIRST_READER]
+    for _ in range(s[o + READERS]):
+        if s[q + COUNT] + (s[q + POPPED] == cycle) >= s[q + DEPTH]:
+            return False
+        q += QUEUE
+    return True
+
+
+@inlined_integers
+def _give_all(s: np.ndarray, o: int, cycle: int) -> None:
+    """Gives a token to all readers of an output."""
+    q, token = s[o + FIRST_READER], s[o + OFFER]
+    for _ in range(s[o + READERS]):
+        _push(s, q, token, cycle)
+        q += QUEUE
+    _count(s, o, token, cycle)
+
+
 @inner_integers
+def _send_some(s: np.ndarray, b: int, cycle: int) -> bool:
+    """``send``, where something is given already or has no room."""
+    gives = s[b + GIVES]
+    waits = False
+    for place in range(s[b + OUTPUTS]):
+        if (gives >> place) & 1:
+            waits |= not _give_some(s, b, s[b + OUT + place], cycle)
+    if waits:
+        s[b + STALLED] = 1
+        return False
+    for place in range(s[b + OUTPUTS]):
+        if (gives >> place) & 1:
+            s[s[b + OUT + place] + GIVEN] = 0
+    s[b + AWAKE] = cycle + 1
+    return True
+
+
+@inlined_integers
 def _push(s: np.ndarray, q: int, token: int, cycle: int) -> None:
     s[s[q + RING] + wrap(s[q + HEAD] + s[q + COUNT], s[q + DEPTH])] = token
     s[q + COUNT] += 1
     s[s[q + READER] + AWAKE] = cycle + 1
 
 
-@inner_integers
+@inlined_integers
 def _count(s: np.ndarray, o: int, token: int, cycle: int) -> None:
     s[o + TOKENS] += 1
     s[o + VALUES] += is_data(token)
@@ -203,16 +225,7 @@ def _give_some(s: np.ndarray, b: int, o: int, cycle: int) -> bool:
     return given == whole
 
 
-@inner_integers
-def _note_given(s: np.ndarray, b: int, places: int, is_given: bool) -> None:
-    """While a step waits, what it has given stays so; then nothing of the next one is given."""
-    for place in range(s[b + OUTPUTS]):
-        if (places >> place) & 1:
-            o = s[b + OUT + place]
-            s[o + GIVEN] = (1 << s[o + READERS]) - 1 if is_given else 0
-
-
-@inner_integers
+@inlined_integers
 def take(s: np.ndarray, b: int, is_done: bool, cycle: int) -> None:
     """Takes what a step uses up, once it is done, and moves tokens up into registers."""
     takes = s[b + TAKES] if is_done else 0
@@ -236,7 +249,7 @@ def take(s: np.ndarray, b: int, is_done: bool, cycle: int) -> None:
             pop(s, q, cycle)
 
 
-@inner_integers
+@inlined_integers
 def commit(s: np.ndarray, b: int) -> None:
     """The state becomes what the step makes of it."""
     for place in range(s[b + STATES]):
