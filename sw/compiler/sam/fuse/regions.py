@@ -48,6 +48,8 @@ class Region:
         one of ``ITERATIONS``.
     longest
         bounds of fibers, coordinates of an index by its name, where data have fewer than there are.
+    place
+        where the user wrote it, as errors begin: ``s.toml: region 2: ``.
     """
 
     statements: tuple[str, ...]
@@ -55,6 +57,7 @@ class Region:
     before: tuple[tuple[str, ...], ...] = ()
     iteration: str = FACTORED
     longest: Mapping[str, int] = field(default_factory=dict)
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,8 @@ class LoweredRegion:
         for index in bounds:
             if index not in sizes:
                 raise WorkloadError(
-                    f"longest: index {index} is not in the region; it has {', '.join(sizes)}"
+                    f"{self.region.place}longest: index {index} is not in the region; it has "
+                    f"{', '.join(sizes)}"
                 )
         return {index: min(size, bounds.get(index, size)) for index, size in sizes.items()}
 
@@ -158,7 +162,10 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
     for region in fusion.regions:
         left = region.statements
         while left:
-            found = _longest(fusion, replace(region, statements=left), formats)
+            try:
+                found = _longest(fusion, replace(region, statements=left), formats)
+            except WorkloadError as error:
+                raise WorkloadError(f"{region.place}{error}") from error
             results = (access.tensor for access in found.views.results)
             formats |= {name: found.formats[name] for name in results}
             lowered.append(found)
@@ -219,8 +226,8 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     ]
     table, results_formats = fill(written, order)
     stored |= results_formats
-    used = {access.tensor for access in (*views.inputs(), *views.results)}
-    kept = {name: format for name, format in stored.items() if name in used}
+    used = dict.fromkeys(access.tensor for access in (*views.inputs(), *views.results))
+    kept = {name: stored[name] for name in used}
     return LoweredRegion(replace(region, order=order), views, kept, graph, order, table)
 
 

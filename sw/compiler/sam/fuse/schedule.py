@@ -80,9 +80,11 @@ def chosen(
     else:
         read, place = schedule or Schedule(), ""
     try:
-        return _applied(model, read, fuse, iteration)
+        fusion = _applied(model, read, fuse, iteration)
     except WorkloadError as error:
         raise WorkloadError(f"{place}{error}") from error
+    placed = (replace(each, place=f"{place}{each.place}") for each in fusion.regions)
+    return replace(fusion, regions=tuple(placed))
 
 
 def read_schedule(path: str | Path) -> Schedule:
@@ -231,7 +233,7 @@ def _region(fields: Any, number: int) -> Region:
         before = _field(fields, "before", list, [])
         chains = tuple(_texts({"before": each}, "before") for each in before)
         names, order = tuple(dict.fromkeys(statements)), _texts(fields, "order")
-        return Region(names, order, chains, iteration, _longest(fields))
+        return Region(names, order, chains, iteration, _longest(fields), f"region {number}: ")
     except WorkloadError as error:
         raise WorkloadError(f"region {number}: {error}") from error
 
