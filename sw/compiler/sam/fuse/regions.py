@@ -165,6 +165,8 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
             try:
                 found = _longest(fusion, replace(region, statements=left), formats)
             except WorkloadError as error:
+                if not region.place:
+                    raise
                 raise WorkloadError(f"{region.place}{error}") from error
             results = (access.tensor for access in found.views.results)
             formats |= {name: found.formats[name] for name in results}
