@@ -1,0 +1,192 @@
+"""Models on SAM through the ``gnarl`` command and Python: fusion, schedules, saved programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from gnarl import Device
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.runtime.sam.sources import workload
+from tests.support.commands import gnarl, refusal
+from tests.support.errors import refused
+from tests.support.results import load_dense
+
+CONFIG = "sam_fp32"
+GCN = "examples/gcn.py:karate"
+MEMBERS = 34
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the model as ``gcn.npz``, other inputs ``adj.mtx`` and ``x.mtx``, and the
+    schedule that was used, ``used.toml``."""
+    folder = tmp_path_factory.mktemp("models")
+    noise = np.random.default_rng(0)
+    for name in ("adj", "x"):
+        matrix = scipy.sparse.random_array((MEMBERS, MEMBERS), density=0.1, rng=noise)
+        scipy.io.mmwrite(folder / f"{name}.mtx", matrix)
+    result = gnarl(
+        "compile", CONFIG, GCN, "-o", folder / "gcn.npz", "--schedule-out", folder / "used.toml"
+    )
+    assert result.exit_code == 0, result.stderr
+    return folder
+
+
+def run(*arguments: str | Path) -> dict[str, Any]:
+    """The report of a run that is right."""
+    result = gnarl("run", CONFIG, *arguments, "--backend", "model", "--json")
+    assert result.exit_code == 0, result.stderr
+    report: dict[str, Any] = json.loads(result.stdout)
+    assert report["matches"]
+    return report
+
+
+def dense(path: Path) -> np.ndarray:
+    return scipy.io.mmread(path).toarray()
+
+
+def softmax(adj: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """What the model's parameters make of other inputs."""
+    parameters = {
+        name: tensor.values.reshape(tensor.shape)
+        for name, tensor in workload(GCN).parameters.items()  # type: ignore[union-attr]
+    }
+    hidden = adj @ x @ parameters["conv1_weight"].T + parameters["conv1_bias"]
+    hidden = np.maximum(hidden, 0)
+    z = adj @ hidden @ parameters["conv2_weight"].T + parameters["conv2_bias"]
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--fuse", "none"],
+        ["--fuse", "layer"],
+        ["--fuse", "none", "--iteration", "global"],
+        ["--iteration", "global"],
+    ],
+)
+def test_fusion_and_iteration(options: list[str]) -> None:
+    assert run(GCN, *options)["max_rel_error"] < 1e-5
+
+
+def test_the_schedule_that_was_used_gives_the_same_program(files: Path, tmp_path: Path) -> None:
+    arguments = ["-o", tmp_path / "again.npz", "--schedule", files / "used.toml"]
+    result = gnarl("compile", CONFIG, GCN, *arguments)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "again.npz").read_bytes() == (files / "gcn.npz").read_bytes()
+
+
+def test_a_schedule_that_associates(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text('associate = ["adj*(x*conv1.weight)"]\n')
+    assert run(GCN, "--schedule", path)["max_rel_error"] < 1e-5
+
+
+def test_a_program_that_was_saved_runs_on_other_inputs(files: Path, tmp_path: Path) -> None:
+    given = [f"--tensor={name}={files / name}.mtx" for name in ("adj", "x")]
+    run(files / "gcn.npz", *given, "-o", tmp_path / "y.npz")
+    expected = softmax(dense(files / "adj.mtx"), dense(files / "x.mtx"))
+    np.testing.assert_allclose(load_dense(tmp_path / "y.npz", "result"), expected, rtol=1e-4)
+
+
+def test_python() -> None:
+    source = workload(GCN)
+    noise = np.random.default_rng(0)
+    adj, x = noise.random((2, MEMBERS, MEMBERS))
+    with Device(CONFIG, backend="model") as device:
+        program = device.compile(source, fuse="layer")
+        outputs = device.run(program, {"adj": adj, "x": x}).outputs
+        assert list(outputs) == ["result"]
+        np.testing.assert_allclose(outputs["result"], softmax(adj, x), rtol=1e-4)
+        with pytest.raises(WorkloadError, match="^tensor y is no input of the program; it has "):
+            device.run(program, {"adj": adj, "x": x, "y": x})
+        with pytest.raises(WorkloadError, match="^tensor adj is not given; the program has "):
+            device.run(program, {"x": x})
+        with refused("inputs are a list: must be tensors by name"):
+            device.run(program, [adj, x])
+        for wrong in (adj[:5], adj[:, :5], adj[0]):
+            with pytest.raises(WorkloadError) as caught:
+                device.run(program, {"adj": wrong, "x": x})
+            assert "adj" in str(caught.value)
+        with pytest.raises(WorkloadError, match="^fuse = all: must be none or layer$"):
+            device.compile(source, fuse="all")
+        for option in ("fuse", "iteration", "schedule", "schedule_out"):
+            text = f"{option}: not for an expression or a graph: must be left out"
+            with refused(text):
+                device.compile("x=b*c", **{option: "layer"})
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--tensor=adj={files}/small.tns"], "adj"),
+        (["--tensor=adj={files}/adj.mtx"], "tensor x is not given: --tensor NAME=PATH gives one"),
+        (
+            [
+                "--tensor=adj={files}/adj.mtx",
+                "--tensor=x={files}/x.mtx",
+                "--tensor=y={files}/x.mtx",
+            ],
+            "--tensor y: no such input; there are adj, x, conv1_weight",
+        ),
+    ],
+)
+def test_inputs_that_do_not_fit(files: Path, tmp_path: Path, options: list[str], text: str) -> None:
+    (files / "small.tns").write_text("# shape 3 3\n1 1 1\n")
+    given = [each.format(files=files) for each in options]
+    if len(given) == 1 and "small" in given[0]:
+        given.append(f"--tensor=x={files}/x.mtx")
+    command = [
+        "run",
+        CONFIG,
+        files / "gcn.npz",
+        *given,
+        "--backend=model",
+        "-o",
+        tmp_path / "o.npz",
+    ]
+    assert text in refusal(tmp_path, *command)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([GCN, "--fuse", "all"], "Invalid value for '--fuse'"),
+        ([GCN, "--iteration", "all"], "Invalid value for '--iteration'"),
+        (["x(i)=b(i)", "--fuse", "none"], "fuse: not for an expression or a graph"),
+        (["x(i)=b(i)", "--schedule-out", "{tmp}/s.toml"], "schedule_out: not for an expression"),
+        ([GCN, "--schedule", "{tmp}/no.toml"], "no.toml"),
+        (["examples/gcn.py:nothing"], "nothing"),
+        (["examples/nothing.py:karate"], "examples/nothing.py"),
+    ],
+)
+def test_bad_options(tmp_path: Path, arguments: list[str], text: str) -> None:
+    given = [each.format(tmp=tmp_path) for each in arguments]
+    assert text in refusal(tmp_path, "compile", CONFIG, *given, "-o", tmp_path / "p.npz")
+
+
+def test_a_schedule_that_does_not_fit_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('[[region]]\nstatements = ["matmul"]\n')
+    options = ["--schedule", tmp_path / "s.toml", "--schedule-out", tmp_path / "used.toml"]
+    text = refusal(tmp_path, "compile", CONFIG, GCN, *options, "-o", tmp_path / "p.npz")
+    assert f"{tmp_path / 's.toml'}: region: no region has linear, " in text
+
+
+@pytest.mark.parametrize("config", ["dpu_d1_b8", "tmu_l8"])
+def test_options_of_other_targets(tmp_path: Path, config: str) -> None:
+    text = refusal(tmp_path, "compile", config, "x", "--fuse", "none", "-o", tmp_path / "p")
+    assert "--fuse" in text
+
+
+def test_a_fabric_runs_no_model(tmp_path: Path) -> None:
+    text = refusal(tmp_path, "compile", "sam_fabric_small", GCN, "-o", tmp_path / "p.npz")
+    assert "must be for a configuration without a fabric" in text
