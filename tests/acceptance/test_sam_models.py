@@ -126,35 +126,23 @@ def test_python() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("given", "text"),
     [
-        (["--tensor=adj={files}/small.tns"], "adj"),
-        (["--tensor=adj={files}/adj.mtx"], "tensor x is not given: --tensor NAME=PATH gives one"),
+        ({"adj": "small.tns", "x": "x.mtx"}, "adj"),
+        ({"adj": "adj.mtx"}, "tensor x is not given: --tensor NAME=PATH gives one"),
         (
-            [
-                "--tensor=adj={files}/adj.mtx",
-                "--tensor=x={files}/x.mtx",
-                "--tensor=y={files}/x.mtx",
-            ],
+            {"adj": "adj.mtx", "x": "x.mtx", "y": "x.mtx"},
             "--tensor y: no such input; there are adj, x, conv1_weight",
         ),
     ],
 )
-def test_inputs_that_do_not_fit(files: Path, tmp_path: Path, options: list[str], text: str) -> None:
+def test_inputs_that_do_not_fit(
+    files: Path, tmp_path: Path, given: dict[str, str], text: str
+) -> None:
     (files / "small.tns").write_text("# shape 3 3\n1 1 1\n")
-    given = [each.format(files=files) for each in options]
-    if len(given) == 1 and "small" in given[0]:
-        given.append(f"--tensor=x={files}/x.mtx")
-    command = [
-        "run",
-        CONFIG,
-        files / "gcn.npz",
-        *given,
-        "--backend=model",
-        "-o",
-        tmp_path / "o.npz",
-    ]
-    assert text in refusal(tmp_path, *command)
+    tensors = [f"--tensor={name}={files / path}" for name, path in given.items()]
+    options = ["--backend", "model", "-o", tmp_path / "o.npz"]
+    assert text in refusal(tmp_path, "run", CONFIG, files / "gcn.npz", *tensors, *options)
 
 
 @pytest.mark.parametrize(
