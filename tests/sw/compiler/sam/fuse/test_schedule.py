@@ -126,7 +126,7 @@ TWO = '[[region]]\nstatements = ["t", "p"]\n[[region]]\nstatements = ["h", "y"]\
         ('[[region]]\nstatements = "t"', "region 1: statements = 't': must be a list"),
         (
             f"{REGIONS}fuse = true",
-            "region 1: unknown field 'fuse': must be statements or order or before or iteration",
+            "region 1: unknown field 'fuse': must be statements or order or before or iteration or longest",
         ),
         (REGIONS.replace('"y"', '"z"'), "region 1: statement 'z': the model has t, p, h, y"),
         (REGIONS.replace(', "y"', ""), "region: no region has y"),
@@ -163,6 +163,7 @@ def test_files_that_do_not_fit(tmp_path: Path, text: str, problem: str) -> None:
         ('formats."fc.weight" = ""', "formats: 'fc.weight': "),
         (f'{REGIONS}order = ["k", "i"]', "order k,i: must have each of "),
         (f'{TWO}order = ["q"]', "order q: must have each of "),
+        (f"{REGIONS}longest = {{ q = 3 }}", "region 1: longest: index q is not in the region"),
         (f'{REGIONS}before = [["i", "q"]]', "index q is not in the region; it has "),
         (
             '[[region]]\nstatements = ["t"]\norder = ["k", "i", "m"]\n'
