@@ -106,6 +106,6 @@ def test_a_file_in_place_of_an_expression(
     (tmp_path / "folder").mkdir()
     path = tmp_path / workload
     assert refused(tmp_path, path, *operands) == (
-        f"{path}: must be an expression, a graph (.gv, .dot) or a model (.pt2, .mlir, FILE.py:NAME); "
-        "--tensor NAME=PATH gives a file's tensor"
+        f"{path}: must be an expression, a graph (.gv, .dot) or a model (.pt2, .mlir, "
+        "FILE.py:NAME); --tensor NAME=PATH gives a file's tensor"
     )
