@@ -12,6 +12,10 @@ of coordinates; loops without an order run in order of appearance, the result's 
 maximum has 0 among its numbers where the part is missing at any coordinate. ``a/b`` is
 ``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
 
+Graphs are not held to this where they multiply what is missing by infinity: a loop that must have
+every coordinate, as that of a maximum has, stores zeros there, and 0·∞ is NaN. So it is where what
+is missing is divided by 0.
+
 Source: Kjolstad et al., "The Tensor Algebra Compiler", OOPSLA 2017, section 3; FuseFlow, section 4;
 arithmetic and order are those of the hardware.
 """

