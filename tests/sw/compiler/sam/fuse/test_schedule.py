@@ -126,7 +126,8 @@ TWO = '[[region]]\nstatements = ["t", "p"]\n[[region]]\nstatements = ["h", "y"]\
         ('[[region]]\nstatements = "t"', "region 1: statements = 't': must be a list"),
         (
             f"{REGIONS}fuse = true",
-            "region 1: unknown field 'fuse': must be statements or order or before or iteration or longest",
+            "region 1: unknown field 'fuse': must be statements or order or before or iteration or "
+            "longest",
         ),
         (REGIONS.replace('"y"', '"z"'), "region 1: statement 'z': the model has t, p, h, y"),
         (REGIONS.replace(', "y"', ""), "region: no region has y"),
