@@ -35,8 +35,8 @@ from gnarl.sw.workloads.loops.expressions.tensor_expression import (
     expression_workload,
     result_shape,
 )
-from gnarl.sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
-from gnarl.sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
+from gnarl.sw.workloads.loops.modules import file_workload as pytorch_file_workload
+from gnarl.sw.workloads.loops.modules import module_workload as pytorch_workload
 from gnarl.sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.made_up import MadeUp, without

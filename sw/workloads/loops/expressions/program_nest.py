@@ -228,7 +228,7 @@ class _Lowering:
             return None
         if not all(self._layouts[each.tensor].is_dense for each in statement.operands):
             return None
-        for name in dict.fromkeys(each.tensor for each in statement.operands):
+        for name in dict.fromkeys(each.tensor for each in reversed(statement.operands)):
             taken = [each for each in statement.operands if each.tensor == name]
             if (
                 name in self._program
@@ -357,9 +357,7 @@ class _Lowering:
             if mode not in own.coordinates
         )
         after = one_more(row, place)
-        lower, upper = (
-            self._loaded(own.segments, (each,), INT32, place) for each in (row, after)
-        )
+        lower, upper = (self._loaded(own.segments, (each,), INT32, place) for each in (row, after))
         return lower, upper
 
     def _entered(self, access: Access, at: _Inside, position: ir.Variable) -> _Inside:
