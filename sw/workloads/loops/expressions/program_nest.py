@@ -279,7 +279,8 @@ class _Lowering:
         def body(outer: _Inside) -> Sequence[ir.Statement]:
             statements: list[ir.Statement] = []
             assert isinstance(begin.expression, Reduction)
-            if begin.expression.op == "max":
+            is_of_any = all(sizes[index] for index in begin.expression.indices)
+            if begin.expression.op == "max" and is_of_any:
                 least = number(float("-inf"), FLOAT32, place)
                 statements += self._nested(
                     begin, inner, outer, lambda at: [self._at(last.name, begin, at, least)]
