@@ -31,9 +31,7 @@ def require_bounded(program: EinsumProgram, tensors: dict[str, Tensor]) -> LoopW
         found = GoldenLoops(workload.nest).run(workload.binding)
     shapes = program_shapes(program, {name: each.shape for name, each in tensors.items()}).tensors
     for name, (coordinates, low, high) in bounds(program, tensors, "float32").items():
-        least, most = (
-            Tensor(shapes[name], coordinates, each).to_dense() for each in (low, high)
-        )
+        least, most = (Tensor(shapes[name], coordinates, each).to_dense() for each in (low, high))
         result = found[name].reshape(shapes[name]).astype(np.float64)
         is_anything = np.isinf(least) & np.isinf(most)
         assert (is_anything | ((least <= result) & (result <= most))).all(), name
