@@ -83,7 +83,8 @@ def test_a_layer_in_python(folder: Path) -> None:
             assert device.verify(result).difference == ""
         names[name] = {*workload.inputs}
         wanted = module(adj, x).detach()
-        np.testing.assert_allclose(result.outputs["result"], wanted, rtol=1e-5, atol=1e-6)
+        found = np.asarray(result.outputs["result"])
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
     of_adj = {f"adj_{each}" for each in ("segments", "columns", "values")}
     assert names["tmu_l8"] - of_adj == {"x", "lin_weight", "lin_bias"}
     assert names["sam_fp32"] == {"adj", "x", "lin_weight", "lin_bias"}

@@ -332,10 +332,10 @@ class _Lowering:
         if not steps:
             return body(at)
         step, place = steps[0], self._place(statement)
-        if step.access is None:
-            size = self._sizes[statement.name][step.index]
-            lower, upper = integer(0, place), integer(size, place)
-        else:
+        size = self._sizes[statement.name][step.index]
+        lower: ir.Expression = integer(0, place)
+        upper: ir.Expression = integer(size, place)
+        if step.access is not None:
             lower, upper = self._bounds(step.access, at, place)
         name = next(self._variables)
         own = variable(name, place)

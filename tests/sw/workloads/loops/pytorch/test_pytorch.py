@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,29 @@ def test_tensor_algebra(forward: Callable[..., Any], layout: Callable[..., Any])
     require_same(module(forward, linear=linear), layout(SPARSE), whole(4, 2))
 
 
+def of_looked_up_rows(self, x, i):
+    rows = x[i].square().clamp(1, 9)
+    return rows, torch.nn.functional.leaky_relu(x[i], 0.25), rows.sum(0).pow(3)
+
+
+def test_functions_of_look_ups() -> None:
+    """They are defined where those of tensor algebra are."""
+    require_same(module(of_looked_up_rows), whole(10, 3), INDICES)
+
+
+@pytest.mark.parametrize("function", (torch.exp, torch.sigmoid))
+@pytest.mark.parametrize("looks_up", (False, True))
+def test_functions_that_nests_do_not_have(function: Callable[..., Any], looks_up: bool) -> None:
+    def forward(self, x, i):
+        return function(x[i] if looks_up else x)
+
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1: "
+    name = function.__name__
+    wanted = f"aten.{name}.default: not supported: must" if looks_up else f"{name}: not supported "
+    with pytest.raises(WorkloadError, match=re.escape(place + wanted)):
+        module_workload(module(forward), (whole(10, 3), INDICES if looks_up else whole(1)))
+
+
 def results_that_are_one(self, x):
     total = x.sum(0)
     return total, total, x.relu()
@@ -228,11 +252,11 @@ def half(self, x):
 
 
 SUPPORTED = (
-    "_sparse_mm, _unsafe_view, abs, add, alias, arange, cat, clone, contiguous, detach, div, "
-    "embedding, embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, "
-    "matmul, maximum, mean, minimum, mm, mul, neg, ones, ones_like, permute, relu, reshape, rsub, "
-    "select, slice, sqrt, squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, "
-    "zeros_like"
+    "_sparse_mm, _unsafe_view, abs, add, alias, arange, cat, clamp, clamp_max, clamp_min, clone, "
+    "contiguous, detach, div, embedding, embedding_bag, expand, getitem, index, index_add, "
+    "index_select, leaky_relu, lift_fresh_copy, matmul, maximum, mean, minimum, mm, mul, neg, ones, "
+    "ones_like, permute, pow, reciprocal, relu, reshape, rsqrt, rsub, select, slice, sqrt, square, "
+    "squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, zeros_like"
 )
 
 
