@@ -134,6 +134,12 @@ def test_tensor_algebra(forward: Callable[..., Any], layout: Callable[..., Any])
     require_same(module(forward, linear=linear), layout(SPARSE), whole(4, 2))
 
 
+def test_inputs_that_are_called_as_arrays_of_others() -> None:
+    made = module(lambda self, a, a_values, a_rows: a @ a_values + a_rows)
+    workload = require_same(made, SPARSE.to_sparse(), whole(4, 2), whole(2))
+    assert {*workload.inputs} == {"a_rows", "a_columns", "a_values", "a_values_", "a_rows_"}
+
+
 def of_looked_up_rows(self, x, i):
     rows = x[i].square().clamp(1, 9)
     return rows, torch.nn.functional.leaky_relu(x[i], 0.25), rows.sum(0).pow(3)
@@ -254,9 +260,9 @@ def half(self, x):
 SUPPORTED = (
     "_sparse_mm, _unsafe_view, abs, add, alias, arange, cat, clamp, clamp_max, clamp_min, clone, "
     "contiguous, detach, div, embedding, embedding_bag, expand, getitem, index, index_add, "
-    "index_select, leaky_relu, lift_fresh_copy, matmul, maximum, mean, minimum, mm, mul, neg, ones, "
-    "ones_like, permute, pow, reciprocal, relu, reshape, rsqrt, rsub, select, slice, sqrt, square, "
-    "squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, zeros_like"
+    "index_select, leaky_relu, lift_fresh_copy, matmul, maximum, mean, minimum, mm, mul, neg, "
+    "ones, ones_like, permute, pow, reciprocal, relu, reshape, rsqrt, rsub, select, slice, sqrt, "
+    "square, squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, zeros_like"
 )
 
 
