@@ -14,6 +14,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.tmu.record import DumpedWorkload, read_dump
 from gnarl.sw.compiler.tmu.sections import meaning
 from gnarl.sw.program.program import Program
+from gnarl.sw.program.python_files import split_name
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.program.tensor_spec import bind as bind_arrays
 from gnarl.sw.runtime.report.vanished import Given
@@ -29,14 +30,15 @@ from gnarl.sw.workloads.embedding.inputs import (
 )
 from gnarl.sw.workloads.embedding.model import EmbeddingModel
 from gnarl.sw.workloads.embedding.recflex import is_model, source_model
+from gnarl.sw.workloads.executed_file import executed_value
 from gnarl.sw.workloads.loops.embedding_model import ModelWorkload
 from gnarl.sw.workloads.loops.expressions.tensor_expression import (
     expression_arrays,
     expression_workload,
     result_shape,
 )
-from gnarl.sw.workloads.loops.pytorch.lowering import file_workload as pytorch_file_workload
-from gnarl.sw.workloads.loops.pytorch.lowering import module_workload as pytorch_workload
+from gnarl.sw.workloads.loops.modules import file_workload as pytorch_file_workload
+from gnarl.sw.workloads.loops.modules import module_workload as pytorch_workload
 from gnarl.sw.workloads.loops.sources import file_workload, is_named, load_arrays, named_workload
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.made_up import MadeUp, without
@@ -68,8 +70,8 @@ def workload(source: TmuSource, seed: int = 0) -> TmuWorkload:
     ``.npy`` files by the names of arrays; an expression in a tuple with its operands by name, each
     what ``Tensor.from_any`` takes; an ``EmbeddingModel`` or the path of one; the path of a dump's
     ``.mlir`` file, without its inputs; a PyTorch module in a tuple with arguments of its
-    ``forward``, or the path of what ``torch.export.save`` wrote; or a ``TmuWorkload``. Raises
-    ``WorkloadError``.
+    ``forward``, ``FILE.py:NAME`` of a function that gives such a tuple, or the path of what
+    ``torch.export.save`` wrote; or a ``TmuWorkload``. Raises ``WorkloadError``.
     """
     if isinstance(source, TmuWorkload):
         return source
@@ -90,7 +92,7 @@ def workload(source: TmuSource, seed: int = 0) -> TmuWorkload:
             "a PyTorch module, or the path of a file"
         )
     if is_model(text):
-        return ModelWorkload(source_model(text))
+        return _python_model(text)
     if Path(text).suffix == ".mlir":
         return _dump(text, tensors)
     if is_named(str(text)):
@@ -98,6 +100,18 @@ def workload(source: TmuSource, seed: int = 0) -> TmuWorkload:
     if Path(text).suffix == SUFFIX:
         return _with(pytorch_file_workload(text), tensors)
     return file_workload(str(text), tensors)
+
+
+def _python_model(source: str | Path) -> TmuWorkload:
+    """The model of a folder or of a Python file, which may give a PyTorch module with arguments of
+    its ``forward``."""
+    file, name = split_name(source)
+    value = executed_value(Path(file), name) if name else None
+    if isinstance(value, EmbeddingModel):
+        return ModelWorkload(value)
+    if isinstance(value, tuple) and len(value) == 2 and is_module(value[0]):
+        return pytorch_workload(*value)
+    return ModelWorkload(source_model(source))
 
 
 def _dump(path: str | Path, tensors: Mapping[str, str]) -> DumpedWorkload:

@@ -11,8 +11,8 @@ from gnarl.sw.golden.loops import GoldenLoops
 from gnarl.sw.workloads.loops.ir.binding import bind
 from gnarl.sw.workloads.loops.ir.printer import print_nest
 from gnarl.sw.workloads.loops.ir.sequence import in_sequence
+from gnarl.sw.workloads.loops.modules import module_workload
 from gnarl.sw.workloads.loops.python.source import read_source
-from gnarl.sw.workloads.loops.pytorch.lowering import module_workload
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 

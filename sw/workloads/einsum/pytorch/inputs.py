@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
+
+_MAX_BYTES = 2**63 - 1
+"""Bytes of an array of NumPy, where dimensions of 0 count as 1."""
 
 _BLOCKS = ("sparse_bsr", "sparse_bsc")
 
@@ -56,6 +60,8 @@ def entries_of(name: str, tensor: Any) -> Tensor:
     ``WorkloadError``."""
     if tensor.is_complex() or tensor.is_quantized:
         raise WorkloadError(f"{name} is {tensor.dtype}: must be of real numbers")
+    if math.prod(filter(None, tensor.shape)) * np.float64().nbytes > _MAX_BYTES:
+        raise WorkloadError(f"{name} has shape {tuple(tensor.shape)}: NumPy has none that large")
     tensor = tensor.detach().cpu()
     try:
         return Tensor.from_any(_source(tensor))

@@ -70,7 +70,7 @@ def expression_arrays(
     sizes: dict[str, int] = {}
     for access in statement.operands:
         tensor, name = tensors[access.tensor], access.tensor
-        _require_float32(name, tensor)
+        require_float32(name, tensor)
         sizes.update((size_of(i), n) for i, n in zip(access.indices, tensor.shape, strict=True))
         stored = store(tensor, statement.formats[name], name=name)
         for number, level in enumerate(stored.levels):
@@ -83,7 +83,8 @@ def expression_arrays(
     return arrays, sizes
 
 
-def _require_float32(name: str, tensor: Tensor) -> None:
+def require_float32(name: str, tensor: Tensor) -> None:
+    """Raises ``WorkloadError`` naming an entry that float32 does not hold."""
     values, places = tensor.values, tensor.coordinates
     refuse_first(
         ~holds("float32", values),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,28 +23,13 @@ from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.export import (
     Exported,
-    export,
-    load,
     operator_name,
     place_of,
 )
 
 
-def module_workload(module: Any, inputs: Any) -> LoopWorkload:
-    """A module with the arguments of its ``forward``, see ``export.export``.
-
-    The nest's arrays are called as the module calls its parameters and inputs, with _ for dots;
-    sparse matrices are several. Raises ``WorkloadError`` naming the operator and its line.
-    """
-    return _workload(export(module, inputs, OPERATORS))
-
-
-def file_workload(path: str | Path) -> LoopWorkload:
-    """The workload of a file of ``torch.export.save``. Raises ``WorkloadError``."""
-    return _workload(load(path))
-
-
-def _workload(graph: Exported) -> LoopWorkload:
+def graph_workload(graph: Exported) -> LoopWorkload:
+    """The workload of a graph. Raises ``WorkloadError`` naming the operator and its line."""
     parameters = Parameters(graph)
     place, results = _Lowering(graph, parameters).run()
     declared = parameters.arrays

@@ -8,23 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from gnarl.sw.workloads.loops.ir.nest import Expression, Unary, UnaryOperator
+from gnarl.sw.workloads.loops.element_functions import number
+from gnarl.sw.workloads.loops.ir.nest import Expression
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
-from gnarl.sw.workloads.loops.pytorch import shapes
-from gnarl.sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, promoted, type_of
+from gnarl.sw.workloads.loops.pytorch import elementwise, shapes
+from gnarl.sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, type_of
 from gnarl.sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
 from gnarl.sw.workloads.loops.pytorch.values import (
-    Change,
     Indices,
-    Pooled,
-    Stepwise,
     Value,
     View,
-    binary,
     broadcast,
     cast,
     integer,
-    number,
     refuse,
     scaled,
     shifted,
@@ -36,95 +32,6 @@ _EXACT = 1 << 24
 
 Operator = Callable[..., Any]
 """From the nest's parameters, the operator's place and its arguments."""
-
-
-def _two(
-    operator: str,
-    parameters: Parameters,
-    place: Location,
-    left: Any,
-    right: Any,
-    *,
-    alpha: float = 1,
-) -> Value:
-    """Applies an operator to two tensors, or a tensor and a number. ``alpha``: a factor of the
-    right one."""
-    type = _type(left, right)
-    if operator == "/":
-        type = FLOAT32
-    shape = tuple(np.broadcast_shapes(*(_shape(each) for each in (left, right))))
-
-    def apply(a: Expression, b: Expression) -> Expression:
-        if alpha != 1:
-            b = binary("*", b, number(alpha, type, place), place)
-        return binary(operator, a, b, place)
-
-    # Of two sums one is stored first, and one that is broadcast.
-    if isinstance(right, Stepwise) and right.shape != shape:
-        right = parameters.plain(right, place)
-    if isinstance(left, Stepwise) and (isinstance(right, Stepwise) or left.shape != shape):
-        left = parameters.plain(left, place)
-    if isinstance(left, Stepwise):
-        other = _operand(right, shape, type, place)
-        return _then(left, lambda at, element: apply(cast(element, type, place), other(at)), type)
-    if isinstance(right, Stepwise):
-        first = _operand(left, shape, type, place)
-        return _then(right, lambda at, element: apply(first(at), cast(element, type, place)), type)
-    a, b = (_operand(each, shape, type, place) for each in (left, right))
-    return View(shape, type, lambda indices: apply(a(indices), b(indices)))
-
-
-def _then(value: Stepwise, change: Change, type: ScalarType) -> Value:
-    return value.then(change) if isinstance(value, Pooled) else value.then(change, type)
-
-
-def _subtracted(
-    parameters: Parameters, place: Location, right: Any, left: Any, alpha: float = 1
-) -> Value:
-    return _two("-", parameters, place, left, right, alpha=alpha)
-
-
-def _operand(
-    value: Any, shape: tuple[int, ...], type: ScalarType, place: Location
-) -> Callable[[Indices], Expression]:
-    if not isinstance(value, View):
-        return lambda indices: number(value, type, place)
-    view = broadcast(value, shape, place)
-    return lambda indices: cast(view.at(indices), type, place)
-
-
-def _type(left: Any, right: Any) -> ScalarType:
-    """PyTorch's promotion: the type of a tensor without dimensions, or of a number, counts only
-    where it is float32, or nothing has dimensions."""
-    tensors = [each for each in (left, right) if isinstance(each, Value)]
-    if any(isinstance(each, float) for each in (left, right)):
-        return FLOAT32
-    if any(each.type == FLOAT32 for each in tensors):
-        return FLOAT32
-    return promoted(each.type for each in [each for each in tensors if each.shape] or tensors)
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return value.shape if isinstance(value, Value) else ()
-
-
-def _one(
-    change: Callable[[Expression, Location], Expression],
-    parameters: Parameters,
-    place: Location,
-    value: Value,
-) -> Value:
-    if not isinstance(value, View):
-        return _then(value, lambda indices, element: change(element, place), value.type)
-    return View(value.shape, value.type, lambda indices: change(value.at(indices), place))
-
-
-def _unary(operator: UnaryOperator, value: Expression, place: Location) -> Expression:
-    return Unary(operator, value, place)
-
-
-def _relu(value: Expression, place: Location) -> Expression:
-    return binary("max", value, number(0, value.type, place), place)
 
 
 def _same(
@@ -252,25 +159,11 @@ def _arange_to(parameters: Parameters, place: Location, end: int, **named: Any) 
     return _arange(parameters, place, 0, end, **named)
 
 
-_BINARY = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "maximum": "max",
-    "minimum": "min",
-}
 _SAME = ("alias", "clone", "contiguous", "detach", "lift_fresh_copy")
 
 OPERATORS: dict[str, Operator] = {
-    **{f"aten.{name}.Tensor": partial(_two, sign) for name, sign in _BINARY.items()},
-    **{f"aten.{name}.default": partial(_two, _BINARY[name]) for name in ("maximum", "minimum")},
+    **elementwise.OPERATORS,
     **{f"aten.{name}.default": _same for name in _SAME},
-    "aten.rsub.Scalar": _subtracted,
-    "aten.neg.default": partial(_one, partial(_unary, UnaryOperator.NEGATE)),
-    "aten.abs.default": partial(_one, partial(_unary, UnaryOperator.ABS)),
-    "aten.sqrt.default": partial(_one, partial(_unary, UnaryOperator.SQRT)),
-    "aten.relu.default": partial(_one, _relu),
     "aten.embedding.default": _embedding,
     "aten.index_select.default": _index_select,
     "aten.index.Tensor": _index,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from gnarl.sw.workloads.loops.element_functions import number
 from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
@@ -30,7 +31,6 @@ from gnarl.sw.workloads.loops.pytorch.values import (
     cast,
     counted,
     integer,
-    number,
     refuse,
 )
 from gnarl.sw.workloads.place import Location

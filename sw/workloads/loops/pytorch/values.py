@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import NoReturn, TypeAlias
 
-import numpy as np
-
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.nest import (
     Binary,
@@ -127,14 +125,6 @@ Value: TypeAlias = View | Stepwise
 
 def integer(value: int, place: Location) -> Constant:
     return Constant(value, INT32, place)
-
-
-def number(value: float, type: ScalarType, place: Location) -> Constant:
-    """Rounded to float32, if it is not of an integer type."""
-    if type.is_integer:
-        return Constant(int(value), type, place)
-    with np.errstate(over="ignore"):
-        return Constant(float(np.float32(value)), FLOAT32, place)
 
 
 def binary(operator: str, left: Expression, right: Expression, place: Location) -> Expression:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.loops.pytorch.lowering import file_workload
+from gnarl.sw.workloads.loops.modules import file_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import module, whole
 

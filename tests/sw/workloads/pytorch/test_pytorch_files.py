@@ -23,7 +23,7 @@ from torch._export.serde.serialize import (
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.golden.loops import GoldenLoops
-from gnarl.sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from gnarl.sw.workloads.loops.modules import file_workload, module_workload
 from gnarl.sw.workloads.pytorch.archive import DTYPES
 from gnarl.sw.workloads.pytorch.saved_arguments import argument_value
 from tests.fuzz.damage_archive import members_of, packed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import torch
 from torch.nn.functional import embedding_bag
 
 from gnarl.hw.lib.errors import GnarlError, WorkloadError
-from gnarl.sw.workloads.loops.pytorch.lowering import file_workload, module_workload
+from gnarl.sw.workloads.loops.modules import file_workload, module_workload
 from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
 from gnarl.sw.workloads.pytorch.export import export
 from tests.support.errors import refused
@@ -109,35 +110,57 @@ def test_sparse_matrices(product: Callable[..., Any], sparse: torch.Tensor) -> N
     require_same(module(forward), sparse, whole(5, 4))
 
 
-def product_with_transpose(self, a):
-    return a.t() @ torch.ones(3, 2)
+def linear_layer(self, a, x):
+    return torch.relu(self.linear(a @ x))
 
 
-def product_with_vector(self, a):
-    return a @ torch.ones(4)
-
-
+@pytest.mark.parametrize("layout", (torch.Tensor.to_dense, compressed_rows, torch.Tensor.to_sparse))
 @pytest.mark.parametrize(
-    "forward, sparse, message",
-    [
-        (
-            product_with_transpose,
-            SPARSE.to_sparse_coo(),
-            "aten.t.default: takes a sparse matrix: only the first operand of a product may be one",
-        ),
-        (
-            product_with_vector,
-            compressed_rows(SPARSE),
-            "aten.matmul.default: its second operand has 1 dimensions: must have 2",
-        ),
-    ],
+    "forward",
+    (
+        linear_layer,
+        lambda self, a, x: (a.t() @ torch.ones(3, 2)) * x,
+        lambda self, a, x: a @ torch.ones(4),
+        lambda self, a, x: torch.amax(-a.to_dense(), 1) + torch.amax(x),
+        lambda self, a, x: (a.t() @ (a @ x)).clamp(-2, 5) - x,
+    ),
 )
-def test_products_that_are_refused(
-    forward: Callable[..., Any], sparse: torch.Tensor, message: str
-) -> None:
-    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
-    with refused(f"{place}: {message}"):
-        module_workload(module(forward), (sparse,))
+def test_tensor_algebra(forward: Callable[..., Any], layout: Callable[..., Any]) -> None:
+    """Matrices that are stored densely, by rows, and as entries."""
+    linear = torch.nn.Linear(2, 3)
+    with torch.no_grad():
+        for each in linear.parameters():
+            each.copy_(whole(*each.shape))
+    require_same(module(forward, linear=linear), layout(SPARSE), whole(4, 2))
+
+
+def test_inputs_that_are_called_as_arrays_of_others() -> None:
+    made = module(lambda self, a, a_values, a_rows: a @ a_values + a_rows)
+    workload = require_same(made, SPARSE.to_sparse(), whole(4, 2), whole(2))
+    assert {*workload.inputs} == {"a_rows", "a_columns", "a_values", "a_values_", "a_rows_"}
+
+
+def of_looked_up_rows(self, x, i):
+    rows = x[i].square().clamp(1, 9)
+    return rows, torch.nn.functional.leaky_relu(x[i], 0.25), rows.sum(0).pow(3)
+
+
+def test_functions_of_look_ups() -> None:
+    """They are defined where those of tensor algebra are."""
+    require_same(module(of_looked_up_rows), whole(10, 3), INDICES)
+
+
+@pytest.mark.parametrize("function", (torch.exp, torch.sigmoid))
+@pytest.mark.parametrize("looks_up", (False, True))
+def test_functions_that_nests_do_not_have(function: Callable[..., Any], looks_up: bool) -> None:
+    def forward(self, x, i):
+        return function(x[i] if looks_up else x)
+
+    place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1: "
+    name = function.__name__
+    wanted = f"aten.{name}.default: not supported: must" if looks_up else f"{name}: not supported "
+    with pytest.raises(WorkloadError, match=re.escape(place + wanted)):
+        module_workload(module(forward), (whole(10, 3), INDICES if looks_up else whole(1)))
 
 
 def results_that_are_one(self, x):
@@ -226,10 +249,6 @@ def padded(self, x):
     return embedding_bag(INDICES, x, OFFSETS, padding_idx=1)
 
 
-def dense_product(self, x):
-    return x @ x
-
-
 def wide_total(self, x):
     return x.sum(dtype=torch.float64)
 
@@ -239,11 +258,11 @@ def half(self, x):
 
 
 SUPPORTED = (
-    "_sparse_mm, _unsafe_view, abs, add, alias, arange, cat, clone, contiguous, detach, div, "
-    "embedding, embedding_bag, expand, getitem, index, index_add, index_select, lift_fresh_copy, "
-    "matmul, maximum, mean, minimum, mm, mul, neg, ones, ones_like, permute, relu, reshape, rsub, "
-    "select, slice, sqrt, squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, "
-    "zeros_like"
+    "_sparse_mm, _unsafe_view, abs, add, alias, arange, cat, clamp, clamp_max, clamp_min, clone, "
+    "contiguous, detach, div, embedding, embedding_bag, expand, getitem, index, index_add, "
+    "index_select, leaky_relu, lift_fresh_copy, matmul, maximum, mean, minimum, mm, mul, neg, "
+    "ones, ones_like, permute, pow, reciprocal, relu, reshape, rsqrt, rsub, select, slice, sqrt, "
+    "square, squeeze, stack, sub, sum, t, transpose, unbind, unsqueeze, view, zeros, zeros_like"
 )
 
 
@@ -264,15 +283,6 @@ def test_operators_that_are_refused(forward: Callable[..., Any], message: str) -
     place = f"{FILE}:{forward.__code__.co_firstlineno + 1}:1"
     with refused(f"{place}: {message}"):
         module_workload(module(forward), (whole(3, 3),))
-
-
-def test_dense_matrices_where_they_must_be_sparse() -> None:
-    place = f"{FILE}:{dense_product.__code__.co_firstlineno + 1}:1"
-    with refused(
-        f"{place}: aten.matmul.default: its first operand must be an input or a parameter, "
-        "CSR or COO"
-    ):
-        module_workload(module(dense_product), (whole(3, 3),))
 
 
 def doubled(self, x):

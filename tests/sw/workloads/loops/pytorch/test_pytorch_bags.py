@@ -12,7 +12,7 @@ from torch.nn.functional import embedding_bag
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.printer import print_nest
-from gnarl.sw.workloads.loops.pytorch.lowering import module_workload
+from gnarl.sw.workloads.loops.modules import module_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import bag, module, whole
 from tests.support.nests.pytorch_nests import golden, require_same

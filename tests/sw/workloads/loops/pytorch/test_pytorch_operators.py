@@ -11,7 +11,7 @@ import torch
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.printer import print_nest
-from gnarl.sw.workloads.loops.pytorch.lowering import module_workload
+from gnarl.sw.workloads.loops.modules import module_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import module, whole
 from tests.support.nests.pytorch_nests import require_same

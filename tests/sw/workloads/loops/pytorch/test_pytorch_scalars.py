@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from gnarl.sw.workloads.loops.pytorch.lowering import module_workload
+from gnarl.sw.workloads.loops.modules import module_workload
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import bag, module, whole
 from tests.support.nests.pytorch_nests import require_same

@@ -1,0 +1,154 @@
+"""Einsum programs of which every statement is element-wise, or one reduction of what is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gnarl.sw.workloads.einsum.program import (
+    Einsum,
+    EinsumExpression,
+    EinsumProgram,
+    free_indices,
+    reductions,
+    with_accesses,
+)
+from gnarl.sw.workloads.einsum.shapes import ProgramShapes, program_shapes
+from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
+
+
+def pure(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> EinsumProgram:
+    """The program, bit for bit the same, whose reductions each are a statement of their own.
+
+    Reductions over indices of size 1 alone stay where they are: they are their only part.
+    ``shapes``: of the inputs, as ``program_shapes`` takes them.
+    """
+    return _Split(program, program_shapes(program, shapes)).program()
+
+
+def is_over_one(reduction: Reduction[EinsumExpression], sizes: Mapping[str, int]) -> bool:
+    """Whether a reduction is over a single element."""
+    return all(sizes[index] == 1 for index in reduction.indices)
+
+
+def is_elementwise(statement: Einsum, sizes: Mapping[str, int]) -> bool:
+    """Whether all reductions of a statement are over single elements."""
+    return all(is_over_one(each, sizes) for each in reductions(statement.expression))
+
+
+class _Split:
+    def __init__(self, program: EinsumProgram, shapes: ProgramShapes) -> None:
+        self._program, self._shapes = program, shapes
+        self._taken = {*program.inputs, *(each.name for each in program.statements)}
+        self._statements: list[Einsum] = []
+
+    def program(self) -> EinsumProgram:
+        for each in self._program.statements:
+            expression, sizes = each.expression, self._shapes.indices[each.name]
+            if isinstance(expression, Reduction) and not is_over_one(expression, sizes):
+                expression = replace(expression, part=self._split(each, expression.part))
+            else:
+                expression = self._split(each, expression)
+            split = replace(each, expression=expression)
+            self._statements.append(replace(split, order=_within(split, each)))
+        return replace(self._program, statements=tuple(self._statements))
+
+    def _split(self, statement: Einsum, expression: EinsumExpression) -> EinsumExpression:
+        """The expression with its reductions taken from statements before it."""
+        match expression:
+            case Call(function, arguments):
+                return Call(function, tuple(self._split(statement, each) for each in arguments))
+            case Reduction(part=part):
+                reduced = replace(expression, part=self._split(statement, part))
+                if is_over_one(expression, self._shapes.indices[statement.name]):
+                    return reduced
+                result = Access(self._name(statement.name, expression.op), free_indices(reduced))
+                own = replace(statement, result=result, expression=reduced)
+                self._statements.append(replace(own, order=_within(own, statement)))
+                return result
+        return expression
+
+    def _name(self, statement: str, op: str) -> str:
+        name = f"{statement}_{op}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def _within(part: Einsum, whole: Einsum) -> tuple[str, ...]:
+    """The order of the whole's loops, as far as they are the part's."""
+    return tuple(index for index in whole.order or whole.indices if index in part.indices)
+
+
+def inlined(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> EinsumProgram:
+    """A pure program, bit for bit the same, with what is element-wise and taken once in the place
+    where it is taken, unless it would be computed more often there."""
+    sizes = program_shapes(program, shapes).indices
+    statements = {each.name: each for each in program.statements}
+    for each in program.statements:
+        own = statements[each.name]
+        takers = [
+            taker
+            for taker in statements.values()
+            for access in _taken(taker.expression)
+            if access.tensor == own.name
+        ]
+        if own.name in program.results or len(takers) != 1:
+            continue
+        (taker,) = takers
+        if is_elementwise(own, sizes[own.name]) and _fits(own, taker, sizes):
+            del statements[own.name]
+            taken = replace(taker, expression=_with(taker.expression, own))
+            statements[taker.name] = replace(taken, order=())
+    return replace(program, statements=tuple(statements.values()))
+
+
+def _fits(own: Einsum, taker: Einsum, sizes: Mapping[str, Mapping[str, int]]) -> bool:
+    own_indices = {index for each in own.operands for index in each.indices}
+    if own_indices != {*own.result.indices} or any(reductions(own.expression)):
+        return False
+    if is_elementwise(taker, sizes[taker.name]):
+        return True
+    access = next(each for each in taker.operands if each.tensor == own.name)
+    return {*access.indices} == {*taker.indices}
+
+
+def _taken(expression: EinsumExpression) -> Iterator[Access]:
+    """Every access, but once where an absolute value is written with two."""
+    match expression:
+        case Access():
+            yield expression
+        case Call("max", (part, Call("neg", (other,)))) if part == other:
+            yield from _taken(part)
+        case Call(_, arguments):
+            for each in arguments:
+                yield from _taken(each)
+        case Reduction(part=part):
+            yield from _taken(part)
+
+
+def _with(expression: EinsumExpression, own: Einsum) -> EinsumExpression:
+    """The expression with the statement's in place of its tensor."""
+    match expression:
+        case Access(own.name, indices):
+            renamed = dict(zip(own.result.indices, indices, strict=True))
+            return with_accesses(
+                own.expression,
+                lambda each: replace(each, indices=tuple(renamed[index] for index in each.indices)),
+            )
+        case Call(function, arguments):
+            return Call(function, tuple(_with(each, own) for each in arguments))
+        case Reduction(part=part):
+            return replace(expression, part=_with(part, own))
+    return expression
+
+
+def factors(expression: EinsumExpression) -> list[EinsumExpression]:
+    """The factors of nested products, through sums around them."""
+    match expression:
+        case Call("mul", arguments):
+            return [factor for each in arguments for factor in factors(each)]
+        case Reduction("sum", _, part):
+            return factors(part)
+    return [expression]

@@ -1,0 +1,45 @@
+"""Programs of pure statements mean what they were made of, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from gnarl.sw.golden.einsum import evaluate
+from gnarl.sw.workloads.einsum.check import check
+from gnarl.sw.workloads.einsum.program import reductions
+from gnarl.sw.workloads.einsum.pure import inlined, pure
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.einsum.text import parse_program
+from gnarl.sw.workloads.tensor.expression import Reduction
+from gnarl.sw.workloads.tensor.notation import text_of
+from tests.support.einsums import Case, cases
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_pure_programs_are_the_same(case: Case) -> None:
+    shapes = {name: tensor.shape for name, tensor in case.tensors.items()}
+    split = check(pure(case.program, shapes))
+    sizes = program_shapes(split, shapes).indices
+    for each in split.statements:
+        part = each.expression.part if isinstance(each.expression, Reduction) else each.expression
+        inner = [index for one in reductions(part) for index in one.indices]
+        assert all(sizes[each.name][index] == 1 for index in inner)
+    wanted = evaluate(case.program, case.tensors, "float32")
+    for program in (split, check(inlined(split, shapes))):
+        found = evaluate(program, case.tensors, "float32")
+        for name, (coordinates, words) in wanted.items():
+            np.testing.assert_array_equal(found[name][0], coordinates)
+            np.testing.assert_array_equal(found[name][1], words)
+
+
+def test_what_is_taken_once_is_in_its_place() -> None:
+    program = parse_program(
+        "a(i,j)=x(i,j)*2; b(i,j)=max(a(i,j),-a(i,j)); c(i)=sum[j](b(i,j)); d(i)=c(i)/4; "
+        "e(i,k)=sum[j](w(k,j)*b(i,j)+d(i)) -f=x:dd -f=w:dd -r=e"
+    )
+    split = inlined(pure(program, {"x": (2, 3), "w": (4, 3)}), {"x": (2, 3), "w": (4, 3)})
+    shown = {each.name: text_of(each.expression) for each in split.statements}
+    assert [*shown] == ["b", "c", "d", "e"]
+    assert shown["b"] == "max(x(i,j)*2.0,-(x(i,j)*2.0))"
