@@ -21,6 +21,7 @@ from gnarl.sw.compiler.sam.graph_pass import (
     SamPass,
     SamState,
     graph_pass,
+    launch_texts,
 )
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.sections import (
@@ -92,7 +93,7 @@ def compile(
         statistics=_statistics(state.graph),
         sections={
             "plan": encode(state.graph, workload.text),
-            "configuration": state.words,
+            "configuration": state.launches[0].words,
             "parameters": encode_parameters({}),
         },
         schema=SAM_SCHEMA,
@@ -107,14 +108,10 @@ def _model_state(
     fusion: Fusion,
 ) -> SamState:
     """The graphs of a model's regions."""
-    if config.fabric is not None:
-        raise WorkloadError(
-            f"{model.name}: a model has a machine for each of its regions: must be for a "
-            "configuration without a fabric"
-        )
     program = fusion.program
     shapes = program_shapes(program, {name: model.shapes[name] for name in program.inputs}).tensors
-    options = SamOptions(fusion=fusion, shapes=shapes, skip=config.skip, config=config)
+    skip = config.skip and config.fabric is None
+    options = SamOptions(fusion=fusion, shapes=shapes, skip=skip, config=config)
     state = run_passes(passes, SamState(), options, trace)
     _require_made(state, config)
     return state
@@ -127,18 +124,18 @@ def _regions(state: SamState) -> list[LoweredRegion]:
 def _model_program(
     model: SamModel, config: SamConfig, state: SamState, program: EinsumProgram
 ) -> Program:
-    """A launch for each region, on a machine of its own."""
+    """A launch for each region, on a machine of its own, or in a configuration of the fabric."""
     shapes = program_shapes(program, {name: model.shapes[name] for name in program.inputs}).tensors
     launches: list[Launch] = []
     for each in state.launches:
         assert each.region is not None
         kernel = each.region.kernel
         text = program_text(kernel.program)
-        own = _with_graph(config, each.graph, text)
+        own = config if config.fabric is not None else _with_graph(config, each.graph, text)
         inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes))
         sections = {
             "plan": encode_kernel(each.graph, text, each.region.region.longest),
-            "configuration": state.words,
+            "configuration": each.words,
             "parameters": encode_parameters({} if launches else model.parameters),
         }
         launches.append(
@@ -180,7 +177,7 @@ def _require_made(state: SamState, config: SamConfig) -> None:
     """Raises ``WorkloadError`` for a list of passes that makes no graph, or no fabric's words."""
     if not all(launch.graph.blocks for launch in state.launches) or not state.launches:
         raise WorkloadError("program: no pass makes its graph: must have lower")
-    if config.fabric is not None and not len(state.words):
+    if config.fabric is not None and not all(len(launch.words) for launch in state.launches):
         raise WorkloadError("program: no pass places it on the fabric: must have configure")
 
 
@@ -215,12 +212,27 @@ def _verified(graph: Graph, options: SamOptions) -> Graph:
 
 
 def _configured(state: SamState, options: SamOptions) -> SamState:
-    """The graph on the fabric's blocks, and the words that say so."""
+    """Each launch's graph on the fabric's blocks, and the words that say so."""
+    return SamState(tuple(_placed(launch, options) for launch in state.launches))
+
+
+def _placed(launch: SamLaunch, options: SamOptions) -> SamLaunch:
     from gnarl.hw.sam.fabric.encoding import encode as encode_fabric
 
-    _require_index_bits(state.graph, options.config)
-    encoded = encode_fabric(state.graph, options.config)
-    return SamState((replace(state.launches[0], graph=encoded.graph),), encoded.words)
+    _require_index_bits(launch.graph, options.config)
+    try:
+        encoded = encode_fabric(launch.graph, options.config)
+    except CapacityError as error:
+        if options.fusion is None:
+            raise
+        raise CapacityError(f"region {launch.name}: {error}") from error
+    return replace(launch, graph=encoded.graph, words=encoded.words)
+
+
+def _word_texts(state: SamState, options: SamOptions) -> dict[str, str]:
+    return launch_texts(
+        state, lambda launch: {"txt": text_of(f"{word:#010x}" for word in launch.words)}
+    )
 
 
 def _require_index_bits(graph: Graph, config: SamConfig) -> None:
@@ -243,7 +255,7 @@ PASSES = (
     Pass(
         "configure",
         "places the graph on a fabric's blocks, where the configuration has one",
-        lambda state, options: {"txt": text_of(f"{word:#010x}" for word in state.words)},
+        _word_texts,
         run=_configured,
         is_needed=lambda state, options: options.config.fabric is not None,
     ),

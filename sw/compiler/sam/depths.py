@@ -10,9 +10,10 @@ Leiserson and Saxe, "Retiming Synchronous Circuitry", Algorithmica 6, 1991, sect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 
+import networkx as nx
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
@@ -52,6 +53,9 @@ def size_queues(
                 passing -= 1  # the last stop, which nothing waits for
                 fibers.add(edge)
             waiting[edge] = waiting.get(edge, 0) + passing
+    for edge, held in _beside_intersections(graph, table, longest):
+        waiting[edge] = waiting.get(edge, 0) + held
+        fibers.add(edge)
     depths = {}
     for edge, held in waiting.items():
         depth = held + (slack if edge in fibers else 0)
@@ -62,6 +66,47 @@ def size_queues(
         if depth > (edge.depth or config.queue_depth):
             depths[edge.target, edge.input] = depth
     return graph.with_depths(depths)
+
+
+def _beside_intersections(
+    graph: Graph, table: StreamTable, longest: Mapping[str, int]
+) -> Iterator[tuple[Edge, int]]:
+    """Edges beside an intersection over their own loop, and the tokens of a fiber.
+
+    Where a stream goes to an intersection, and past it to what is made of the coordinates that it
+    leaves, all that the intersection drops has to wait there, a fiber at most.
+    """
+    order = nx.DiGraph(graph.networkx())
+    for output, edges in graph.readers.items():
+        around = table.loops.get(output, ())
+        if len(edges) < 2 or not around:
+            continue
+        index = around[-1].index
+        drops = {
+            block.name
+            for block in graph.blocks
+            if block.type in _DROPPING and block["index"] == index
+        }
+        behind, past = [], []
+        for edge in edges:
+            reached = {edge.target, *nx.descendants(order, edge.target)}
+            dropped = reached & drops
+            behind.append(set().union(*({*nx.descendants(order, each)} for each in dropped)))
+            open_way = order.subgraph(set(order) - drops)
+            there = edge.target not in drops
+            past.append({edge.target, *nx.descendants(open_way, edge.target)} if there else set())
+        for number, edge in enumerate(edges):
+            others = [each for place, each in enumerate(behind) if place != number]
+            if past[number] & set().union(*others):
+                if index not in longest:
+                    raise WorkloadError(
+                        f"graph: edge {edge}: fibers of index {index or '?'} wait beside an "
+                        "intersection: must have a length of the longest"
+                    )
+                yield edge, longest[index] + 1
+
+
+_DROPPING = ("intersect", "bitvectorintersect")
 
 
 def _reductions(graph: Graph, table: StreamTable) -> dict[Indices, set[str]]:

@@ -18,21 +18,20 @@ from gnarl.sw.workloads.tensor.expression import Statement
 
 @dataclass(frozen=True)
 class SamLaunch:
-    """What becomes a launch: its graph, and the region that the graph was lowered from, if it
-    was."""
+    """What becomes a launch: its graph, the region that the graph was lowered from, if it was, and
+    the words that configure a fabric for it, empty at first."""
 
     name: str
     graph: Graph
     region: LoweredRegion | None = None
+    words: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
 
 
 @dataclass(frozen=True)
 class SamState:
-    """Launches in their order, and the words that configure a fabric for the only one; both are
-    empty at first."""
+    """Launches in their order, none at first."""
 
     launches: tuple[SamLaunch, ...] = ()
-    words: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
 
     @property
     def graph(self) -> Graph:
@@ -70,13 +69,18 @@ SamPass = Pass[SamState, SamOptions]
 
 
 def state_texts(state: SamState, options: SamOptions) -> dict[str, str]:
-    """The dump of the state's graphs; of several, each with its launch's name."""
-    if len(state.launches) == 1:
-        return graph_texts(state.graph)
+    """The dump of the state's graphs."""
+    return launch_texts(state, lambda launch: graph_texts(launch.graph))
+
+
+def launch_texts(
+    state: SamState, texts_of: Callable[[SamLaunch], Mapping[str, str]]
+) -> dict[str, str]:
+    """Texts of launches by file ending; of several, each with its launch's name."""
     return {
-        f"{launch.name}.{ending}": text
+        f"{launch.name}.{ending}" if len(state.launches) > 1 else ending: text
         for launch in state.launches
-        for ending, text in graph_texts(launch.graph).items()
+        for ending, text in texts_of(launch).items()
     }
 
 

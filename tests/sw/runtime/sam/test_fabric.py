@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -43,6 +43,12 @@ def device() -> Device:
     return Device("sam_fabric_small", backend="model")
 
 
+@pytest.fixture(scope="module")
+def rtl() -> Iterator[Device]:
+    with Device(load_configuration("sam_fabric_small", RTL), "rtl") as device:
+        yield device
+
+
 def check_kernel(device: Device, kernel: str) -> None:
     """What it gives for random operands is what it means."""
     shapes, means = KERNELS[kernel]
@@ -59,11 +65,10 @@ def test_kernels_of_two_loops(device, kernel):
 
 
 @pytest.mark.slow
-def test_kernels_on_rtl():
+@pytest.mark.parametrize("kernel", ["matmul_ijk", "matmul_ikj", "mat_vecmul_ij", "mat_vecmul_ji"])
+def test_kernels_on_rtl(rtl, kernel):
     """An output's listeners, which these kernels have everywhere, are not equally fast."""
-    with Device(load_configuration("sam_fabric_small", RTL), "rtl") as device:
-        for kernel in ("matmul_ijk", "matmul_ikj", "mat_vecmul_ij", "mat_vecmul_ji"):
-            check_kernel(device, kernel)
+    check_kernel(rtl, kernel)
 
 
 def test_more_blocks_than_there_are(device):
