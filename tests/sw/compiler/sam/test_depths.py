@@ -16,6 +16,7 @@ from gnarl.sw.compiler.sam.passes import attach_coordinates
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.runtime.machine.host import AcceleratorError
+from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.model.streams import run_graph
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.parser import parse
@@ -231,3 +232,18 @@ def queue_bits(config: SamConfig) -> int:
         * (config.stream_width(graph.kind_of_stream(edge.source, edge.output)) + 2)
         for edge in graph.edges
     )
+
+
+def test_a_stream_beside_an_intersection_has_room_for_a_fiber() -> None:
+    """Coordinates of a loop that is complete wait beside an intersection that drops them all."""
+    text = (
+        "t(i,l)=sum[j](A(i,l,j)*b(l)); u(i,l)=t(i,l)*exp(max[j](A(i,l,j))); "
+        "v(i,l)=u(i,l)-exp(t(i,l)); -f=A:dss -f=b:s"
+    )
+    rng = np.random.default_rng(0)
+    a = np.where(rng.random((3, 80, 2)) < 0.05, 1.0, 0.0)
+    b = np.where(np.arange(80) >= 70, 1.0, 0.0)
+    tensors = {"A": a, "b": b}
+    with Device("sam_fp32", backend="model") as device:
+        result = device.run(device.compile((text, tensors)), tensors)
+        assert device.verify(result).bit_exact
