@@ -18,7 +18,8 @@ from bench.lib.records import Metric, Record, Setting, records, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
-from gnarl.sw.compiler.sam.fuse.regions import FACTORED, GLOBAL, ITERATIONS, Region
+from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL, ITERATIONS
+from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.runtime.run.device import Device

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnarl.sw.compiler.sam.fuse.regions import GLOBAL, Region
+from gnarl.sw.compiler.sam.fuse.choices import GLOBAL
+from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 
 NONE, LAYER, LAYER_GLOBAL = "none", "layer", "layer, global iteration"

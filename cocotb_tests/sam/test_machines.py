@@ -62,7 +62,9 @@ class Machine:
             window: Rows(rows, self.driver.read_window(window, 0, len(rows)))
             for window, rows in result_rows(operands.launch, counters).items()
         }
-        coordinates, words = result(operands.launch, operands, memory)
+        coordinates, words = result(
+            operands.launch, operands, memory, operands.launch.outputs[0].name
+        )
         tested = self._tested
         tensors = [operands.tensors[name].to_dense() for name in tested.shapes]
         expected = tested.golden(*tensors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnarl.sw.compiler.sam.fuse.regions import FUSIONS, ITERATIONS
+from gnarl.sw.compiler.sam.fuse.choices import FUSIONS, ITERATIONS
 from gnarl.sw.runtime.target.command_line import EXPRESSION_TENSORS, CommandLine
 from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption
 
@@ -11,29 +11,29 @@ _OPTIONS = (
         "--fuse",
         commands=("compile",),
         type=Choice(FUSIONS),
-        help="What of a model shares a graph: each statement has its own, or each layer.  "
-        "[default: layer, or what the schedule says]",
+        help="What of a model shares a graph: each statement has its own, or each layer; by "
+        "default layer, or what the schedule says.",
     ),
     TargetOption(
         "--iteration",
         commands=("compile",),
         type=Choice(ITERATIONS),
-        help="How products of sums of a model are iterated: each in a space of its own, or all in "
-        "one.  [default: factored]",
+        help="How products of sums of a model are iterated: each in a space of its own, factored, "
+        "which is the default, or all in one, global.",
     ),
     TargetOption(
         "--schedule",
         commands=("compile",),
         type=FilePath.READ,
         metavar="FILE",
-        help="Regions, loop orders, formats and association of a model, a .toml file",
+        help="Regions, loop orders, formats and association of a model, a .toml file.",
     ),
     TargetOption(
         "--schedule-out",
         commands=("compile",),
         type=FilePath.WRITTEN,
         metavar="FILE",
-        help="Write the schedule that was used, whole, to this .toml file",
+        help="Write the schedule that was used, whole, to this .toml file.",
     ),
 )
 

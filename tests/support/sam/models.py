@@ -11,7 +11,8 @@ import numpy as np
 
 from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.compile import compile
-from gnarl.sw.compiler.sam.fuse.regions import FACTORED, Region
+from gnarl.sw.compiler.sam.fuse.choices import FACTORED
+from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.sections import kernel_of
 from gnarl.sw.compiler.sam.workload import SamModel

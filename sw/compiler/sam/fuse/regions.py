@@ -12,6 +12,7 @@ import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
 from gnarl.sw.compiler.sam.fuse.partial_order import (
     accesses_in,
@@ -27,13 +28,6 @@ from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram, accesses
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.storage import TensorFormat
-
-FUSIONS = ("none", "layer")
-"""What shares a graph: nothing, or the statements of a layer."""
-
-FACTORED, GLOBAL = "factored", "global"
-ITERATIONS = (FACTORED, GLOBAL)
-"""How products of sums are iterated: each in a space of its own, or all in one."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.sw.compiler.sam.fuse.association import associate
+from gnarl.sw.compiler.sam.fuse.choices import FACTORED, FUSIONS, ITERATIONS
 from gnarl.sw.compiler.sam.fuse.regions import (
-    FACTORED,
-    FUSIONS,
-    ITERATIONS,
     Fusion,
     LoweredRegion,
     Region,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.compiler.sam.fuse.regions import FACTORED, GLOBAL
+from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
 from gnarl.sw.golden.words import from_words
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from tests.support.errors import noted
