@@ -70,8 +70,8 @@ JSON_FIELDS = {
     "microseconds; `device`, the GPU that it is estimated for; and `features_us`, an object: "
     "microseconds that each feature adds, which with the longest block's make `us`",
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name; and, where "
-    "the target tells (sam), `ops`, the `bytes` that it reads and writes in arrays, `intensity`, "
-    "operations a byte, and `bounded_by`: the stream that its cycles are bounded by",
+    "the target tells (sam), `ops`, the tokens of its `longest_stream`, and that stream's name, "
+    "`bounded_by`, as no run is shorter",
 }
 """What each field of the JSON object is."""
 
