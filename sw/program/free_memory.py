@@ -6,6 +6,8 @@ import os
 import resource
 from pathlib import Path
 
+from gnarl.hw.lib.text_lines import text_lines, words_of
+
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 _STATM = Path("/proc/self/statm")
@@ -20,11 +22,11 @@ def free_bytes() -> int:
 def _of_machine() -> int:
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
-        lines = _MEMINFO.read_text().splitlines()
+        lines = text_lines(_MEMINFO.read_text())
     except OSError:  # not Linux
         return pages
     sizes = dict(line.split(":", 1) for line in lines)
-    return int(sizes["MemAvailable"].split()[0]) << 10 if "MemAvailable" in sizes else pages
+    return int(words_of(sizes["MemAvailable"])[0]) << 10 if "MemAvailable" in sizes else pages
 
 
 def _of_group() -> int:
@@ -32,14 +34,14 @@ def _of_group() -> int:
     try:
         limit = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())
-        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        lines = text_lines((_CGROUP / "memory.stat").read_text())
     except (OSError, ValueError):  # none, or no limit
         return 1 << 62
-    return max(0, limit - used + int(dict(map(str.split, lines)).get("inactive_file", 0)))
+    return max(0, limit - used + int(dict(map(words_of, lines)).get("inactive_file", 0)))
 
 
 def _of_address_space() -> int:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY or not _STATM.exists():
         return 1 << 62
-    return max(0, limit - int(_STATM.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE"))
+    return max(0, limit - int(words_of(_STATM.read_text())[0]) * os.sysconf("SC_PAGE_SIZE"))

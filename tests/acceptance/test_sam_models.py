@@ -175,6 +175,6 @@ def test_options_of_other_targets(tmp_path: Path, config: str) -> None:
     assert "--fuse" in text
 
 
-def test_a_fabric_runs_no_model(tmp_path: Path) -> None:
+def test_a_fabric_that_is_too_small_is_named_with_the_region(tmp_path: Path) -> None:
     text = refusal(tmp_path, "compile", "sam_fabric_small", GCN, "-o", tmp_path / "p.npz")
-    assert "must be for a configuration without a fabric" in text
+    assert text.startswith("gnarl: region relu_0: graph: needs 3 of locate, the fabric has 1")
