@@ -48,8 +48,8 @@ METRICS = {
     "bit_exact": Metric("", "higher"),
 }
 """``longest``: tokens of the longest streams, the sum of all launches; ``distance``: cycles over
-them; ``compile_ms``: the median of several, without what ``torch.export`` takes; ``error``: the largest one against
-float64, over the largest result."""
+them; ``compile_ms``: the median of several, without what ``torch.export`` takes; ``error``: the
+largest one against float64, over the largest result."""
 
 _HEADER = {
     "launches": "launches",
