@@ -3,7 +3,6 @@ iteration on Cora and Citeseer, as the paper's figure 4b compares them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,9 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
-from bench.lib.records import Metric, Record, Setting, records, rows
+from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -121,7 +120,6 @@ def _layer(inputs: dict[str, Tensor]) -> SamModel:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures all data that are there; whether all went well."""
-    os.environ["GNARL_WORKLOADS"] = str(request.workloads.resolve())
     jobs = []
     for data in DATA[: 1 if request.quick else None]:
         if not (request.workloads / "graph" / f"{data}_adjacency.mtx").is_file():
@@ -131,16 +129,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
             jobs.append(Job(data, iteration, "model", request.workloads, request.seed))
             if data == "cora" and iteration != SEPARATE and request.backend == "rtl":
                 jobs.append(Job(data, iteration, "rtl", request.workloads, request.seed))
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console)
-    measured: list[Record] = []
-    well = True
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and bool(values["bit_exact"])
-        measured += records(BENCH, job.labels, values, METRICS, job.setting())
-    return measured, well
+    return measure_exact(BENCH, measure, jobs, METRICS, request)
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

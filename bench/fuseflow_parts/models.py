@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from bench.fuseflow_parts.variants import BEST, LAYER, LAYER_GLOBAL, NONE, VARIANTS
-from bench.lib.jobs import Failure, run_jobs
+from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
-from bench.lib.records import ROOT, Metric, Record, Setting, records, rows
+from bench.lib.records import ROOT, Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
@@ -145,16 +145,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
             jobs.append(Job(data, variant, "model", request.workloads, request.seed))
             if request.backend == "rtl" and (data, variant) == ON_RTL:
                 jobs.append(Job(data, variant, "rtl", request.workloads, request.seed))
-    results = run_jobs(measure, jobs, title=BENCH, console=request.console)
-    measured: list[Record] = []
-    well = bool(jobs)
-    for job, values in zip(jobs, results, strict=True):
-        if isinstance(values, Failure):
-            well = False
-            continue
-        well = well and bool(values["bit_exact"])
-        measured += records(BENCH, job.labels, values, METRICS, job.setting())
-    return measured, well
+    return measure_exact(BENCH, measure, jobs, METRICS, request)
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

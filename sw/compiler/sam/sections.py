@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -52,39 +52,50 @@ def _json(plan: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(json.dumps(plan, sort_keys=True).encode(), np.uint8)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What the section ``plan`` says.
+
+    text
+        the statement, or the program, that ``kernel`` was written as.
+    is_program
+        whether it was written as a program, as that of a model is, and not as a statement.
+    longest
+        coordinates of an index that a fiber may have, by the indices of which it is bounded.
+    """
+
+    graph: Graph
+    kernel: Kernel
+    text: str
+    is_program: bool
+    longest: Mapping[str, int]
+
+
+def plan_of(sections: Sections) -> Plan:
+    return _decode(sections["plan"].tobytes())
+
+
 def graph_of(sections: Sections) -> Graph:
-    return _decode(sections["plan"].tobytes())[0]
+    return plan_of(sections).graph
 
 
 def kernel_of(sections: Sections) -> Kernel:
     """What the graph computes, and how its tensors are stored."""
-    return _decode(sections["plan"].tobytes())[1]
-
-
-def is_of_program(sections: Sections) -> bool:
-    """Whether the kernel was written as a program, as that of a model is, and not as a
-    statement."""
-    return "einsum" in parse_json(sections["plan"].tobytes().decode(), "plan")
-
-
-def longest_of(sections: Sections) -> dict[str, int]:
-    """Coordinates of an index that a fiber may have, by the indices of which it is bounded."""
-    plan = parse_json(sections["plan"].tobytes().decode(), "plan")
-    longest: dict[str, int] = plan.get("longest", {})
-    return longest
+    return plan_of(sections).kernel
 
 
 @lru_cache(maxsize=64)
-def _decode(octets: bytes) -> tuple[Graph, Kernel, str]:
-    """The graph, what it computes, and that as text."""
+def _decode(octets: bytes) -> Plan:
     plan = parse_json(octets.decode(), "plan")
-    if "einsum" in plan:
+    is_program = "einsum" in plan
+    if is_program:
         text = plan["einsum"]
         kernel = Kernel(parse_program(text))
     else:
         text = plan["statement"]
         kernel = kernel_of_statement(parse(text))
-    return Graph.from_dict(plan["graph"]), kernel, text
+    graph = Graph.from_dict(plan["graph"])
+    return Plan(graph, kernel, text, is_program, plan.get("longest", {}))
 
 
 def kernel_of_statement(statement: Statement) -> Kernel:
@@ -134,7 +145,8 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
     sections = launch.sections
     with damaged_as(ProgramError, "section 'plan'"):
         try:
-            graph, kernel, text = _decode(sections["plan"].tobytes())
+            plan = plan_of(sections)
+            graph, kernel, text = plan.graph, plan.kernel, plan.text
             verify(graph)
         except GnarlError as error:
             raise ProgramError(f"section 'plan': {error}") from error

@@ -19,10 +19,9 @@ from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.sections import (
     graph_of,
-    is_of_program,
     kernel_of,
-    longest_of,
     parameters_of,
+    plan_of,
 )
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.program import Launch, Program
@@ -128,7 +127,7 @@ class Operands:
 
 def is_model(program: Program) -> bool:
     """Whether it is of a model, whose sizes are all known, and not of an expression."""
-    return is_of_program(program.launches[0].sections)
+    return plan_of(program.launches[0].sections).is_program
 
 
 def own_name(name: str, names: Collection[str]) -> str:
@@ -182,7 +181,7 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     for index, size in sizes.items():
         require_index_bits(bits, index, size)
     found = Operands(launch, known, sizes)
-    for index, bound in longest_of(launch.sections).items():
+    for index, bound in plan_of(launch.sections).longest.items():
         _require_fibers(found, index, bound)
     return found
 

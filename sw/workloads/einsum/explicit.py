@@ -15,13 +15,13 @@ from gnarl.sw.workloads.einsum.program import (
     accesses,
     free_indices,
     reductions,
+    with_part,
 )
 from gnarl.sw.workloads.tensor.columns import fail
 from gnarl.sw.workloads.tensor.expression import (
     FUNCTIONS,
     Access,
     Call,
-    Constant,
     Reduction,
     Statement,
 )
@@ -131,7 +131,7 @@ def _refuse_hidden(term: EinsumExpression, indices: tuple[str, ...]) -> None:
         return
     own = tuple(each for each in indices if _hiding(term, each) is function)
     rest = tuple(each for each in indices if each not in own)
-    after = _replaced(term, function, _of_sums(function, own))
+    after = with_part(term, function, _of_sums(function, own))
     if rest:
         after = Reduction("sum", rest, after)
     access = _access_with(term, index)
@@ -155,20 +155,6 @@ def _of_sums(function: _Function, indices: tuple[str, ...]) -> _Function:
     if isinstance(function, Call):
         return Call(function.function, tuple(map(summed, function.arguments)))
     return Reduction(function.op, function.indices, summed(function.part))
-
-
-def _replaced(
-    expression: EinsumExpression, old: EinsumExpression, new: EinsumExpression
-) -> EinsumExpression:
-    if expression is old:
-        return new
-    match expression:
-        case Call(function, arguments):
-            return Call(function, tuple(_replaced(part, old, new) for part in arguments))
-        case Reduction(op, indices, part):
-            return Reduction(op, indices, _replaced(part, old, new))
-        case Access() | Constant():
-            return expression
 
 
 def _access_with(term: EinsumExpression, index: str) -> Access:

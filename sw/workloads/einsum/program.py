@@ -10,20 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
 
 from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,
     Constant,
+    EinsumExpression,
     Reduction,
+    accesses,
 )
 from gnarl.sw.workloads.tensor.storage import TensorFormat
-
-EinsumExpression: TypeAlias = (
-    "Access | Constant | Call[EinsumExpression] | Reduction[EinsumExpression]"
-)
-"""``Call`` has the functions of statements, and ``div`` (two arguments)."""
 
 
 @dataclass(frozen=True)
@@ -141,16 +137,22 @@ def with_accesses(
     return expression
 
 
-def accesses(expression: EinsumExpression) -> Iterator[Access]:
-    """Every access, left to right."""
+def with_part(
+    expression: EinsumExpression, old: EinsumExpression, new: EinsumExpression
+) -> EinsumExpression:
+    """The expression with ``new`` in the place of its part ``old``, the object itself; all other
+    parts are the same objects as before."""
+    if expression is old:
+        return new
     match expression:
-        case Access():
-            yield expression
-        case Call(_, arguments):
-            for argument in arguments:
-                yield from accesses(argument)
+        case Call(function, arguments):
+            parts = tuple(with_part(each, old, new) for each in arguments)
+            changed = any(one is not other for one, other in zip(parts, arguments, strict=True))
+            return Call(function, parts) if changed else expression
         case Reduction(part=part):
-            yield from accesses(part)
+            inner = with_part(part, old, new)
+            return expression if inner is part else replace(expression, part=inner)
+    return expression
 
 
 def reductions(expression: EinsumExpression) -> Iterator[Reduction[EinsumExpression]]:

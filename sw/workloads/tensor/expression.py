@@ -70,6 +70,11 @@ class Reduction(Generic[Part]):
 
 Expression: TypeAlias = "Access | Constant | Call[Expression]"
 
+EinsumExpression: TypeAlias = (
+    "Access | Constant | Call[EinsumExpression] | Reduction[EinsumExpression]"
+)
+"""Of Einsum programs; ``Call`` has the functions of statements, and ``div`` (two arguments)."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -146,7 +151,7 @@ def terms(expression: Expression) -> Iterator[Expression]:
         yield expression
 
 
-def accesses(expression: Expression) -> Iterator[Access]:
+def accesses(expression: EinsumExpression) -> Iterator[Access]:
     """Every access, left to right."""
     match expression:
         case Access():
@@ -154,6 +159,8 @@ def accesses(expression: Expression) -> Iterator[Access]:
         case Call(_, arguments):
             for argument in arguments:
                 yield from accesses(argument)
+        case Reduction(part=part):
+            yield from accesses(part)
 
 
 def stored_indices(access: Access, format: TensorFormat) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from gnarl.sw.workloads.einsum.program import (
     Reduction,
     free_indices,
     reductions,
+    with_part,
 )
 from gnarl.sw.workloads.tensor.expression import Access, Call
 
@@ -195,7 +196,7 @@ def _replaced(
         return (Reduction("sum", summed, whole) if summed else whole), kept
 
     root, _ = product(tree, _free_outside(statement, chain.part))
-    last = replace(statement, expression=_with_part(statement.expression, chain.part, root))
+    last = replace(statement, expression=with_part(statement.expression, chain.part, root))
     statements: list[Einsum] = []
     for each in program.statements:
         if each.name == statement.name:
@@ -209,23 +210,6 @@ def _replaced(
 def _free_outside(statement: Einsum, part: EinsumExpression) -> set[str]:
     """Indices of a part that what is around it needs."""
     return set(free_indices(part)) | set(statement.result.indices)
-
-
-def _with_part(
-    expression: EinsumExpression, old: EinsumExpression, new: EinsumExpression
-) -> EinsumExpression:
-    """The expression with a part replaced; all others are the same objects as before."""
-    if expression is old:
-        return new
-    match expression:
-        case Call(function, arguments):
-            parts = tuple(_with_part(each, old, new) for each in arguments)
-            changed = any(one is not other for one, other in zip(parts, arguments, strict=True))
-            return Call(function, parts) if changed else expression
-        case Reduction(part=part):
-            inner = _with_part(part, old, new)
-            return expression if inner is part else replace(expression, part=inner)
-    return expression
 
 
 def _indices(tree: Tree, by_name: dict[str, list[Access]]) -> set[str]:

@@ -148,7 +148,7 @@ def dot(graph: nx.DiGraph) -> Iterator[str]:
     yield "}"
 
 
-def accesses_in(order: Sequence[str], access: Access) -> tuple[int, ...]:
+def modes_in(order: Sequence[str], access: Access) -> tuple[int, ...]:
     """The modes of an access in an order of loops, outermost first."""
     place = {index: number for number, index in enumerate(order)}
     modes = range(len(access.indices))

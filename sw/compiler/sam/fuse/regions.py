@@ -15,9 +15,9 @@ from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
 from gnarl.sw.compiler.sam.fuse.partial_order import (
-    accesses_in,
     check_order,
     first_order,
+    modes_in,
     partial_order,
 )
 from gnarl.sw.compiler.sam.fuse.views import Views, formulas, views_of
@@ -211,7 +211,7 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     for access in views.inputs():
         if access.tensor not in stored:
             stored[access.tensor] = TensorFormat(
-                (DENSE,) * len(access.indices), accesses_in(order, access)
+                (DENSE,) * len(access.indices), modes_in(order, access)
             )
     if region.iteration == GLOBAL:
         views = globally(views)

@@ -222,32 +222,26 @@ class Walker:
                 index=index,
             )
         else:
-            node = self._table.place(
-                index,
-                operand.column,
-                "fiberlookup",
-                f"lookup_{operand.tensor}_{index}",
-                {"ref": self._reference(nest, operand)},
-                tensor=operand.tensor,
-                level=level.number,
-                index=index,
-                format=level.format,
-            )
+            node = self._lookup("fiberlookup", nest, index, level, format=level.format)
         return _Lane(node.out_crd, {operand.number: node.out_ref})
 
     def _words(self, nest: Nest, index: str, level: Level) -> _Lane:
+        node = self._lookup("bitvectorlookup", nest, index, level)
+        return _Lane(node.out_bv, {level.operand.number: node.out_ref})
+
+    def _lookup(self, type: str, nest: Nest, index: str, level: Level, **parameters: str) -> Node:
         operand = level.operand
-        node = self._table.place(
+        return self._table.place(
             index,
             operand.column,
-            "bitvectorlookup",
+            type,
             f"lookup_{operand.tensor}_{index}",
             {"ref": self._reference(nest, operand)},
             tensor=operand.tensor,
             level=level.number,
             index=index,
+            **parameters,
         )
-        return _Lane(node.out_bv, {operand.number: node.out_ref})
 
     def _bitvector_lanes(
         self, nest: Nest, index: str, found: Intersection | Union, kind: str
