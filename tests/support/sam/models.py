@@ -21,7 +21,7 @@ from gnarl.sw.golden.words import from_words
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.sam.image import operands, outputs, result, result_rows
-from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run
+from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run, simulated
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
@@ -29,6 +29,8 @@ from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 CONFIG = SamConfig(array_words=1 << 20, accumulator_words=1 << 12)
+
+_MOST_CYCLES = 10**6
 
 _UNTIMED = SimulatedRun(0, {}, {}, {})
 """In place of how long a run takes, which costs more than the run."""
@@ -74,15 +76,19 @@ class Run:
     meant: dict[str, np.ndarray]
 
 
-def run(program: Program, tensors: Mapping[str, Any]) -> Run:
-    """Runs launches one after the other on the model; each is compared with its own kernel."""
+def run(program: Program, tensors: Mapping[str, Any], is_timed: bool = False) -> Run:
+    """Runs launches one after the other on the model; each is compared with its own kernel.
+
+    ``is_timed``: on the simulator, too, which raises for a deadlock.
+    """
     known: dict[str, Array] = {name: Tensor.from_any(value) for name, value in tensors.items()}
     done = Run({}, {})
     for launch in program.launches:
         own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
         config = SamConfig.from_dict(launch.config)
         _, model = interpret(config, own.image)
-        ran = machine_run(config, model, _UNTIMED, partial(result_rows, launch))
+        timing = simulated(config, own.image, _MOST_CYCLES) if is_timed else _UNTIMED
+        ran = machine_run(config, model, timing, partial(result_rows, launch))
         kernel = kernel_of(launch.sections)
         expected = einsum.evaluate(kernel.program, own.tensors, config.format)
         known |= outputs(launch, own, ran.memory)

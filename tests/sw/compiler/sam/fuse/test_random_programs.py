@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
 from gnarl.sw.golden.words import from_words
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from tests.support.errors import noted
-from tests.support.sam.models import compiled, golden, run
+from tests.support.sam.models import CONFIG, compiled, golden, run
 from tests.support.sam.programs import TRAITS, ProgramCase, make_program
 
 PROGRAMS = 80
@@ -67,6 +68,19 @@ def test_programs_cut_at_random() -> None:
     for seed in range(PROGRAMS):
         case = make_program(seed)
         is_right(case, case.groups(random.Random(seed)), FACTORED)
+
+
+def test_machines_with_queues_of_any_depth_end() -> None:
+    """Queues in which fibers wait are deep enough, whatever the others are."""
+    for seed in range(0, PROGRAMS, 2):
+        case, rng = make_program(seed), random.Random(seed)
+        config = replace(CONFIG, queue_depth=rng.choice([2, 3, 4, 8]))
+        with noted(f"depth {config.queue_depth}: {program_text(case.program)}"):
+            try:
+                program = compiled(case.program, case.tensors, whole(case), config=config)
+            except WorkloadError:
+                continue
+            run(program, case.tensors, is_timed=True)
 
 
 def test_infinities_and_nan() -> None:
