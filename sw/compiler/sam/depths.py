@@ -13,18 +13,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
-import networkx as nx
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import DEPTHS, Edge, Graph
-from gnarl.sw.compiler.sam.streams import StreamTable, trace
+from gnarl.sw.compiler.sam.streams import Output, StreamTable, trace
 
 _TOKEN_BITS = 2  # beside the payload
 
 Indices = tuple[str, ...]
 """Those of loops, outermost first."""
+
+
+# Blocks that give nothing in an iteration before the next one begins, with the inputs that they
+# wait at. A reduction always does: nothing comes before all of a fiber has. An intersection may, as
+# it may drop all of a fiber. So may a lookup: the level of the stop after a fiber, which may be
+# empty, is known from the next reference.
+_REDUCING = {"reduce": ("val",), "spaccumulator": ("val",)}
+_DROPPING = {"intersect": ("crd0", "crd1"), "bitvectorintersect": ("bv0", "bv1")}
+_LOOKING_AHEAD = {"fiberlookup": ("ref",), "bitvectorlookup": ("ref",)}
 
 
 def size_queues(
@@ -45,20 +53,23 @@ def size_queues(
     table = trace(graph)
     waiting: dict[Edge, int] = {}
     fibers: set[Edge] = set()
-    for around, late in _reductions(graph, table).items():
-        tokens = {edge: _tokens(edge, table, around, longest) for edge in graph.edges}
-        for edge, lag in _lags(graph, config, tokens, late).items():
-            passing = lag * tokens[edge]
-            if tokens[edge] > 1:
-                passing -= 1  # the last stop, which nothing waits for
-                fibers.add(edge)
+    for around, cases in _late_blocks(graph, table):
+        held: dict[Edge, int] = {}
+        for late in cases:
+            if _all_in_step(graph, late):
+                continue
+            tokens = {edge: _tokens(edge, table, around, longest) for edge in graph.edges}
+            for edge, lag in _lags(graph, config, tokens, late).items():
+                passing = lag * tokens[edge]
+                if tokens[edge] > 1:
+                    passing -= 1  # the last stop, which nothing waits for
+                    fibers.add(edge)
+                held[edge] = max(held.get(edge, 0), passing)
+        for edge, passing in held.items():
             waiting[edge] = waiting.get(edge, 0) + passing
-    for edge, held in _beside_intersections(graph, table, longest):
-        waiting[edge] = waiting.get(edge, 0) + held
-        fibers.add(edge)
     depths = {}
-    for edge, held in waiting.items():
-        depth = held + (slack if edge in fibers else 0)
+    for edge, passing in waiting.items():
+        depth = passing + (slack if edge in fibers else 0)
         if depth > DEPTHS[-1]:
             raise WorkloadError(
                 f"graph: edge {edge}: {depth:,} tokens wait: a queue has at most {DEPTHS[-1]:,}"
@@ -68,57 +79,25 @@ def size_queues(
     return graph.with_depths(depths)
 
 
-def _beside_intersections(
-    graph: Graph, table: StreamTable, longest: Mapping[str, int]
-) -> Iterator[tuple[Edge, int]]:
-    """Edges beside an intersection over their own loop, and the tokens of a fiber.
+def _late_blocks(graph: Graph, table: StreamTable) -> Iterator[tuple[Indices, list[set[str]]]]:
+    """Blocks that are late together, by the indices of the loops whose iterations they are late in.
 
-    Where a stream goes to an intersection, and past it to what is made of the coordinates that it
-    leaves, all that the intersection drops has to wait there, a fiber at most.
+    All reductions are late, whatever else is. What only may be late is a case of its own each,
+    beside all that is not; blocks that wait at the same streams are in one case.
     """
-    order = nx.DiGraph(graph.networkx())
-    for output, edges in graph.readers.items():
-        around = table.loops.get(output, ())
-        if len(edges) < 2 or not around:
-            continue
-        index = around[-1].index
-        drops = {
-            block.name
-            for block in graph.blocks
-            if block.type in _DROPPING and block["index"] == index
-        }
-        behind, past = [], []
-        for edge in edges:
-            reached = {edge.target, *nx.descendants(order, edge.target)}
-            dropped = reached & drops
-            behind.append(set().union(*({*nx.descendants(order, each)} for each in dropped)))
-            open_way = order.subgraph(set(order) - drops)
-            there = edge.target not in drops
-            past.append({edge.target, *nx.descendants(open_way, edge.target)} if there else set())
-        for number, edge in enumerate(edges):
-            others = [each for place, each in enumerate(behind) if place != number]
-            if past[number] & set().union(*others):
-                if index not in longest:
-                    raise WorkloadError(
-                        f"graph: edge {edge}: fibers of index {index or '?'} wait beside an "
-                        "intersection: must have a length of the longest"
-                    )
-                yield edge, longest[index] + 1
-
-
-_DROPPING = ("intersect", "bitvectorintersect")
-
-
-def _reductions(graph: Graph, table: StreamTable) -> dict[Indices, set[str]]:
-    """Blocks that reduce, by the indices of the loops around the one that they reduce over."""
-    found: dict[Indices, set[str]] = {}
-    for block in graph.blocks:
-        if block.type in ("reduce", "spaccumulator"):
-            edge = graph.drivers[block.name, "val"]
-            inside = 1 + (block["order"] if block.type == "spaccumulator" else 0)
-            indices = _indices(edge, table)
-            found.setdefault(indices[: len(indices) - inside], set()).add(block.name)
-    return found
+    for types, inside in ((_REDUCING, 1), (_DROPPING, 1), (_LOOKING_AHEAD, 0)):
+        found: dict[Indices, dict[tuple[Output, ...], set[str]]] = {}
+        for block in graph.blocks:
+            if block.type not in types:
+                continue
+            edges = [graph.drivers[block.name, name] for name in types[block.type]]
+            indices = _indices(edges[0], table)
+            loops = inside + (block["order"] if block.type == "spaccumulator" else 0)
+            around = indices[: len(indices) - loops]
+            same = () if types is _REDUCING else tuple((e.source, e.output) for e in edges)
+            found.setdefault(around, {}).setdefault(same, set()).add(block.name)
+        for around, cases in found.items():
+            yield around, list(cases.values())
 
 
 def _indices(edge: Edge, table: StreamTable) -> Indices:
@@ -148,8 +127,6 @@ def _lags(
 
     ``tokens`` pass an edge in an iteration; blocks that are ``late`` give theirs one later.
     """
-    if _all_in_step(graph, late):
-        return {}
     # Imported here, as it takes as long as all else together.
     from scipy.optimize import linprog
 
