@@ -192,7 +192,7 @@ class Walker:
             case Level():
                 return self._level(nest, index, found)
         kind = "intersect" if isinstance(found, Intersection) else "union"
-        lanes = self._bitvector_lanes(nest, index, found, kind)
+        lanes = _merged(self._bitvector_lanes(nest, index, found, kind))
         # In pairs, and pairs of pairs: fewer joiners than one after the other, and a shorter way.
         while len(lanes) > 1:
             rest = lanes[len(lanes) // 2 * 2 :]
@@ -287,3 +287,12 @@ class Walker:
         if len(references) > 1:
             references.pop(ALL, None)
         return _Lane(crd, references)
+
+
+def _merged(lanes: list[_Lane]) -> list[_Lane]:
+    """Those of the same coordinates as one: an operand that is there twice is walked once, and
+    meets nothing that waits for what was made of itself."""
+    references: dict[Stream, dict[int, Stream]] = {}
+    for lane in lanes:
+        references.setdefault(lane.crd, {}).update(lane.references)
+    return [_Lane(crd, each) for crd, each in references.items()]

@@ -141,3 +141,12 @@ def test_random_statements(device: Device[Any]) -> None:
 @pytest.mark.slow
 def test_many_random_statements(device: Device[Any]) -> None:
     run_many(device, range(60, 2000), 0.55)
+
+
+@pytest.mark.parametrize("text", ["x(i)=b(i)*c(i)*b(i)", "x(i)=b(i)*c(i)*b(i)*c(i)*b(i)"])
+def test_a_tensor_that_is_there_twice_is_walked_once(device: Device[Any], text: str) -> None:
+    """Else what the first intersection drops would wait before the next one for room."""
+    b, c = np.arange(1.0, 201), np.where(np.arange(200) >= 150, 2.0, 0.0)
+    text += " -f=b:s -f=c:s -f=x:s"
+    factors = (c if factor == "c(i)" else b for factor in text.split()[0][5:].split("*"))
+    np.testing.assert_array_equal(run(device, text, {"b": b, "c": c}), np.prod(list(factors), 0))
