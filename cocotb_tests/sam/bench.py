@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Shape
+from amaranth.lib import data, stream, wiring
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
@@ -85,21 +86,15 @@ class Bench:
             path = f"{self._name}__{name}"
             array = name.removeprefix("mem_")
             if isinstance(member.signature, ReadPort):
-                width = (
-                    member.signature.members["data"]
-                    .signature.members["payload"]
-                    .shape.elem_shape.width
-                )
-                rows = [
-                    sum(one << place * width for place, one in enumerate(row))
-                    for row in case.reads[array]
-                ]
+                layout = member.signature.members["data"].signature.members["payload"].shape
+                rows = [_packed(row, layout) for row in case.reads[array]]
                 address, data = (Port(self._dut, f"{path}__{end}") for end in ("address", "data"))
                 memories.append(Memory(address, data, rng, rows))
             elif isinstance(member.signature, WritePort):
                 written[array] = []
                 shape = _payload(member.signature.members["write"].signature)
-                take = _writes(written[array], shape["address"].width, case.writes[array], path)
+                rows = [_packed(row, shape["data"].shape) for row in case.writes[array]]
+                take = _writes(written[array], shape["address"].width, rows, path)
                 sinks.append(Sink(Port(self._dut, f"{path}__write"), rng, take))
             elif member.flow is wiring.In:
                 width = _width(member.signature)
@@ -157,6 +152,11 @@ def _gives(
         )
 
     return take
+
+
+def _packed(row: list[int], layout: data.ArrayLayout) -> int:
+    width = Shape.cast(layout.elem_shape).width
+    return sum(word << place * width for place, word in enumerate(row))
 
 
 def _writes(

@@ -150,8 +150,8 @@ def _lookup_arrays(parameters: Parameters) -> tuple[Array, ...]:
 def _written_arrays(parameters: Parameters) -> tuple[Array, ...]:
     return {
         DENSE: (),
-        COMPRESSED: (Array("seg", writes=True), Array("crd", writes=True)),
-        BITVECTOR: (Array("bv", writes=True),),
+        COMPRESSED: (Array("seg", words=2, writes=True), Array("crd", writes=True)),
+        BITVECTOR: (Array("bv", words=2, writes=True),),
     }[parameters["format"]]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from gnarl.hw.lib.instanced import ResetInserter
 from gnarl.hw.lib.machine.counters import Counters
@@ -16,7 +17,9 @@ from gnarl.hw.sam.datapath import Datapath
 from gnarl.hw.sam.fabric.fabric import Fabric, configuration_layout
 from gnarl.hw.sam.fault import fault_recorder
 from gnarl.hw.sam.graph_datapath import GraphDatapath
+from gnarl.hw.sam.memory.arrays import Arrays
 from gnarl.hw.sam.memory.local_memory import LocalArrays
+from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory.shared_memory import SharedArrays
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, arrays_of, memory_map
 from gnarl.hw.sam.unit import settings_of
@@ -42,6 +45,7 @@ class SamCore(Core):
         units, moves = len(datapath.units), len(datapath.moves)
         computes = getattr(datapath, "operations", Const(0, 0))
         faults = fault_recorder(units)
+        beyond = Signal(units)
         happens = moves + len(computes) + units
         events = Counters(happens, COUNTER_BITS)
         counts = (
@@ -72,7 +76,7 @@ class SamCore(Core):
             noticed.moves.eq(datapath.moves),
             noticed.operations.eq(computes),
             noticed.offers.eq(datapath.offers),
-            noticed.faults.eq(datapath.faults),
+            noticed.faults.eq(datapath.faults | beyond),
             noticed.requests.eq(requests),
             noticed.done.eq(datapath.done),
         ]
@@ -92,7 +96,15 @@ class SamCore(Core):
             faults.faults.offers.eq(noticed.offers),
         ]
         self._connect_settings(m, datapath)
-        self._connect_memories(m, datapath, control.busy, reset)
+        if arrays := arrays_of(config, datapath.units):
+            memory = self._make_memory(m, arrays)
+            m.d.comb += [memory.busy.eq(control.busy), memory.reset.eq(reset)]
+            for window, _ in arrays:
+                wiring.connect(
+                    m, getattr(datapath.ports, window.name), getattr(memory.ports, window.name)
+                )
+            if config.memory == "shared":
+                m.d.comb += beyond.eq(Cat(self._beyond(datapath, memory)))
         return m
 
     def _connect_settings(self, m: Module, datapath: Datapath) -> None:
@@ -110,9 +122,9 @@ class SamCore(Core):
             wiring.connect(m, configuration.host, wiring.flipped(self.windows.configuration))
             m.d.comb += datapath.configuration.eq(configuration.values)
 
-    def _connect_memories(self, m: Module, datapath: Datapath, busy: Signal, reset: Signal) -> None:
+    def _make_memory(self, m: Module, arrays: Arrays) -> Any:
+        """The memory of the arrays, which the host sees in its windows."""
         config = self._config
-        arrays = arrays_of(config, datapath.units)
         memory: Any = (
             LocalArrays(arrays, config.index_bits, config.local_latency)
             if config.memory == "local"
@@ -125,10 +137,20 @@ class SamCore(Core):
             )
         )
         m.submodules.memory = memory
-        m.d.comb += [memory.busy.eq(busy), memory.reset.eq(reset)]
-        for window, _ in arrays:
-            name = window.name
-            wiring.connect(m, getattr(datapath.ports, name), getattr(memory.ports, name))
+        if config.memory == "shared":
+            window = self.memory_map.window(PLACES)
+            m.submodules.places = places = Settings(window, [window.word_bits] * window.rows)
+            wiring.connect(m, places.host, wiring.flipped(self.windows.places))
+            m.d.comb += memory.places.as_value().eq(places.values.as_value())
+        for name in memory.windows.signature.members:
             wiring.connect(
                 m, getattr(memory.windows, name), wiring.flipped(getattr(self.windows, name))
             )
+        return memory
+
+    @staticmethod
+    def _beyond(datapath: Datapath, memory: Any) -> Iterator[Value]:
+        """For each unit, whether one of its arrays is asked for a row beyond its place."""
+        faults = iter(memory.faults)
+        for unit in datapath.units:
+            yield Cat(next(faults) for _ in unit.arrays).any()

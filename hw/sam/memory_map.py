@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
 from gnarl.hw.lib.errors import ConfigError
@@ -12,7 +11,7 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS, Array
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
 from gnarl.hw.sam.fabric.encoding import fabric_units, fields, pool
-from gnarl.hw.sam.memory.placement import allocations, bank_rams
+from gnarl.hw.sam.memory.placement import shared_windows
 from gnarl.hw.sam.unit import Unit, settings_of, unit_of
 
 
@@ -61,17 +60,19 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
         for unit in units
         for array in unit.arrays
     ]
-    if config.memory == "local":
-        return [
-            (window.in_shared_memory(f"{_MEMORY}.{window.name}"), writes)
-            for window, writes in arrays
-        ]
-    base = {allocation.window.name: allocation.base for allocation in allocations(arrays)[0]}
-    banks = config.memory_bandwidth
+    if config.memory == "shared":
+        return arrays
     return [
-        (replace(window, rams=bank_rams(_MEMORY, banks, window.words, base[window.name])), writes)
-        for window, writes in arrays
+        (window.in_shared_memory(f"{_MEMORY}.{window.name}"), writes) for window, writes in arrays
     ]
+
+
+def memory_windows(config: SamConfig, units: Iterable[Unit]) -> list[Window]:
+    """The host's windows onto arrays: each one's own, or those of the memory that they share."""
+    arrays = [window for window, _ in arrays_of(config, units)]
+    if config.memory == "local" or not arrays:
+        return arrays
+    return shared_windows(arrays, _MEMORY, config.memory_bandwidth)
 
 
 def word_bits(config: SamConfig, array: Array) -> int:
@@ -83,7 +84,8 @@ def word_bits(config: SamConfig, array: Array) -> int:
 
 def memory_map(config: SamConfig) -> MemoryMap:
     """``settings``: a row for each of ``settings_of`` of the units; ``BLOCK_ARRAY`` for each
-    array; ``configuration``, if it is a fabric: a row for each word of ``fabric_encoding.encode``.
+    array, or the windows of ``placement`` where they share a memory; ``configuration``, if it is a
+    fabric: a row for each word of ``fabric_encoding.encode``.
 
     Counters: ``tokens_BLOCK_OUTPUT``, tokens that an output gave; ``operations_BLOCK``, values that
     a block computed, or added to others; ``stalls_BLOCK``, cycles in which the block offered a
@@ -95,7 +97,7 @@ def memory_map(config: SamConfig) -> MemoryMap:
     if config.fabric is not None:
         words = len(fields(pool(config)))
         windows.append(Window("configuration", words, 1, FABRIC_WORD_BITS))
-    windows += [window for window, _ in arrays_of(config, units)]
+    windows += memory_windows(config, units)
     return MemoryMap(windows, counters(units), ErrorCause)
 
 

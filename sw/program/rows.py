@@ -35,6 +35,16 @@ class Rows:
         """The words at places of rows that are all here: uint32 [k] for int [k], int [k]."""
         return self.words[np.searchsorted(self.numbers, rows), words]
 
+    def chosen(self, chosen: np.ndarray) -> Rows:
+        """The rows at places that are chosen, as an index of NumPy's."""
+        return Rows(self.numbers[chosen], self.words[chosen])
+
+    def merged(self, others: Rows) -> Rows:
+        """These rows, and ``others``, which are none of them."""
+        numbers = np.concatenate([self.numbers, others.numbers])
+        order = np.argsort(numbers)
+        return Rows(numbers[order], np.concatenate([self.words, others.words])[order])
+
     def among(self, numbers: np.ndarray) -> Rows:
         """Rows ``numbers``, int64 [n], ascending: 0 where they are not here."""
         words = np.zeros((len(numbers), self.words.shape[1]), self.words.dtype)

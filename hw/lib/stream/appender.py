@@ -1,31 +1,32 @@
-"""Writes words to the rows of an array, one after the other."""
+"""Writes the rows of an array, one after the other."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from amaranth.hdl import Module, unsigned
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.stream.memory_ports import WritePort
 
 
 class Appender(wiring.Component):
-    """Gives each word the next row. Latency: 0 cycles; throughput: a word a cycle.
+    """Gives each row its place. Latency: 0 cycles; throughput: a row a cycle.
 
-    Parameters: ``width`` of row numbers; ``word_width`` in bits; ``rows`` of the array. One less
-    than 2**width of them are used at most, so that their count has ``width`` bits.
+    Parameters: ``width`` of row numbers; ``word_width`` in bits; ``rows`` of the array, one less
+    than 2**width of which are used at most, so that their count has ``width`` bits; ``words`` of a
+    row.
 
-    Members: ``i`` in, words; ``array`` out, a ``WritePort``; ``count`` out: words written so far;
-    ``fault`` out: there is no row for the word at hand.
+    Members: ``i`` in, arrays of words; ``array`` out, a ``WritePort``; ``count`` out: rows written
+    so far; ``fault`` out: there is no place for the row at hand.
     """
 
-    def __init__(self, width: int, word_width: int, rows: int) -> None:
+    def __init__(self, width: int, word_width: int, rows: int, words: int = 1) -> None:
         self._rows = min(rows, (1 << width) - 1)
         super().__init__(
             {
-                "i": In(stream.Signature(unsigned(word_width))),
-                "array": Out(WritePort(width, word_width)),
+                "i": In(stream.Signature(data.ArrayLayout(unsigned(word_width), words))),
+                "array": Out(WritePort(width, word_width, words)),
                 "count": Out(width),
                 "fault": Out(1),
             }

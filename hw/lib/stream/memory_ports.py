@@ -25,12 +25,13 @@ class ReadPort(wiring.Signature):
 
 
 class WritePort(wiring.Signature):
-    """Writes words of an array, as the component that writes sees it.
+    """Writes rows of an array, as the component that writes sees it.
 
-    Members: ``write``, a stream out of ``address`` and ``data``. What it has accepted is written
-    before the run is over.
+    Members: ``write``, a stream out of ``address`` and ``data``, ``words`` of ``width`` bits each.
+    What it has accepted is written before the run is over.
     """
 
-    def __init__(self, address_bits: int, width: int) -> None:
-        request = data.StructLayout({"address": address_bits, "data": width})
+    def __init__(self, address_bits: int, width: int, words: int = 1) -> None:
+        row = data.ArrayLayout(unsigned(width), words)
+        request = data.StructLayout({"address": address_bits, "data": row})
         super().__init__({"write": Out(stream.Signature(request))})

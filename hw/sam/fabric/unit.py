@@ -52,7 +52,7 @@ class FabricUnit(Instanced):
         for array in kind.arrays:
             bits = word_bits(config, array)
             members[f"mem_{array.name}"] = Out(
-                WritePort(config.index_bits, bits)
+                WritePort(config.index_bits, bits, array.words)
                 if array.writes
                 else ReadPort(config.index_bits, bits, array.words)
             )

@@ -21,7 +21,7 @@ def array_ports(arrays: Arrays, address_bits: int) -> wiring.Signature:
     return wiring.Signature(
         {
             window.name: Out(
-                WritePort(address_bits, window.word_bits)
+                WritePort(address_bits, window.word_bits, window.words)
                 if writes
                 else ReadPort(address_bits, window.word_bits, window.words)
             )

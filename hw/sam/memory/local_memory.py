@@ -17,9 +17,9 @@ from gnarl.hw.sam.memory.arrays import Arrays, array_ports, array_windows
 class LocalArrays(wiring.Component):
     """For each array a memory, which is its block's during a run, and the host's otherwise.
 
-    Parameters: ``arrays``, windows and whether their blocks write them, which needs rows of one
-    word; ``address_bits`` of ports, whose upper ones are ignored; ``latency``, cycles from a
-    request to its answer: 1, or 2 with registers behind the memories.
+    Parameters: ``arrays``, windows and whether their blocks write them; ``address_bits`` of ports,
+    whose upper ones are ignored; ``latency``, cycles from a request to its answer: 1, or 2 with
+    registers behind the memories.
 
     Members: ``ports.WINDOW``, a ``ReadPort`` or ``WritePort`` in for each array;
     ``windows.WINDOW``, a ``WindowSignature`` in; ``busy`` in: a run is going on; ``reset`` in:
@@ -50,8 +50,8 @@ class LocalArrays(wiring.Component):
                 m.d.comb += [
                     port.write.ready.eq(1),
                     memory.core.row.eq(port.write.payload.address),
-                    memory.core.write_enable.eq(port.write.valid),
-                    memory.core.write_data[0].eq(port.write.payload.data),
+                    memory.core.write_enable.eq(port.write.valid.replicate(window.words)),
+                    memory.core.write_data.eq(port.write.payload.data),
                 ]
             else:
                 reader = RowReader(window, self._address_bits)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
@@ -24,6 +26,7 @@ from gnarl.sw.compiler.sam.graph_pass import (
     launch_texts,
 )
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
+from gnarl.sw.compiler.sam.placement import NO_PLACES, PlacedLaunch, own_places, places
 from gnarl.sw.compiler.sam.sections import (
     SAM_SCHEMA,
     encode,
@@ -95,6 +98,7 @@ def compile(
             "plan": encode(state.graph, workload.text),
             "configuration": state.launches[0].words,
             "parameters": encode_parameters({}),
+            "places": own_places(config) if config.memory == "shared" else NO_PLACES,
         },
         schema=SAM_SCHEMA,
     )
@@ -127,16 +131,16 @@ def _model_program(
     """A launch for each region, on a machine of its own, or in a configuration of the fabric."""
     shapes = program_shapes(program, {name: model.shapes[name] for name in program.inputs}).tensors
     launches: list[Launch] = []
-    for each in state.launches:
+    for each, own, placed in _machines(state, config, shapes):
         assert each.region is not None
         kernel = each.region.kernel
         text = program_text(kernel.program)
-        own = config if config.fabric is not None else _with_graph(config, each.graph, text)
         inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes))
         sections = {
             "plan": encode_kernel(each.graph, text, each.region.region.longest),
             "configuration": each.words,
             "parameters": encode_parameters({} if launches else model.parameters),
+            "places": placed,
         }
         launches.append(
             Launch(
@@ -160,6 +164,24 @@ def _model_program(
         tuple(launches),
         SAM_SCHEMA,
     )
+
+
+def _machines(
+    state: SamState, config: SamConfig, shapes: Mapping[str, tuple[int, ...]]
+) -> Iterator[tuple[SamLaunch, SamConfig, np.ndarray]]:
+    """Each launch with its machine, and the places of that one's arrays."""
+    regions = [(each, each.region) for each in state.launches if each.region is not None]
+    if config.fabric is None:
+        for each, region in regions:
+            own = _with_graph(config, each.graph, program_text(region.kernel.program))
+            yield each, own, own_places(own) if own.memory == "shared" else NO_PLACES
+        return
+    found = [NO_PLACES] * len(regions)
+    if config.memory == "shared":
+        placed = [PlacedLaunch(each.graph, region.kernel, shapes) for each, region in regions]
+        found = places(config, placed)
+    for (each, _), one in zip(regions, found, strict=True):
+        yield each, config, one
 
 
 def _with_graph(config: SamConfig, graph: Graph, text: str) -> SamConfig:

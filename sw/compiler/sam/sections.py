@@ -17,6 +17,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.fabric.encoding import encode as encode_fabric
 from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.unit import WRITERS
+from gnarl.sw.compiler.sam.placement import require_places
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.program.launch import Sections
 from gnarl.sw.program.program import Launch
@@ -166,12 +167,22 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             raise ProgramError(
                 "section 'plan': its statement does not match the expression of config"
             )
+        _check_places(launch)
         _check_tensors(graph, kernel)
         inputs, outputs = statement_tensors(kernel, launch.config["format"])
         if not (_are_of(launch.inputs, inputs) and _are_of(launch.outputs, outputs)):
             raise ProgramError("section 'plan': its tensors do not match the program's")
     with damaged_as(ProgramError, "section 'parameters'"):
         parameters_of(sections)
+
+
+def _check_places(launch: Launch) -> None:
+    """Raises ``ProgramError`` unless arrays lie in the memory that they share, if they do."""
+    config, places = SamConfig.from_dict(launch.config), launch.sections["places"]
+    if config.memory == "shared":
+        require_places(config, places)
+    elif len(places):
+        raise ProgramError("section 'places': must be empty: arrays share no memory")
 
 
 def _are_of(specs: Sequence[TensorSpec], general: Sequence[TensorSpec]) -> bool:
@@ -248,8 +259,12 @@ SAM_SCHEMA = Schema(
         Section("plan", np.uint8, ("bytes",)),
         Section("configuration", np.uint32, ("words",)),
         Section("parameters", np.uint8, ("octets",)),
+        Section("places", np.uint32, ("arrays", "pair")),
     ],
     _check,
+    sizes=lambda launch: {"pair": 2},
 )
 """``configuration``: what a fabric is set to, see ``gnarl.hw.sam.fabric.encoding``; else empty.
-``parameters``: those of a model, in its first launch, see ``encode_parameters``; else empty."""
+``parameters``: those of a model, in its first launch, see ``encode_parameters``; else empty.
+``places``: where the machine's arrays lie in the memory that they share, see ``placement``; else
+empty."""

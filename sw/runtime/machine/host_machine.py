@@ -30,7 +30,9 @@ OperandsT = TypeVar("OperandsT")
 
 _MORE_CYCLES = 1000
 
-_BLOCK_WORDS = 4096
+_NONE = np.zeros(0, np.int64)
+
+_BLOCK_WORDS = 256
 """Words of a window, about, whose contents are known by one digest."""
 
 
@@ -80,7 +82,8 @@ class Hosted(Protocol[OperandsT]):
 class HostMachine(Generic[OperandsT]):
     """An accelerator behind a port: a simulator's, or a board's.
 
-    Keeps digests of what windows hold, so that rows are not loaded again where they still are.
+    Keeps digests of what windows hold, and the rows that launches have left, so that rows are not
+    loaded again where they still are.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class HostMachine(Generic[OperandsT]):
         self._executor = executor
         self._config = config
         self._digests: dict[tuple[str, int], bytes] = {}
+        self._left: dict[str, Rows] = {}
         self._job: HostJob[OperandsT] | None = None
         self._is_simulated = isinstance(port, BackDoor)
         self._reads: CounterReads = {}
@@ -105,6 +109,7 @@ class HostMachine(Generic[OperandsT]):
             written = self._executor.volatile_rows(self._job.launch)
             whole = {name: self._all_rows(name) for name in written or ()}
             self._forget(None if written is None else whole)
+            self._left = {}
         self._job = job
         for window, rows in job.image.items():
             changed = {}
@@ -115,15 +120,22 @@ class HostMachine(Generic[OperandsT]):
                     self._digests.pop((window, block), None)
                     changed[window, block] = digest
                     chosen[first:last] = True
+            chosen[chosen] = ~self._is_left(window, rows.chosen(chosen))
             if not chosen.all():
-                rows = Rows(rows.numbers[chosen], rows.words[chosen])
+                rows = rows.chosen(chosen)
+            self._lose(window, rows.numbers)
             for start, words in rows.spans():
                 self.driver.write_window(window, words, start)
             self._digests |= changed
 
     def start(self) -> None:
         job = self._loaded()
-        self._forget(self._executor.volatile_rows(job.launch))
+        volatile = self._executor.volatile_rows(job.launch)
+        self._forget(volatile)
+        if volatile is None:
+            self._left = {}
+        for window, numbers in (volatile or {}).items():
+            self._lose(window, numbers)
         self.driver.limit(job.max_cycles)
         self.driver.start()
 
@@ -135,6 +147,7 @@ class HostMachine(Generic[OperandsT]):
         except BaseException as error:
             # Stopped, or interrupted from the keyboard: what it has written is unknown.
             self._digests.clear()
+            self._left.clear()
             self.driver.stop()
             is_stopped = isinstance(error, AcceleratorError)
             job = self._loaded()
@@ -149,6 +162,11 @@ class HostMachine(Generic[OperandsT]):
     def read(self) -> Finished:
         job, counters = self._loaded(), self.driver.counters()
         memory = self.rows(self._executor.result_rows(job.launch, counters))
+        volatile = self._executor.volatile_rows(job.launch) or {}
+        for window in memory.keys() & volatile.keys():
+            rows = memory[window]
+            self._lose(window, rows.numbers)
+            self._left[window] = rows.merged(self._left.get(window, rows.chosen(_NONE)))
         outputs = self._executor.outputs(job.launch, job.operands, memory)
         cycles = self.driver.cycles()
         return Finished(outputs, cycles, counters, self._samples(cycles, counters))
@@ -173,6 +191,22 @@ class HostMachine(Generic[OperandsT]):
             for first, last in row_spans(rows)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, 0), np.uint32)
+
+    def _is_left(self, window: str, rows: Rows) -> np.ndarray:
+        """Whether a launch has left each row as it is to be: bool [n]."""
+        left = self._left.get(window)
+        if left is None:
+            return np.zeros(len(rows.numbers), bool)
+        is_here = np.isin(rows.numbers, left.numbers, assume_unique=True)
+        same = (left.among(rows.numbers).words == rows.words).all(axis=1)
+        kept: np.ndarray = is_here & same
+        return kept
+
+    def _lose(self, window: str, numbers: np.ndarray) -> None:
+        """What launches have left in these rows is there no longer."""
+        if (left := self._left.get(window)) is not None:
+            kept = ~np.isin(left.numbers, numbers, assume_unique=True)
+            self._left[window] = left.chosen(kept)
 
     def _forget(self, changed: Mapping[str, np.ndarray] | None) -> None:
         if changed is None:

@@ -14,6 +14,7 @@ from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE
 from gnarl.hw.sam.block_types import Array as BlockArray
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
@@ -23,6 +24,7 @@ from gnarl.sw.compiler.sam.sections import (
     parameters_of,
     plan_of,
 )
+from gnarl.sw.compiler.sam.streams import trace
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
@@ -31,6 +33,7 @@ from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import entry_name
 from gnarl.sw.runtime.sam.model.interpreter import interpret, simulated
 from gnarl.sw.runtime.sam.model.streams import ModelRun
+from gnarl.sw.runtime.sam.places import Places
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_levels
 from gnarl.sw.workloads.tensor.expression import Access
@@ -79,7 +82,7 @@ class Operands:
         """
         launch, operands = self.launch, self._with_elements()
         graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
-        windows, needed = {}, [_least_rows(operands)]
+        windows, arrays, needed = {}, {}, [_least_rows(operands)]
         # A fabric has settings of units, too, that are not what they are for, or not in use.
         used = set(settings_of(graph.blocks))
         settings = [
@@ -94,12 +97,15 @@ class Operands:
                         _require_held(block["tensor"], self)
                     rows = _rows(_array(block, array, operands))
                     needed.append((len(rows.numbers), block["tensor"]))
-                    windows[f"{block.name}_{array.name}"] = rows
+                    arrays[f"{block.name}_{array.name}"] = rows
         vars(operands).pop("storages", None)  # as large as the image
         _require_rows(config, *max(needed))
         if len(launch.sections["configuration"]):
             windows["configuration"] = _rows(launch.sections["configuration"])
-        return windows
+        places = _places(launch)
+        if places is None:
+            return windows | arrays
+        return windows | {PLACES: places.words} | places.to_memory(arrays)
 
     def _with_elements(self) -> Operands:
         """What a machine is given in place of operands of results none of which has an element:
@@ -181,9 +187,33 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     for index, size in sizes.items():
         require_index_bits(bits, index, size)
     found = Operands(launch, known, sizes)
+    _require_elements(found)
     for index, bound in plan_of(launch.sections).longest.items():
         _require_fibers(found, index, bound)
     return found
+
+
+def _require_elements(operands: Operands) -> None:
+    """Raises ``WorkloadError`` for a loop without coordinates around sums that have every one of
+    theirs: an accumulator takes the end of that loop for a sum of nothing.
+
+    Where no result has elements, nothing is read.
+    """
+    sizes = operands.sizes
+    kernel, graph = kernel_of(operands.launch.sections), graph_of(operands.launch.sections)
+    if all(sizes.values()) or not any(
+        all(sizes[index] for index in result.indices) for result in kernel.results
+    ):
+        return
+    loops = trace(graph).loops
+    for block in graph.blocks:
+        if block.type == "spaccumulator" and (block["full0"] or block.parameters.get("full1")):
+            for fibers in loops[block.name, "out_val"][: -block["order"]]:
+                if sizes.get(fibers.index) == 0:
+                    raise WorkloadError(
+                        f"index {fibers.index} has size 0: must be at least 1 around sums of "
+                        f"{operands.launch.name} that have every coordinate"
+                    )
 
 
 def _require_fibers(operands: Operands, index: str, bound: int) -> None:
@@ -238,14 +268,37 @@ def _require_rows(config: SamConfig, rows: int, tensor: str) -> None:
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """What to read after a run: the rows that writers have written, by window."""
-    graph = graph_of(launch.sections)
     count_of = {"seg": "fibers", "crd": "entries", "bv": "rows", "vals": "entries"}
-    return {
-        f"{block.name}_{array.name}": np.arange(counters[f"{block.name}_{count_of[array.name]}"])
-        for block in graph.blocks
-        for array in block.arrays
-        if array.writes
+    arrays = {
+        f"{block}_{array}": np.arange(counters[f"{block}_{count_of[array]}"])
+        for block, array in _written_arrays(launch)
     }
+    places = _places(launch)
+    return arrays if places is None else places.rows(arrays)
+
+
+def volatile_rows(launch: Launch) -> dict[str, np.ndarray]:
+    """Rows that a run may leave changed, by window: arrays of their own that writers fill are
+    never loaded."""
+    places = _places(launch)
+    if places is None:
+        return {}
+    written = {f"{block}_{array}" for block, array in _written_arrays(launch)}
+    return places.rows({name: np.arange(places.of[name][1]) for name in written})
+
+
+def _places(launch: Launch) -> Places | None:
+    """Where the arrays of a launch's machine lie in the memory that they share, if they do."""
+    config = SamConfig.from_dict(launch.config)
+    return None if config.memory == "local" else Places(config, launch.sections["places"])
+
+
+def _written_arrays(launch: Launch) -> list[tuple[str, str]]:
+    """Blocks, and their arrays that they write."""
+    graph = graph_of(launch.sections)
+    return [
+        (block.name, array.name) for block in graph.blocks for array in block.arrays if array.writes
+    ]
 
 
 def outputs(launch: Launch, operands: Operands, memory: Mapping[str, Rows]) -> dict[str, Array]:
@@ -271,6 +324,9 @@ def result(
     shape = tuple(operands.sizes[index] for index in access.indices)
     if 0 in shape:
         return np.zeros((0, len(shape)), np.int64), np.zeros(0, np.uint32)
+    if (places := _places(launch)) is not None:
+        names = (f"{block}_{array}" for block, array in _written_arrays(launch))
+        memory = places.from_memory(memory, names)
     levels = written_levels(graph, tensor, format, shape, memory)
     (writer,) = (
         block for block in graph.blocks if block.type == "valwrite" and block["tensor"] == tensor

@@ -32,6 +32,7 @@ from gnarl.sw.runtime.sam.image import (
     operands,
     outputs,
     result_rows,
+    volatile_rows,
 )
 from gnarl.sw.runtime.sam.model.interpreter import graph_in, machine_run
 from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
@@ -104,6 +105,7 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
     operands = staticmethod(operands)
     result_rows = staticmethod(result_rows)
     outputs = staticmethod(outputs)
+    volatile_rows = staticmethod(volatile_rows)
     drawn_counters = staticmethod(drawn_counters)
 
     def image(self, launch: Launch, operands: Operands) -> dict[str, Rows]:
@@ -122,11 +124,8 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         Raises ``CycleLimitError`` for a run that takes more cycles, and ``DeadlockError``.
         """
         _, run = job.operands.model
-        return machine_run(config, run, job.operands.simulated(job.max_cycles), wanted)
-
-    def volatile_rows(self, launch: Launch) -> dict[str, Any]:
-        """No rows: arrays that writers fill are never loaded."""
-        return {}
+        simulated = job.operands.simulated(job.max_cycles)
+        return machine_run(config, job.image, run, simulated, wanted)
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the results must have, but for signs of zeros."""

@@ -74,9 +74,9 @@ def _words_per_fiber(size: int) -> int:
 def _lengths(writer: Block, size: int, memory: Mapping[str, Rows]) -> np.ndarray:
     """Coordinates in each fiber that is recorded."""
     if writer["format"] == COMPRESSED:
-        ends = memory[f"{writer.name}_seg"].words.reshape(-1).astype(np.int64)
-        return np.diff(ends, prepend=0)
-    rows = memory[f"{writer.name}_bv"].words.reshape(-1, _words_per_fiber(size))
+        starts, ends = memory[f"{writer.name}_seg"].words.T.astype(np.int64)
+        return ends - starts
+    rows = _bits(writer, size, memory)
     return np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
 
 
@@ -87,5 +87,10 @@ def _level(
         coordinates = memory[f"{writer.name}_crd"].words.reshape(-1).astype(np.int64)
         segments = np.concatenate([[0], np.cumsum(lengths[fibers])])
         return CompressedLevel(size, segments, coordinates)
-    rows = memory[f"{writer.name}_bv"].words.reshape(-1, _words_per_fiber(size))
+    rows = _bits(writer, size, memory)
     return BitvectorLevel(size, rows[fibers].reshape(-1), BITVECTOR_BITS)
+
+
+def _bits(writer: Block, size: int, memory: Mapping[str, Rows]) -> np.ndarray:
+    """The words of a bitvector level, uint32 [fibers, words of a fiber]."""
+    return memory[f"{writer.name}_bv"].words[:, 0].reshape(-1, _words_per_fiber(size))

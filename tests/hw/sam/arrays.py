@@ -8,6 +8,7 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from gnarl.hw.lib.machine.memory_map import Window
+from gnarl.hw.sam.memory.placement import MemoryRows, own_places
 
 SEG = Window("seg", 20, 2, 8)
 CRD = Window("crd", 24, 1, 8)
@@ -18,8 +19,16 @@ SEGMENTS = [[row, 100 + row] for row in range(SEG.rows)]
 COORDINATES = [[200 - row] for row in range(CRD.rows)]
 
 
+WINDOWS = [window for window, _ in ARRAYS]
+PLACES = own_places(WINDOWS)
+
+
 def simulate(memory: Any, bench: Any) -> None:
+    """Runs ``bench``; arrays that share a memory each have their own place."""
+
     async def testbench(ctx: Any) -> None:
+        if hasattr(memory, "places"):
+            place(ctx, memory, PLACES)
         await bench(ctx, memory)
 
     simulator = Simulator(memory)
@@ -28,14 +37,29 @@ def simulate(memory: Any, bench: Any) -> None:
     simulator.run()
 
 
+def place(ctx: Any, memory: Any, places: list[tuple[int, int]]) -> None:
+    ctx.set(memory.places, [{"base": base, "rows": rows} for base, rows in places])
+
+
+def host_window(memory: Any, name: str) -> tuple[Any, int]:
+    """The window onto an array of those at ``PLACES``, and the first row in it."""
+    if not hasattr(memory, "places"):
+        return getattr(memory.windows, name), 0
+    number = [window.name for window in WINDOWS].index(name)
+    words = WINDOWS[number].words
+    first = MemoryRows.of(WINDOWS).first(words)
+    kind = memory.windows.pairs if words == 2 else memory.windows.words
+    return kind, PLACES[number][0] - first
+
+
 async def host_write(ctx: Any, memory: Any, name: str, rows: list[list[int]]) -> None:
     """Each word of an array, from row 0."""
-    host = getattr(memory.windows, name)
+    host, first = host_window(memory, name)
     ctx.set(host.selected, 1)
     ctx.set(host.write_enable, 1)
     for row, words in enumerate(rows):
         for lane, word in enumerate(words):
-            ctx.set(host.row, row)
+            ctx.set(host.row, first + row)
             ctx.set(host.lane, lane)
             ctx.set(host.write_data, word)
             await ctx.tick()
@@ -44,13 +68,13 @@ async def host_write(ctx: Any, memory: Any, name: str, rows: list[list[int]]) ->
 
 
 async def host_read(ctx: Any, memory: Any, name: str, rows: int, words: int) -> list[list[int]]:
-    host = getattr(memory.windows, name)
+    host, first = host_window(memory, name)
     ctx.set(host.selected, 1)
     found = []
     for row in range(rows):
         found.append([])
         for lane in range(words):
-            ctx.set(host.row, row)
+            ctx.set(host.row, first + row)
             ctx.set(host.lane, lane)
             await ctx.tick()
             found[-1].append(ctx.get(host.read_data))
@@ -97,7 +121,7 @@ async def run(
         offered["out"] = bool(puts) and (offered["out"] or noise.random() >= stalls)
         ctx.set(write.valid, offered["out"])
         if offered["out"]:
-            ctx.set(write.payload, {"address": puts[0][0], "data": puts[0][1]})
+            ctx.set(write.payload, {"address": puts[0][0], "data": [puts[0][1]]})
         for name, rows in asks.items():
             port = getattr(memory.ports, name)
             if offered[name] and ctx.get(port.address.ready):

@@ -89,7 +89,11 @@ def test_coordinates():
 
 
 def test_writers():
-    assert reference.write_compressed(p("0 2 S0 S0 1 S1 D"), False) == ([2, 3], [0, 2, 1])
-    assert reference.write_compressed(p("0 2 S0 S0 1 S1 D"), True) == ([2, 2, 3], [0, 2, 1])
-    assert reference.write_bitvector(p("0 33 S0 S0 1 S1 D"), 2, True) == [1, 2, 0, 0, 2, 0]
+    assert reference.write_compressed(p("0 2 S0 S0 1 S1 D"), False) == ([[0, 2], [2, 3]], [0, 2, 1])
+    assert reference.write_compressed(p("0 2 S0 S0 1 S1 D"), True) == (
+        [[0, 2], [2, 2], [2, 3]],
+        [0, 2, 1],
+    )
+    rows = [[1, 0], [2, 1], [0, 2], [0, 2], [2, 2], [0, 3]]
+    assert reference.write_bitvector(p("0 33 S0 S0 1 S1 D"), 2, True) == rows
     assert reference.write_values(p("5 N S0 6 S1 D")) == [5, 0, 6]

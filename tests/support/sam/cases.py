@@ -28,14 +28,15 @@ class Case:
     reads
         rows of the arrays that it reads, each a list of words.
     writes, counts
-        what it has written to arrays from row 0 on, and what it tells of that.
+        the rows that it has written to arrays, from row 0 on, each a list of words; and what it
+        tells of that.
     """
 
     inputs: dict[str, Tokens]
     outputs: dict[str, Tokens]
     settings: dict[str, int] = field(default_factory=dict)
     reads: dict[str, list[list[int]]] = field(default_factory=dict)
-    writes: dict[str, list[int]] = field(default_factory=dict)
+    writes: dict[str, list[list[int]]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -412,12 +413,12 @@ def collect(rng: random.Random) -> Case:
 def write_compressed(rng: random.Random, keep_empty: bool) -> Case:
     depth = _depth(rng)
     crd = stream(_with_fibers(rng, tree(rng, depth - 1, lambda: None), depth - 1), depth)
-    ends, crds = reference.write_compressed(crd, keep_empty)
+    segments, crds = reference.write_compressed(crd, keep_empty)
     return Case(
         {"crd": crd},
         {},
-        writes={"seg": ends, "crd": crds},
-        counts={"fibers": len(ends), "entries": len(crds)},
+        writes={"seg": segments, "crd": [[each] for each in crds]},
+        counts={"fibers": len(segments), "entries": len(crds)},
     )
 
 
@@ -428,7 +429,7 @@ def write_bitvector(rng: random.Random, keep_empty: bool) -> Case:
     parents = tree(rng, depth - 1, lambda: None)
     crd = stream(mapped(lambda _: _coordinates(rng, size, 40), parents, depth - 1), depth)
     written = reference.write_bitvector(crd, words, keep_empty)
-    ones = sum(map(int.bit_count, written))
+    ones = sum(word.bit_count() for word, _ in written)
     return Case(
         {"crd": crd},
         {},
@@ -447,4 +448,9 @@ def write_values(rng: random.Random, format: str) -> Case:
     depth = _depth(rng, 0)
     val = stream(tree(rng, depth, lambda: _value(rng, format)), depth)
     written = reference.write_values(val)
-    return Case({"val": val}, {}, writes={"vals": written}, counts={"entries": len(written)})
+    return Case(
+        {"val": val},
+        {},
+        writes={"vals": [[each] for each in written]},
+        counts={"entries": len(written)},
+    )

@@ -422,22 +422,28 @@ def collect(lanes: Sequence[Tokens]) -> Tokens:
     return flat(turns[:count])
 
 
-def write_compressed(crd: Tokens, keep_empty: bool) -> Pairs:
-    """Ends of fibers, and coordinates."""
-    ends, crds = [], []
+def write_compressed(crd: Tokens, keep_empty: bool) -> tuple[list[list[int]], Tokens]:
+    """Start and end of fibers, and coordinates."""
+    segments, crds = [], []
     for fiber in fibers(crd):
+        start = len(crds)
         crds += fiber.items
         if fiber.items or keep_empty:
-            ends.append(len(crds))
-    return ends, crds
+            segments.append([start, len(crds)])
+    return segments, crds
 
 
-def write_bitvector(crd: Tokens, words: int, keep_empty: bool) -> Tokens:
-    found: Tokens = []
+def write_bitvector(crd: Tokens, words: int, keep_empty: bool) -> list[list[int]]:
+    """Words of fibers, and how many ones there are before each."""
+    found: list[list[int]] = []
+    ones = 0
     for fiber in fibers(crd):
         if fiber.items or keep_empty:
             row = sum(1 << one for one in fiber.items)
-            found += [row >> BITVECTOR_BITS * word & 0xFFFFFFFF for word in range(words)]
+            for place in range(words):
+                word = row >> BITVECTOR_BITS * place & 0xFFFFFFFF
+                found.append([word, ones])
+                ones += word.bit_count()
     return found
 
 

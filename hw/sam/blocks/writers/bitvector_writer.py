@@ -18,7 +18,8 @@ _BIT_BITS = (BITVECTOR_BITS - 1).bit_length()
 
 
 class BitvectorWriter(Instanced):
-    """Writes each fiber as ``words`` words with a bit for each coordinate.
+    """Writes each fiber as ``words`` words with a bit for each coordinate, and beside each how many
+    ones there are before it: rows as lookups read them.
 
     With ``keep_empty`` every stop ends a fiber. Without, a stop right after another stop, or at the
     start, is passed over: such fibers have lost their coordinate in the level outside. Takes a
@@ -36,12 +37,12 @@ class BitvectorWriter(Instanced):
 
     def __init__(self, width: int, array_words: int, keep_empty: bool) -> None:
         self._keep_empty = keep_empty
-        self._array = width, BITVECTOR_BITS, array_words
+        self._array = width, BITVECTOR_BITS, array_words, 2
         super().__init__(
             {
                 "words": In(width),
                 "crd": In(token_stream(width)),
-                "mem_bv": Out(WritePort(width, BITVECTOR_BITS)),
+                "mem_bv": Out(WritePort(width, BITVECTOR_BITS, 2)),
                 "rows": Out(width),
                 "entries": Out(width),
                 "done": Out(1),
@@ -56,6 +57,7 @@ class BitvectorWriter(Instanced):
         crd = self.crd
         word = Signal.like(self.words)  # of the fiber, the one that is being filled
         bits = Signal(BITVECTOR_BITS)
+        before = Signal.like(self.entries)  # the word that is being filled
         is_empty = Signal(init=1)
         is_last = word + 1 == self.words
         written = rows.i.valid & rows.i.ready
@@ -64,7 +66,8 @@ class BitvectorWriter(Instanced):
         place = crd.payload.payload[_BIT_BITS:]
         adds = Signal()
         m.d.comb += [
-            rows.i.payload.eq(bits),
+            rows.i.payload[0].eq(bits),
+            rows.i.payload[1].eq(before),
             self.rows.eq(rows.count),
             self.fault.eq(rows.fault),
         ]
@@ -90,7 +93,7 @@ class BitvectorWriter(Instanced):
                 m.d.comb += self.fault.eq(1)
 
         with m.If(written):
-            m.d.sync += [word.eq(word + 1), bits.eq(0)]
+            m.d.sync += [word.eq(word + 1), bits.eq(0), before.eq(self.entries)]
         with m.If(adds):
             m.d.sync += [
                 bits.eq(bit | (bits & ~written.replicate(BITVECTOR_BITS))),

@@ -15,19 +15,19 @@ from gnarl.hw.sam.token import Kind, token_stream
 
 
 class CompressedWriter(Instanced):
-    """Writes coordinates one after the other, and at each stop how many there are so far.
+    """Writes coordinates one after the other, and at each stop how many there were at the fiber's
+    start and are at its end: rows as lookups read them.
 
-    These are the ends of the fibers; the first one begins at 0. With ``keep_empty`` every stop ends
-    a fiber. Without, a stop right after another stop, or at the start, is passed over: such fibers
-    have lost their coordinate in the level outside. Takes a token a cycle, as long as its memories
-    do. Source: SAM, compressed writer.
+    With ``keep_empty`` every stop ends a fiber. Without, a stop right after another stop, or at the
+    start, is passed over: such fibers have lost their coordinate in the level outside. Takes a
+    token a cycle, as long as its memories do. Source: SAM, compressed writer.
 
     Parameters: ``width`` of coordinates and row numbers; ``array_words``, rows of each array;
     ``keep_empty``.
 
-    Members: ``crd`` in; ``mem_seg``, ``mem_crd``, ``WritePort``s for ends and coordinates;
-    ``fibers``, ``entries`` out: how many of them are written; ``done`` out: so are all of them;
-    ``fault`` out: an array is full, or a coordinate is empty.
+    Members: ``crd`` in; ``mem_seg``, ``mem_crd``, ``WritePort``s for segments, of two words, and
+    coordinates; ``fibers``, ``entries`` out: how many of them are written; ``done`` out: so are all
+    of them; ``fault`` out: an array is full, or a coordinate is empty.
     """
 
     def __init__(self, width: int, array_words: int, keep_empty: bool) -> None:
@@ -36,7 +36,7 @@ class CompressedWriter(Instanced):
         super().__init__(
             {
                 "crd": In(token_stream(width)),
-                "mem_seg": Out(WritePort(width, width)),
+                "mem_seg": Out(WritePort(width, width, 2)),
                 "mem_crd": Out(WritePort(width, width)),
                 "fibers": Out(width),
                 "entries": Out(width),
@@ -47,24 +47,26 @@ class CompressedWriter(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.ends = ends = Appender(*self._array)
+        m.submodules.segments = segments = Appender(*self._array, words=2)
         m.submodules.crds = crds = Appender(*self._array)
-        wiring.connect(m, ends.array, wiring.flipped(self.mem_seg))
+        wiring.connect(m, segments.array, wiring.flipped(self.mem_seg))
         wiring.connect(m, crds.array, wiring.flipped(self.mem_crd))
         crd = self.crd
         is_empty = Signal(init=1)
+        start = Signal.like(crds.count)
         m.d.comb += [
-            crds.i.payload.eq(crd.payload.payload),
-            ends.i.payload.eq(crds.count),
+            crds.i.payload[0].eq(crd.payload.payload),
+            segments.i.payload[0].eq(start),
+            segments.i.payload[1].eq(crds.count),
             self.entries.eq(crds.count),
-            self.fibers.eq(ends.count),
-            self.fault.eq(crds.fault | ends.fault),
+            self.fibers.eq(segments.count),
+            self.fault.eq(crds.fault | segments.fault),
         ]
         with m.If(crd.valid & ~self.done):
             with m.If(crd.payload.kind == Kind.DATA):
                 m.d.comb += [crds.i.valid.eq(1), crd.ready.eq(crds.i.ready)]
             with m.Elif(is_stop(crd) & (~is_empty | self._keep_empty)):
-                m.d.comb += [ends.i.valid.eq(1), crd.ready.eq(ends.i.ready)]
+                m.d.comb += [segments.i.valid.eq(1), crd.ready.eq(segments.i.ready)]
             with m.Elif(is_stop(crd)):
                 m.d.comb += crd.ready.eq(1)
             with m.Elif(is_done(crd)):
@@ -74,4 +76,6 @@ class CompressedWriter(Instanced):
                 m.d.comb += self.fault.eq(1)
         with m.If(crd.ready):
             m.d.sync += is_empty.eq(is_stop(crd))
+            with m.If(is_stop(crd)):
+                m.d.sync += start.eq(crds.count)
         return m

@@ -44,7 +44,7 @@ class ValueWriter(Instanced):
         wiring.connect(m, rows.array, wiring.flipped(self.mem_vals))
         val = self.val
         m.d.comb += [
-            rows.i.payload.eq(val.payload.payload),
+            rows.i.payload[0].eq(val.payload.payload),
             self.entries.eq(rows.count),
             self.fault.eq(rows.fault),
         ]

@@ -17,6 +17,7 @@ from gnarl.sw.compiler.sam.check import require_functions
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
 from gnarl.sw.runtime.sam.model.tokens import Limits
+from gnarl.sw.runtime.sam.places import Places, places_in
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 
 
@@ -28,7 +29,8 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     and ``ProgramError`` for words that configure no graph.
     """
     one = loaded(config, image)
-    limits = Limits(config.index_bits, config.array_words, config.accumulator_words)
+    placed = {name: rows for name, (_, rows) in one.places.of.items()} if one.places else {}
+    limits = Limits(config.index_bits, config.array_words, config.accumulator_words, placed)
     return one.graph, run_graph(one.graph, config.format, one.arrays, one.settings, limits)
 
 
@@ -41,33 +43,43 @@ def simulated(
 
     one = loaded(config, image)
     return simulate(
-        one.graph, config, one.arrays, one.settings, max_cycles=max_cycles, samples=samples
+        one.graph,
+        config,
+        one.arrays,
+        one.settings,
+        None if one.places is None else one.places.of,
+        max_cycles=max_cycles,
+        samples=samples,
     )
 
 
 @dataclass(frozen=True)
 class LoadedGraph:
     """A graph with what its blocks read: ``arrays`` and ``settings`` as ``run_graph`` takes
-    them."""
+    them; and where its arrays lie, if they share a memory."""
 
     graph: Graph
     arrays: dict[str, np.ndarray]
     settings: dict[tuple[str, str], int]
+    places: Places | None
 
 
 def loaded(config: SamConfig, image: Mapping[str, Rows]) -> LoadedGraph:
     """The graph that a machine is with ``image``. Raises as ``interpret`` does."""
     graph = graph_in(config, image)
-    arrays = {
-        f"{block.name}_{array.name}": _loaded(image.get(f"{block.name}_{array.name}"), array.words)
+    words = {
+        f"{block.name}_{array.name}": array.words
         for block in graph.blocks
         for array in block.arrays
         if not array.writes
     }
+    places = places_in(config, image)
+    memory = image if places is None else places.from_memory(image, words)
+    arrays = {name: _loaded(memory.get(name), count) for name, count in words.items()}
     names = settings_of(graph.blocks) if config.fabric is None else settings_rows(config)
     values = _loaded(image.get("settings"), 1)
     settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
-    return LoadedGraph(graph, arrays, settings)
+    return LoadedGraph(graph, arrays, settings, places)
 
 
 def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
@@ -83,16 +95,20 @@ def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
 
 
 def machine_run(
-    config: SamConfig, run: ModelRun, simulated: SimulatedRun, wanted: Wanted
+    config: SamConfig,
+    image: Mapping[str, Rows],
+    run: ModelRun,
+    simulated: SimulatedRun,
+    wanted: Wanted,
 ) -> MachineRun:
-    """What a machine returns: the cycles and counters of its simulation, and the ``wanted`` rows
-    that ``run`` has written."""
+    """What a machine returns that had ``image``: the cycles and counters of its simulation, and the
+    ``wanted`` rows that ``run`` has written."""
     counters = dict.fromkeys(memory_map(config).counters, 0)
     counters |= simulated.counters | run.counts
-    memory = {
-        window: Rows(rows, _rows(run.written[window], rows))
-        for window, rows in wanted(counters).items()
-    }
+    written = {name: Rows.first(rows) for name, rows in run.written.items()}
+    if (places := places_in(config, image)) is not None:
+        written = places.to_memory(written)
+    memory = {window: written[window].among(rows) for window, rows in wanted(counters).items()}
     return MachineRun(memory, simulated.cycles, counters)
 
 
@@ -105,11 +121,3 @@ def _loaded(rows: Rows | None, words: int) -> np.ndarray:
     memory = np.zeros((int(rows.numbers[-1]) + 1, words), np.uint32)
     memory[rows.numbers] = rows.words
     return memory
-
-
-def _rows(words: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Rows of a memory of which only the first have been written: uint32 [n, 1]."""
-    contents = np.zeros(len(rows), np.uint32)
-    there = rows < len(words)
-    contents[there] = words[rows[there]]
-    return contents[:, np.newaxis]

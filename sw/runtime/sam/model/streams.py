@@ -50,7 +50,7 @@ class ModelRun:
     operations
         how many values each block that computes has given, or added to others.
     written
-        uint32 words by ``"{block}_{array}"``: as many as were written.
+        uint32 [rows, words] by ``"{block}_{array}"``: as many as were written.
     counts
         by ``"{block}_{count}"``.
     """

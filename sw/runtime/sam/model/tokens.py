@@ -116,7 +116,7 @@ class Parents:
 
 @dataclass(frozen=True)
 class Done:
-    """What a block has done: tokens by output, words by array, counts by name."""
+    """What a block has done: tokens by output, rows by array, counts by name."""
 
     outputs: Mapping[str, np.ndarray]
     written: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -125,11 +125,15 @@ class Done:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a machine holds, see ``SamConfig``; without configuration, as much as it may."""
+    """What a machine holds, see ``SamConfig``; without configuration, as much as it may.
+
+    ``placed``: rows of the places of arrays that share a memory, by ``"{block}_{array}"``.
+    """
 
     index_bits: int = 32
     array_words: int = 1 << 32
     accumulator_words: int = 1 << 62
+    placed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -195,12 +199,13 @@ class Site:
                 f"bytes: must be at most half of the {free:,} that are free"
             )
 
-    def require_room_for(self, array: str, words: int) -> None:
-        if words > self.limits.array_words:
-            self.fail(
-                f"writes {words:,} words to {array}: must be at most {self.limits.array_words:,}, "
-                "array_words"
-            )
+    def require_room_for(self, array: str, rows: int) -> None:
+        most, what = self.limits.array_words, "array_words"
+        place = self.limits.placed.get(f"{self.block.name}_{array}", most)
+        if place < most:
+            most, what = place, "the rows of its place"
+        if rows > most:
+            self.fail(f"writes {rows:,} rows to {array}: must be at most {most:,}, {what}")
 
     def require_levels(self, stops: np.ndarray) -> None:
         if len(stops) and int(stops.max()) > stop(MAX_LEVEL):

@@ -21,12 +21,23 @@ def fiberwrite(site: Site, inputs: Inputs) -> Done:
     if site.block["format"] == COMPRESSED:
         site.require_room_for("crd", len(data))
         site.require_room_for("seg", len(lengths))
-        written = {"crd": data.astype(np.uint32), "seg": np.cumsum(lengths).astype(np.uint32)}
-        return Done({}, written, {"fibers": len(lengths), "entries": len(data)})
+        ends = np.cumsum(lengths)
+        written = {"crd": data, "seg": np.stack([ends - lengths, ends], axis=1)}
+        return Done({}, _words(written), {"fibers": len(lengths), "entries": len(data)})
     if site.block["format"] == BITVECTOR:
         words = _bitvector(site, data, lengths)
-        return Done({}, {"bv": words}, {"rows": len(words), "entries": len(data)})
+        ones = np.bitwise_count(words).astype(np.int64)
+        rows = np.stack([words, np.cumsum(ones) - ones], axis=1)
+        return Done({}, _words({"bv": rows}), {"rows": len(rows), "entries": len(data)})
     return Done({})
+
+
+def _words(written: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Rows of arrays, uint32 [rows, words]."""
+    return {
+        name: rows.astype(np.uint32).reshape(len(rows), rows.shape[1] if rows.ndim > 1 else 1)
+        for name, rows in written.items()
+    }
 
 
 def _bitvector(site: Site, data: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -45,4 +56,4 @@ def valwrite(site: Site, inputs: Inputs) -> Done:
     values = inputs["val"]
     words = values.words[values.is_data]
     site.require_room_for("vals", len(words))
-    return Done({}, {"vals": words}, {"entries": len(words)})
+    return Done({}, _words({"vals": words}), {"entries": len(words)})

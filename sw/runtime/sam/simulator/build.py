@@ -15,7 +15,7 @@ from gnarl.hw.sam.components import skips
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.hw.sam.graph_datapath import hint_of
-from gnarl.hw.sam.memory.placement import allocations
+from gnarl.hw.sam.memory.placement import in_turn
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, arrays_of, units_of
 from gnarl.sw.runtime.sam.simulator import (
     accumulator,
@@ -114,10 +114,11 @@ def lay_out(
     config: SamConfig,
     arrays: Mapping[str, np.ndarray],
     settings: Mapping[tuple[str, str], int],
+    places: Mapping[str, tuple[int, int]] | None,
 ) -> Laid:
     """The machine of ``graph`` before its first cycle; ``config``: of the machine, which is the
-    graph's own or a fabric."""
-    return _Layout(graph, config, arrays, settings).laid
+    graph's own or a fabric; ``places``: of arrays that share a memory."""
+    return _Layout(graph, config, arrays, settings, places or {}).laid
 
 
 class _Layout:
@@ -127,8 +128,9 @@ class _Layout:
         config: SamConfig,
         arrays: Mapping[str, np.ndarray],
         settings: Mapping[tuple[str, str], int],
+        places: Mapping[str, tuple[int, int]],
     ) -> None:
-        self._graph, self._config = graph, config
+        self._graph, self._config, self._places = graph, config, places
         self._arrays, self._settings = arrays, settings
         self._memory: list[np.ndarray] = []
         self._memory_words = 0
@@ -271,7 +273,8 @@ class _Layout:
             if array.writes:
                 self._written[name] = port
                 s[port + layout.CAPACITY] = 1 << 40
-                s[port + layout.LOADED] = min(config.array_words, (1 << config.index_bits) - 1)
+                most = min(config.array_words, (1 << config.index_bits) - 1)
+                s[port + layout.LOADED] = min(most, self._places.get(name, (0, most))[1])
                 s[port + layout.BUFFER_WORDS] = BUFFER_WORDS
                 s[port + layout.BUFFER] = self._words(np.zeros(BUFFER_WORDS + 1, np.uint32))
                 continue
@@ -389,14 +392,15 @@ class _Layout:
     def _share_memory(self) -> None:
         """The banks of the one memory, and its ports in the order of their turns."""
         s, config = self._s, self._config
-        found = allocations(arrays_of(config, units_of(config)))[0]
+        windows = [window for window, _ in arrays_of(config, units_of(config))]
         # A fabric has arrays that the graph does not use.
-        used = [one for one in found if one.window.name in self._ports]
+        names = (windows[number].name for number in in_turn(windows))
+        used = [name for name in names if name in self._ports]
         s[layout.PORTS], s[layout.FIRST_PORT] = len(used), self._record(len(used))
-        for number, allocation in enumerate(used):
-            port = self._ports[allocation.window.name]
+        for number, name in enumerate(used):
+            port = self._ports[name]
             s[s[layout.FIRST_PORT] + number] = port
-            s[port + layout.BASE] = allocation.base
+            s[port + layout.BASE] = self._places[name][0]
         banks = config.memory_bandwidth
         s[layout.BANKS], s[layout.FIRST_BANK] = banks, self._record(banks * layout.BANK)
         for bank in range(banks):

@@ -24,18 +24,20 @@ def simulate(
     config: SamConfig,
     arrays: Mapping[str, np.ndarray],
     settings: Mapping[tuple[str, str], int],
+    places: Mapping[str, tuple[int, int]] | None = None,
     *,
     max_cycles: int,
     samples: int | None = None,
 ) -> SimulatedRun:
     """Runs the machine of ``graph`` cycle by cycle, as its hardware does.
 
-    ``arrays``, ``settings``: as for ``gnarl.sw.runtime.sam.model.streams.run_graph``; ``samples``:
-    at most so many, evenly in the run. Memory grows with queues, arrays and results, not with
-    tokens. Raises ``ModelError`` that names the block at fault, ``DeadlockError``, and
-    ``CycleLimitError``.
+    ``arrays``, ``settings``: as for ``gnarl.sw.runtime.sam.model.streams.run_graph``; ``places``:
+    first row and number of rows, in the memory that they share, of all of the machine's arrays by
+    ``"{block}_{array}"``; ``samples``: at most so many, evenly in the run. Memory grows with
+    queues, arrays and results, not with tokens. Raises ``ModelError`` that names the block at
+    fault, ``DeadlockError``, and ``CycleLimitError``.
     """
-    machine = _Machine(graph, lay_out(graph, config, arrays, settings))
+    machine = _Machine(graph, lay_out(graph, config, arrays, settings, places))
     history = None if samples is None else _History(machine, samples)
     while machine.is_running:
         if machine.cycle > max_cycles:
@@ -112,7 +114,7 @@ class _Machine:
 
     def result(self, samples: Samples | None) -> SimulatedRun:
         written = {
-            name: np.concatenate([np.zeros(0, np.uint32), *words])
+            name: _rows(name, np.concatenate([np.zeros(0, np.uint32), *words]))
             for name, words in self._words.items()
         }
         return SimulatedRun(self.cycles, written, self._counts(), self.counters(), samples)
@@ -133,6 +135,17 @@ class _Machine:
                 return int(records[self._laid.blocks[name] + writers.ENTRIES])
             array = "crd" if f"{name}_crd" in ports else "vals"
         return int(records[ports[f"{name}_{array}"] + layout.WORDS])
+
+
+def _rows(name: str, words: np.ndarray) -> np.ndarray:
+    """Rows of a written array, uint32 [rows, words]: of segments and words of bitvectors only the
+    second and the first word are simulated."""
+    if name.endswith("_seg"):
+        return np.stack([np.append(0, words)[:-1].astype(np.uint32), words], axis=1)
+    if name.endswith("_bv"):
+        ones = np.bitwise_count(words).astype(np.int64)
+        return np.stack([words, (np.cumsum(ones) - ones).astype(np.uint32)], axis=1)
+    return words[:, np.newaxis]
 
 
 class _History:

@@ -5,29 +5,28 @@ from typing import Any
 
 import pytest
 
-from gnarl.hw.sam.memory.placement import allocations
+from gnarl.hw.sam.memory.placement import MemoryRows, in_turn, own_places
 from gnarl.hw.sam.memory.shared_memory import SharedArrays
 from tests.hw.sam.arrays import (
     ARRAYS,
     COORDINATES,
+    PLACES,
     SEGMENTS,
     finish,
     host_read,
     host_write,
     load,
+    place,
     run,
     simulate,
 )
 
 
 def test_arrays_of_two_words_come_first():
-    found, wide_rows = allocations([ARRAYS[1], ARRAYS[2], ARRAYS[0]])
-    assert [(place.window.name, place.base) for place in found] == [
-        ("seg", 0),
-        ("crd", 20),
-        ("out", 44),
-    ]
-    assert wide_rows == 20
+    windows = [ARRAYS[at][0] for at in (1, 2, 0)]
+    assert in_turn(windows) == [2, 0, 1]
+    assert own_places(windows) == [(20, 24), (44, 24), (0, 20)]
+    assert MemoryRows.of(windows) == MemoryRows(20, 48)
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3, 9])
@@ -117,3 +116,52 @@ def test_no_array_lies_over_another():
             assert await host_read(ctx, memory, name, len(rows), len(rows[0])) == rows
 
     simulate(SharedArrays(ARRAYS, 8, banks=4, latency=1, in_flight=1), bench)
+
+
+def test_what_one_run_has_written_the_next_one_reads():
+    async def bench(ctx: Any, memory: Any) -> None:
+        await load(ctx, memory)
+        words = [(row, 7 * row + 1) for row in range(24)]
+        await run(ctx, memory, {"seg": [], "crd": []}, words)
+        await finish(ctx, memory)
+        seg, _, out = PLACES
+        place(ctx, memory, [seg, out, (20, 24)])
+        ctx.set(memory.busy, 1)
+        rows = [5, 23, 0, 7]
+        answers, _, _ = await run(ctx, memory, {"seg": [3], "crd": rows}, [(2, 99)])
+        assert answers["crd"] == [[7 * row + 1] for row in rows]
+        await finish(ctx, memory)
+        assert await host_read(ctx, memory, "crd", 3, 1) == [[200], [199], [99]]
+
+    simulate(SharedArrays(ARRAYS, 8, banks=2, latency=2, in_flight=3), bench)
+
+
+@pytest.mark.parametrize("name", ["seg", "crd", "out"])
+def test_a_row_beyond_a_place_is_a_fault(name):
+    number = [window.name for window, _ in ARRAYS].index(name)
+
+    async def bench(ctx: Any, memory: Any) -> None:
+        await load(ctx, memory)
+        places = list(PLACES)
+        places[number] = places[number][0], 5
+        place(ctx, memory, places)
+        port = getattr(memory.ports, name)
+        for row, is_there in ((4, True), (5, False), (19, False)):
+            if name == "out":
+                ctx.set(port.write.valid, 1)
+                ctx.set(port.write.payload, {"address": row, "data": [1]})
+            else:
+                ctx.set(port.address.valid, 1)
+                ctx.set(port.address.payload, row)
+            _, ready = (
+                await ctx.delay(1e-9),
+                port.write.ready if name == "out" else port.address.ready,
+            )
+            assert ctx.get(ready) == is_there
+            assert ctx.get(memory.faults) == (0 if is_there else 1 << number)
+        await finish(ctx, memory)
+        if name == "out":
+            assert ctx.get(memory.faults) == 0
+            assert await host_read(ctx, memory, "seg", 20, 2) == SEGMENTS
+
+    simulate(SharedArrays(ARRAYS, 8, banks=2, latency=1, in_flight=3), bench)

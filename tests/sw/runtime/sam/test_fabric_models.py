@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from gnarl.hw.lib.errors import CapacityError, ProgramError
 from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.host import HostDriver
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.target import TARGET
@@ -68,16 +70,33 @@ def test_two_statements(device, program, operands):
     assert np.array_equal(result.outputs["X"].to_dense(), expected)
 
 
-def test_rtl():
-    """The second launch finds nothing of the first one's configuration."""
-    with Device(load_configuration("sam_fabric_small", SMALL), "rtl") as device:
+@pytest.mark.parametrize("memory", ["local", "shared"])
+def test_rtl(memory, monkeypatch):
+    """The second launch finds nothing of the first one's configuration; in a shared memory it finds
+    what that one has written."""
+    loaded: Counter[str] = Counter()
+    write_window = HostDriver.write_window
+
+    def noted(self: HostDriver, window: str, words: np.ndarray, start: int = 0) -> None:
+        loaded[window] += len(words)
+        write_window(self, window, words, start)
+
+    monkeypatch.setattr(HostDriver, "write_window", noted)
+    configuration = load_configuration("sam_fabric_small", (*SMALL, f"memory={memory}"))
+    with Device(configuration, "rtl") as device:
         program = device.compile((VECTORS, {"b": np.ones(4)}), fuse="none")
         assert len(set(configurations(program))) == 2
         for b in ([0, 3, -4, 5], [-1, 0, 0, 2]):
+            loaded.clear()
             result = device.run(program, {"b": np.array(b, float)})
             check_launches(device, result)
             expected = 3 * np.maximum(b, 0)
             assert np.array_equal(result.outputs["x"].to_dense(), expected)
+            if memory == "shared":
+                entries = np.count_nonzero(b)
+                # Coordinates and values of b, the constant, and a segment.
+                assert loaded["words"] <= 2 * entries + 1
+                assert loaded["pairs"] == 1
 
 
 @pytest.mark.parametrize("example", ["gcn", "graphsage"])

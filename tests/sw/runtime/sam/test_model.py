@@ -76,6 +76,7 @@ def run(config: SamConfig = CONFIG, image: dict[str, Rows] = IMAGE) -> MachineRu
     _, model = interpret(config, image)
     return machine_run(
         config,
+        image,
         model,
         simulated(config, image, 1000),
         lambda counters: {
@@ -89,7 +90,7 @@ def run(config: SamConfig = CONFIG, image: dict[str, Rows] = IMAGE) -> MachineRu
 def test_arrays_and_settings_in_and_results_out():
     done = run()
     assert done.memory["y_i_crd"].words.tolist() == [[1], [2], [5]]
-    assert done.memory["y_i_seg"].words.tolist() == [[3]]
+    assert done.memory["y_i_seg"].words.tolist() == [[0, 3]]
     # What was not written is 0.
     assert from_words(done.memory["y_vals"].words, "float32").tolist() == [[40], [150], [0]]
     assert done.memory["y_vals"].numbers.tolist() == [1, 2, 3]
@@ -181,7 +182,7 @@ def test_a_fabric_is_what_it_is_configured_to_be():
     vals = f"{units['valwrite']}_vals"
     _, model = interpret(FABRIC, image)
     done = machine_run(
-        FABRIC, model, simulated(FABRIC, image, 1000), lambda counters: {vals: np.arange(2)}
+        FABRIC, image, model, simulated(FABRIC, image, 1000), lambda counters: {vals: np.arange(2)}
     )
     assert from_words(done.memory[vals].words, "float32").tolist() == [[1.5], [2.5]]
     assert done.counters[f"{units['valwrite']}_entries"] == 2

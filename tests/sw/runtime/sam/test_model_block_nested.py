@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -284,12 +285,15 @@ def test_writers_write_every_fiber(data, depth, keep_empty, words):
             seen[-1].append(token)
     kept = [fiber for fiber in seen[:-1] if fiber or keep_empty]
     done = run("fiberwrite", {"crd": tokens}, {"keep_empty": keep_empty})
-    assert done.written["crd"].tolist() == [crd for fiber in kept for crd in fiber]
-    assert done.written["seg"].tolist() == np.cumsum([len(fiber) for fiber in kept]).tolist()
+    assert done.written["crd"].tolist() == [[crd] for fiber in kept for crd in fiber]
+    ends = [0, *np.cumsum([len(fiber) for fiber in kept]).tolist()]
+    assert done.written["seg"].tolist() == [list(pair) for pair in pairwise(ends)]
     bitvector = {"format": "bitvector", "keep_empty": keep_empty}
     done = run("fiberwrite", {"crd": tokens}, bitvector, settings={"words": words})
     found = [
         [32 * word + bit for word in range(words) for bit in range(32) if row[word] >> bit & 1]
-        for row in done.written["bv"].reshape(-1, words).tolist()
+        for row in done.written["bv"][:, 0].reshape(-1, words).tolist()
     ]
     assert found == kept
+    ones = [word.bit_count() for word in done.written["bv"][:, 0].tolist()]
+    assert done.written["bv"][:, 1].tolist() == [sum(ones[:at]) for at in range(len(ones))]

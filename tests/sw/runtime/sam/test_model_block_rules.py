@@ -154,13 +154,13 @@ from tests.support.sam.model_block import run
             "fiberwrite",
             {"crd": "0 1 2 S0 D"},
             {"array_words": 2},
-            "writes 3 words to crd: must be at most 2, array_words",
+            "writes 3 rows to crd: must be at most 2, array_words",
         ),
         (
             "valwrite",
             {"val": "0 1 2 S0 D"},
             {"array_words": 2},
-            "writes 3 words to vals: must be at most 2, array_words",
+            "writes 3 rows to vals: must be at most 2, array_words",
         ),
         (
             "fiberlookup",

@@ -269,24 +269,25 @@ def test_lanes():
 def test_compressed_writer():
     done = run("fiberwrite", {"crd": "0 2 S0 S0 1 S1 D"})
     assert {name: words.tolist() for name, words in done.written.items()} == {
-        "seg": [2, 3],
-        "crd": [0, 2, 1],
+        "seg": [[0, 2], [2, 3]],
+        "crd": [[0], [2], [1]],
     }
     assert done.counts == {"fibers": 2, "entries": 3}
     done = run("fiberwrite", {"crd": "0 2 S0 S0 1 S1 D"}, {"keep_empty": True})
-    assert done.written["seg"].tolist() == [2, 2, 3]
+    assert done.written["seg"].tolist() == [[0, 2], [2, 2], [2, 3]]
     assert done.counts == {"fibers": 3, "entries": 3}
 
 
 def test_bitvector_writer():
     bitvector = {"format": "bitvector", "keep_empty": True}
     done = run("fiberwrite", {"crd": "0 33 S0 S0 31 S1 D"}, bitvector, settings={"words": 2})
-    assert done.written["bv"].tolist() == [1, 2, 0, 0, 1 << 31, 0]
+    rows = [[1, 0], [2, 1], [0, 2], [0, 2], [1 << 31, 2], [0, 3]]
+    assert done.written["bv"].tolist() == rows
     assert done.counts == {"rows": 6, "entries": 3}
 
 
 def test_dense_and_value_writers():
     assert run("fiberwrite", {"crd": "0 1 S0 D"}, {"format": "dense"}).written == {}
     done = run("valwrite", {"val": values("1 N S0 2 S1 D")})
-    assert from_words(done.written["vals"], "float32").tolist() == [1.0, 0.0, 2.0]
+    assert from_words(done.written["vals"], "float32").tolist() == [[1.0], [0.0], [2.0]]
     assert done.counts == {"entries": 3}

@@ -55,16 +55,17 @@ def _is_stored(level: object) -> bool:
 
 def recorded(writer: str, letter: str, fibers: Lists) -> dict[str, Rows]:
     if letter == "b":
-        return {f"{writer}_bv": as_rows([sum(1 << crd for crd in fiber) for fiber in fibers])}
-    ends = np.cumsum([len(fiber) for fiber in fibers])
+        # How many ones there are before a word, nobody asks.
+        return {f"{writer}_bv": as_rows([[sum(1 << crd for crd in fiber), 0] for fiber in fibers])}
+    ends = np.cumsum([len(fiber) for fiber in fibers]).astype(np.int64)
     return {
-        f"{writer}_seg": as_rows(ends),
-        f"{writer}_crd": as_rows([crd for fiber in fibers for crd in fiber]),
+        f"{writer}_seg": as_rows(np.stack([np.append(0, ends)[:-1], ends], axis=1)),
+        f"{writer}_crd": as_rows([[crd] for fiber in fibers for crd in fiber]),
     }
 
 
 def as_rows(words: object) -> Rows:
-    array = np.array(words, np.uint32).reshape(-1, 1)
+    array = np.array(words, np.uint32)
     return Rows(np.arange(len(array)), array)
 
 
