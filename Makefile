@@ -68,6 +68,7 @@ lint: $(ALL)  ## ruff check, ruff format --check, mypy, lint-imports
 docs: $(ALL)  ## rewrite the generated pages in docs/ and parts of README.md
 	$(BIN)/python -m manual.dpu
 	$(BIN)/python -m manual.sam
+	$(BIN)/python -m manual.sam_models
 	$(BIN)/python -m manual.tmu
 	$(BIN)/python -m manual.sram_microcode
 	$(BIN)/python -m manual.cuda

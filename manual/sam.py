@@ -94,13 +94,6 @@ ARRAY_TEXTS = {
     "vals": "values",
 }
 
-WRITTEN_TEXTS = {
-    "seg": "for each fiber how many coordinates there are up to its end",
-    "crd": "coordinates",
-    "bv": "words",
-    "vals": "values",
-}
-
 COUNT_TEXTS = {
     "fibers": "rows of `seg`",
     "rows": "rows of `bv`",
@@ -356,9 +349,10 @@ def _value(value: Any) -> str:
 
 
 def _array(array: Array) -> str:
-    texts = WRITTEN_TEXTS if array.writes else ARRAY_TEXTS
     words = f", {array.words} words a row" if array.words > 1 else ""
-    return f"`{array.name}`, {'written' if array.writes else 'read'}{words}: {texts[array.name]}"
+    return (
+        f"`{array.name}`, {'written' if array.writes else 'read'}{words}: {ARRAY_TEXTS[array.name]}"
+    )
 
 
 def _optional(port: Port) -> str:

@@ -316,7 +316,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             CompressedWriter,
             Example(
                 {"crd": "0 2 S0 S0 1 S1 D"},
-                written={"seg": "2 2 3", "crd": "0 2 1"},
+                written={"seg": "0:2 2:2 2:3", "crd": "0 2 1"},
                 counts={"fibers": 3, "entries": 3},
             ),
             {"format": COMPRESSED, "keep_empty": True},
@@ -326,7 +326,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             Example(
                 {"crd": "0 33 S0 S0 1 S1 D"},
                 settings={"words": 2},
-                written={"bv": "1 2 2 0"},
+                written={"bv": "1:0 2:1 2:2 0:3"},
                 counts={"rows": 4, "entries": 3},
             ),
             {"format": BITVECTOR, "keep_empty": False},

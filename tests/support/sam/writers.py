@@ -24,7 +24,8 @@ def run_writer(
     seed: int = 0,
     cycles: int = 10_000,
 ) -> dict[str, Any]:
-    """What the only input of ``block`` made it write to ``arrays`` until it was done, by name.
+    """The rows that the only input of ``block`` made it write to ``arrays`` until it was done, each
+    a list of words, by name.
 
     Counts are given by name, too. ``stalls``: share of cycles in which the stream pauses, and in
     which each memory takes no write. Fails where rows don't follow each other, a write changes or
@@ -40,7 +41,7 @@ def run_writer(
     async def bench(ctx: Any) -> None:
         left = list(tokens)
         offered = False
-        waiting: dict[str, tuple[int, int]] = {}
+        waiting: dict[str, tuple[int, list[int]]] = {}
         for name, value in (settings or {}).items():
             ctx.set(getattr(block, name), value)
         for cycle in range(cycles):
@@ -60,11 +61,11 @@ def run_writer(
             for name in arrays:
                 write = getattr(block, f"mem_{name}").write
                 payload = ctx.get(write.payload)
-                request = payload.address, payload.data
+                request = payload.address, list(payload.data)
                 assert waiting.pop(name, request) == request, f"{name} changed a write"
                 if ctx.get(write.valid & write.ready):
                     assert payload.address == len(found[name]), f"{name} left a row out"
-                    found[name].append(payload.data)
+                    found[name].append(list(payload.data))
                 elif ctx.get(write.valid):
                     waiting[name] = request
             await ctx.tick()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +17,15 @@ ARRAYS = "seg", "crd"
 COUNTS = "fibers", "entries"
 
 
+def segments(ends: list[int]) -> list[list[int]]:
+    return [list(pair) for pair in pairwise([0, *ends])]
+
+
 @pytest.mark.parametrize(
     "text, keep_empty, ends, crds",
     [
-        ("0 2 S0 S0 1 S1 D", False, [2, 3], [0, 2, 1]),  # the SAM tools' writer, but for its 0
+        # Ends are those of the SAM tools' writer.
+        ("0 2 S0 S0 1 S1 D", False, [2, 3], [0, 2, 1]),
         ("0 2 S0 S0 1 S1 D", True, [2, 2, 3], [0, 2, 1]),
         ("S0 D", False, [], []),
         ("S0 D", True, [0], []),
@@ -31,8 +38,8 @@ def test_examples(text, keep_empty, ends, crds):
     tokens = parse_stream(text)
     got = run_writer(CompressedWriter(8, 300, keep_empty), tokens, ARRAYS, COUNTS)
     assert got == {
-        "seg": ends,
-        "crd": crds,
+        "seg": segments(ends),
+        "crd": [[crd] for crd in crds],
         "fibers": len(ends),
         "entries": len(crds),
         "cycles": len(tokens),
@@ -52,7 +59,12 @@ def test_random_streams(data, depth, keep_empty, pauses):
             ends.append(len(crds))
     got = run_writer(CompressedWriter(16, 300, keep_empty), tokens, ARRAYS, COUNTS, **pauses)
     del got["cycles"]
-    assert got == {"seg": ends, "crd": crds, "fibers": len(ends), "entries": len(crds)}
+    assert got == {
+        "seg": segments(ends),
+        "crd": [[crd] for crd in crds],
+        "fibers": len(ends),
+        "entries": len(crds),
+    }
 
 
 @pytest.mark.parametrize(
