@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.hw.sam.memory_map import memory_map
 from gnarl.hw.sam.top import build
+from gnarl.sw.compiler.sam.placement import own_places
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.machine.host import HostDriver
+from gnarl.sw.runtime.sam.places import Places
 from tests.support.machines.amaranth_port import AmaranthPort, port_of
 
 
@@ -139,7 +143,32 @@ def small(graph: Graph | None, **fields: Any) -> SamConfig:
 
 def machine(config: SamConfig, stalls: float = 0.0) -> tuple[HostDriver, AmaranthPort]:
     port = port_of(config, build, stalls)
-    return HostDriver(port, memory_map(config), config.digest), port
+    driver = HostDriver(port, memory_map(config), config.digest)
+    return (driver if config.memory == "local" else _Placed(driver, config)), port
+
+
+class _Placed(HostDriver):
+    """A driver that finds arrays by name where they share a memory: each has its own place."""
+
+    def __init__(self, driver: HostDriver, config: SamConfig) -> None:
+        vars(self).update(vars(driver))
+        self._places = Places(config, own_places(config))
+        super().write_window("places", self._places.words.words)
+
+    def write_window(self, name: str, words: npt.ArrayLike, row: int = 0) -> None:
+        if name not in self._places.of:
+            return super().write_window(name, words, row)
+        array = np.asarray(words, np.uint32)
+        rows = {name: Rows(np.arange(row, row + len(array)), array)}
+        for window, moved in self._places.to_memory(rows).items():
+            super().write_window(window, moved.words, int(moved.numbers[0]))
+        return None
+
+    def read_window(self, name: str, row: int, rows: int) -> np.ndarray:
+        if name not in self._places.of:
+            return super().read_window(name, row, rows)
+        ((window, numbers),) = self._places.rows({name: np.arange(row, row + rows)}).items()
+        return super().read_window(window, int(numbers[0]), rows)
 
 
 def column(values: Sequence[int]) -> np.ndarray:

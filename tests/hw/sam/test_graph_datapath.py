@@ -103,7 +103,7 @@ def test_windows_and_counters():
         ("c_crd", 32, 1, 12),
         ("bvals_vals", 32, 1, 16),
         ("cvals_vals", 32, 1, 16),
-        ("write_seg", 32, 1, 12),
+        ("write_seg", 32, 2, 12),
         ("write_crd", 32, 1, 12),
         ("vals_vals", 32, 1, 16),
     ]

@@ -59,7 +59,7 @@ def test_runs_follow_each_other(memory):
     for _ in range(2):
         assert driver.run(max_cycles=1000) == DONE
         assert product(driver) == {4: 20, 9: 12, 20: 110}
-        assert driver.read_window("write_seg", 0, 1).tolist() == [[3]]
+        assert driver.read_window("write_seg", 0, 1).tolist() == [[0, 3]]
         first = first or (driver.cycles(), driver.counters())
         assert (driver.cycles(), driver.counters()) == first
     load_vectors(driver, {}, C)

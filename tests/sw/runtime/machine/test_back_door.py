@@ -78,7 +78,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "sam_shared": lambda: sam(COPY, memory="shared", memory_bandwidth=4),
     "sam_fabric": lambda: sam(None, fabric=POOL),
 }
-WITHOUT_RAMS = {"settings", "configuration"}
+WITHOUT_RAMS = {"settings", "configuration", "places"}
 
 
 @dataclass(frozen=True)
