@@ -44,6 +44,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     STATUS,
     TAKES,
     TOKEN,
+    WITH_ALL_ELSE,
     WRITING,
 )
 from gnarl.sw.runtime.sam.simulator.memory import arbitrate
@@ -112,7 +113,6 @@ def _note_stalls(s: np.ndarray, b: int, cycle: int) -> None:
     if s[b + STALLED]:
         s[b + STALLS] += cycle - s[b + SEEN]
         s[b + STALLED] = 0
-    s[b + SEEN] = cycle
 
 
 @inner_integers
@@ -165,16 +165,18 @@ def _run(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
         return _step(s, b, kind, cycle)
     if kind == kinds.PIPELINE:
         return pipeline(s, b, cycle)
+    if kind == kinds.REDUCTION:
+        return reduction(s, b, cycle)
+    if kind == kinds.ACCUMULATOR:
+        return accumulator(s, m, b, cycle)
+    if s[b + BEGUN] == WITH_ALL_ELSE and not _begin(s, m, b, cycle):
+        return WRONG
     if kind == kinds.LOOKUP:
         lookups.lookup(s, m, b, cycle)
     elif kind == kinds.VALUES:
         lookups.values(s, m, b, cycle)
     elif kind == kinds.WORDS:
         lookups.words(s, m, b, cycle)
-    elif kind == kinds.REDUCTION:
-        return reduction(s, b, cycle)
-    elif kind == kinds.ACCUMULATOR:
-        return accumulator(s, m, b, cycle)
     elif kind == kinds.LEVEL_WRITER:
         writers.level(s, m, b, cycle)
     elif kind == kinds.BITVECTOR_WRITER:
