@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bench.fuseflow_parts.attention_head import Head, attention, bigbird
+from bench.fuseflow_parts.attention_queues import queue_bits
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, settings_rows
@@ -22,7 +24,6 @@ from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import CENTRED, STUCK, column, graph, machine, small
 from tests.support.errors import refused
-from tests.support.sam.attention import Head, attention, bigbird
 
 CONFIG = SamConfig(queue_depth=8)
 
@@ -197,12 +198,7 @@ def head(rows: int) -> Head:
 def test_attention_computes_attention() -> None:
     small_head = head(16)
     graph = attention()
-    settings = {
-        (block.name, name): small_head.settings()[block.name]
-        for block in graph.blocks
-        for name in block.settings
-    }
-    run = run_graph(graph, "float32", small_head.arrays(), settings)
+    run = run_graph(graph, "float32", small_head.arrays(), small_head.block_settings(graph))
     written = run.written["write_vals"].view(np.float32).reshape(16, 16)
     np.testing.assert_allclose(written, small_head.expected(), atol=1e-5)
 
@@ -222,16 +218,6 @@ def test_attention_takes_no_longer_than_with_long_queues_everywhere(rows: int) -
     assert found.tolist() == expected.tolist()
     np.testing.assert_allclose(found, given.expected(), atol=1e-5)
     assert taken <= most
-
-
-def queue_bits(config: SamConfig) -> int:
-    graph = config.graph
-    assert graph is not None
-    return sum(
-        (edge.depth or config.queue_depth)
-        * (config.stream_width(graph.kind_of_stream(edge.source, edge.output)) + 2)
-        for edge in graph.edges
-    )
 
 
 RANDOM = np.random.default_rng(0)
