@@ -154,10 +154,9 @@ class Head:
 
     def settings(self) -> dict[str, int]:
         """By block."""
-        rows, width = self.query.shape
+        rows, width = len(self.query), int(self.query.shape[1])
         walks = ("M_i", "Q_i", "K_j", "V_j")
-        sizes: dict[str, int] = dict.fromkeys(walks, rows)
-        return sizes | dict.fromkeys(("Q_k", "K_k", "V_d", "out"), width)
+        return dict.fromkeys(walks, rows) | dict.fromkeys(("Q_k", "K_k", "V_d", "out"), width)
 
     def expected(self) -> np.ndarray:
         query, key = self.query.astype(np.float64), self.key.astype(np.float64)
