@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from gnarl.sw.program.jit import elements, in_place, inlined_integers, inner_integers
@@ -32,6 +34,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     LAST_MOVE,
     NEEDS_ALL,
     NEXT,
+    ONCE,
     PARAMETER,
     PATIENCE,
     PAYLOAD,
@@ -99,6 +102,12 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
             s[CYCLES] = cycle
         elif not is_awake or cycle - s[LAST_MOVE] > s[PATIENCE]:
             s[STATUS] = DEADLOCK
+
+
+@cache
+def prepare() -> None:
+    """Compiles ``run_cycles``, or loads what was compiled before: once in a process."""
+    run_cycles(np.zeros(ONCE, np.int64), np.zeros(1, np.uint32), 0)
 
 
 @inner_integers
