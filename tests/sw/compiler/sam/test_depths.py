@@ -7,6 +7,7 @@ import pytest
 
 from bench.fuseflow_parts.attention_head import Head, attention, bigbird
 from bench.fuseflow_parts.attention_queues import queue_bits
+from gnarl.hw.lib.errors import ProgramError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, settings_rows
@@ -20,6 +21,7 @@ from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.runtime.machine.host import AcceleratorError
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.model.streams import run_graph
+from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import CENTRED, STUCK, column, graph, machine, small
@@ -258,3 +260,28 @@ def test_what_waits_has_room(name: str) -> None:
     with Device("sam_fp32", backend="model") as device:
         result = device.run(device.compile((text, tensors)), tensors)
         assert device.verify(result).bit_exact
+
+
+ALONE = {
+    "an intersection that drops much": (
+        "x(i)=b(i)*c(i)+b(i) -f=x:s -f=b:s -f=c:s",
+        {"b": FULL, "c": LATE},
+    ),
+    "sums of an accumulator beside an empty fiber": (
+        "X(i,j,m)=A(i,k)*D(k,j,m)+e(m) -f=e:s -s=reorder(i,k,j,m)",
+        {"A": np.ones((2, 2)), "D": np.ones((2, 3, 80)), "e": np.zeros(80)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_is_compiled_without_sizes_has_the_machine_s_queues(name: str) -> None:
+    """It may deadlock, which deeper ones help against: a limit that ``docs/sam.md`` has."""
+    text, tensors = ALONE[name]
+    with Device("sam_fp32", backend="model") as device:
+        program = device.compile(text)
+        with pytest.raises(ProgramError, match="deadlock: .* waits for room in the queue of 32 "):
+            device.run(program, tensors)
+    deep = load_configuration("sam_fp32", ("queue_depth=256",))
+    with Device(deep, backend="model") as device:
+        assert device.verify(device.run(device.compile(text), tensors)).bit_exact
