@@ -31,6 +31,12 @@ EXAMPLES = {
         "t(i)=A(i)*B(i); y(i)=t(i)*C(i); z(i)=t(i)+D(i) -f=A:s -f=B:s -f=C:s -f=D:s -f=y:s -f=z:s",
         "i",
     ),
+    # Twice in one of these: its rows are still never empty.
+    "taken_thrice": (
+        "t(i,j)=A(i,j)+B(i,j); y(i,j)=t(i,j)*t(i,j); z(i,j)=t(i,j) "
+        "-f=A:ss -f=B:ss -f=y:ss -f=z:ss",
+        "ij",
+    ),
     # Words of bitvectors are joined in pairs; the third one's ones, with the coordinates of others.
     "bitvectors": (
         "y(i)=A(i)*B(i)*C(i)*D(i)*E(i) -f=A:b -f=B:b -f=C:b -f=D:s -f=E:d -f=y:b",
