@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.fuseflow_parts import kernels, models
+from bench.fuseflow_parts import attention_queues, kernels, models
 from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
@@ -30,6 +30,15 @@ INTROS = {
         "attention has BigBird's mask in blocks of 8, without layer norms. A bias is part of its "
         "product, and softmax is five kernels. *Error*: the largest one of an element against "
         "float64, from the same operands.",
+    ),
+    "attention": Intro(
+        "Rows that wait for their own sums",
+        f"A head of BigBird attention of 36 blocks, {attention_queues.WIDTH} wide, mask of 8 × 8 "
+        "blocks, whose first rows have every column. *As a row*: every queue holds as many tokens "
+        f"as the longest row has; *as found*: each holds {attention_queues.QUEUE_DEPTH}, but for "
+        "six, whose depths `size_queues` "
+        "([sam_compiler.md](../sam_compiler.md#depths-of-queues)) finds. *Error*: the largest one "
+        "against float64.",
     ),
 }
 

@@ -91,6 +91,31 @@ GROUPS = (
     ),
     Group(
         "sam",
+        "fusion",
+        ("sw/compiler/sam/fuse", "sw/compiler/sam/table", "sw/compiler/sam/depths.py"),
+        whole=(
+            "tests/sw/compiler/sam/fuse/test_worked_examples.py",
+            "tests/sw/compiler/sam/fuse/test_random_programs.py",
+            "tests/sw/compiler/sam/test_lower.py",
+        ),
+    ),
+    Group(
+        "sam",
+        "programs",
+        (
+            "sw/workloads/einsum/check.py",
+            "sw/workloads/einsum/explicit.py",
+            "sw/workloads/einsum/kernel.py",
+            "sw/workloads/einsum/mlir",
+            "sw/workloads/einsum/places.py",
+            "sw/workloads/einsum/program.py",
+            "sw/workloads/einsum/pure.py",
+            "sw/workloads/einsum/shapes.py",
+            "sw/workloads/einsum/text.py",
+        ),
+    ),
+    Group(
+        "sam",
         "readers",
         ("sw/workloads/einsum/pytorch",),
         whole=(

@@ -1,9 +1,10 @@
 """Depths of queues where a fiber waits for what is made of all of it.
 
 A sum or a maximum of a fiber is there when the fiber has ended. Where it meets the fiber again, as
-in ``x - max(x)``, the fiber has to wait in a queue on its way there. For each loop with reductions
-right inside, blocks are given numbers of iterations that they lag behind: a reduction is one late,
-and no block is ahead of what feeds it. A queue then holds what passes in the iterations between
+in ``x - max(x)``, the fiber has to wait in a queue on its way there. So it has where an
+intersection drops all of it. For each loop with such blocks right inside, blocks are given numbers
+of iterations that they lag behind: these are one late, and no block is ahead of what feeds it. A
+queue then holds what passes in the iterations between
 its two ends. The lags for which queues have fewest bits are found by linear programming. Source:
 Leiserson and Saxe, "Retiming Synchronous Circuitry", Algorithmica 6, 1991, section 8.
 """
@@ -38,12 +39,12 @@ _LOOKING_AHEAD = {"fiberlookup": ("ref",), "bitvectorlookup": ("ref",)}
 def size_queues(
     graph: Graph, longest: Mapping[str, int], config: SamConfig, slack: int = 16
 ) -> Graph:
-    """The graph with depths for those queues in which a fiber waits for its own reduction.
+    """The graph with depths for those queues in which a fiber waits for what is made of it.
 
     longest
         coordinates in the longest fiber of each index.
     slack
-        tokens that these queues hold besides, of what comes while the reduction is on its way; 0
+        tokens that these queues hold besides, of what comes while that is on its way; 0
         for the least depths that keep a row from waiting for itself.
 
     A queue keeps ``config.queue_depth``, and the depth that it has, where that is enough. Raises

@@ -22,7 +22,10 @@ from gnarl.sw.golden.words import typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
 from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.machine import Machine
+from gnarl.sw.runtime.report.stages import Stages
 from gnarl.sw.runtime.sam.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sam.figures import activity, dot, drawn_counters, figures
 from gnarl.sw.runtime.sam.image import (
@@ -39,7 +42,7 @@ from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
 from gnarl.sw.runtime.sam.wave_units import UNITS
 from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
-from gnarl.sw.runtime.target.generator import Generator
+from gnarl.sw.runtime.target.generator import Generator, Hardware
 from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.reader import Example, Reader
@@ -126,6 +129,23 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         _, run = job.operands.model
         simulated = job.operands.simulated(job.max_cycles)
         return machine_run(config, job.image, run, simulated, wanted)
+
+    def machine(
+        self,
+        hardware: Hardware[SamConfig],
+        backend: str,
+        *,
+        waves: Path | None,
+        port: SerialAddress | None,
+        stages: Stages,
+    ) -> Machine[HostJob[Operands]]:
+        machine = super().machine(hardware, backend, waves=waves, port=port, stages=stages)
+        if backend == "model":
+            with stages("prepare simulator"):
+                from gnarl.sw.runtime.sam.simulator.cycles import prepare
+
+                prepare()
+        return machine
 
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the results must have, but for signs of zeros."""

@@ -203,7 +203,10 @@ class _Layout:
 
     def _fill_queue(self, q: int, depth: int) -> None:
         self._s[q + layout.DEPTH] = depth
-        self._s[q + layout.RING] = self._record(depth)
+        first = self._record(depth)
+        for field in (layout.RING, layout.HEAD, layout.TAIL):
+            self._s[q + field] = first
+        self._s[q + layout.LAST] = first + depth - 1
         self._s[q + layout.POPPED] = -1
 
     def _add_relay(self, name: str, output: str, edges: tuple[Edge, ...]) -> None:
@@ -255,7 +258,8 @@ class _Layout:
         fill = _PARTICULARS.get(kind)
         if fill is not None:
             fill(self, block, b)
-        if kind in _EARLY:
+        is_hinted = kind == kinds.LOOKUP and skips(block, self._config)
+        if is_hinted or (kind in _ASKING and self._config.memory == "shared"):
             self._early.append(b)
 
     def setting(self, block: Block, name: str) -> int:
@@ -373,7 +377,7 @@ class _Layout:
         place = {b: number for number, b in enumerate(self._order)}
         early = sorted(self._early, key=place.__getitem__)
         for b in place.keys() - set(early):
-            s[b + layout.BEGUN] = 1 << 62
+            s[b + layout.BEGUN] = layout.WITH_ALL_ELSE
         for count, first, records in (
             (layout.BLOCKS, layout.FIRST_BLOCK, self._order),
             (layout.EARLY, layout.FIRST_EARLY, early),
@@ -453,7 +457,7 @@ _PARTICULARS: dict[int, Callable[[_Layout, Block, int], None]] = {
     kinds.BITVECTOR_WRITER: _Layout.fill_writer,
 }
 
-_EARLY = (
+_ASKING = (
     kinds.LOOKUP,
     kinds.VALUES,
     kinds.WORDS,

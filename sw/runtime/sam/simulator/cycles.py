@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from gnarl.sw.program.jit import elements, in_place, inlined_integers, inner_integers
@@ -32,6 +34,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     LAST_MOVE,
     NEEDS_ALL,
     NEXT,
+    ONCE,
     PARAMETER,
     PATIENCE,
     PAYLOAD,
@@ -44,6 +47,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     STATUS,
     TAKES,
     TOKEN,
+    WITH_ALL_ELSE,
     WRITING,
 )
 from gnarl.sw.runtime.sam.simulator.memory import arbitrate
@@ -100,6 +104,12 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
             s[STATUS] = DEADLOCK
 
 
+@cache
+def prepare() -> None:
+    """Compiles ``run_cycles``, or loads what was compiled before: once in a process."""
+    run_cycles(np.zeros(ONCE, np.int64), np.zeros(1, np.uint32), 0)
+
+
 @inner_integers
 def _fail(s: np.ndarray, b: int) -> None:
     if s[STATUS] == RUNNING:
@@ -112,7 +122,6 @@ def _note_stalls(s: np.ndarray, b: int, cycle: int) -> None:
     if s[b + STALLED]:
         s[b + STALLS] += cycle - s[b + SEEN]
         s[b + STALLED] = 0
-    s[b + SEEN] = cycle
 
 
 @inner_integers
@@ -165,16 +174,18 @@ def _run(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
         return _step(s, b, kind, cycle)
     if kind == kinds.PIPELINE:
         return pipeline(s, b, cycle)
+    if kind == kinds.REDUCTION:
+        return reduction(s, b, cycle)
+    if kind == kinds.ACCUMULATOR:
+        return accumulator(s, m, b, cycle)
+    if s[b + BEGUN] == WITH_ALL_ELSE and not _begin(s, m, b, cycle):
+        return WRONG
     if kind == kinds.LOOKUP:
         lookups.lookup(s, m, b, cycle)
     elif kind == kinds.VALUES:
         lookups.values(s, m, b, cycle)
     elif kind == kinds.WORDS:
         lookups.words(s, m, b, cycle)
-    elif kind == kinds.REDUCTION:
-        return reduction(s, b, cycle)
-    elif kind == kinds.ACCUMULATOR:
-        return accumulator(s, m, b, cycle)
     elif kind == kinds.LEVEL_WRITER:
         writers.level(s, m, b, cycle)
     elif kind == kinds.BITVECTOR_WRITER:

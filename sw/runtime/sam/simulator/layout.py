@@ -68,7 +68,10 @@ FLOAT32, FLOAT, FIXED = range(3)
 """Values of ``FORMAT``."""
 
 _queue = _Fields()
-DEPTH, RING, HEAD, COUNT = (_queue.take() for _ in range(4))
+DEPTH, COUNT = _queue.take(), _queue.take()
+RING, LAST, HEAD, TAIL = (_queue.take() for _ in range(4))
+"""How many tokens it holds at most, and now; the first and last place of its ring, and those of the
+oldest token and of the next one."""
 POPPED = _queue.take()
 """The cycle in which a token was taken out last: its room is free from the next one on."""
 READER, WRITER = _queue.take(), _queue.take()
@@ -82,8 +85,8 @@ _output = _Fields()
 READERS, FIRST_READER = _output.take(), _output.take()
 GIVEN = _output.take()
 """A bit for each reader that has the token at hand already."""
-OFFER, TOKENS, VALUES = (_output.take() for _ in range(3))
-"""The token at hand; tokens given, and those of them that are data or empty."""
+OFFER, TOKENS = _output.take(), _output.take()
+"""The token at hand; tokens given."""
 OUTPUT = _output.size
 
 _port = _Fields()
@@ -113,12 +116,12 @@ KIND = _block.take()
 AWAKE = _block.take()
 """The last cycle in which it may have something to do."""
 BEGUN = _block.take()
+WITH_ALL_ELSE = 1 << 62
 """The last cycle that it has begun, of those that say early what they want: one that wakes later in
-a cycle waits for the next."""
-SEEN = _block.take()
-STALLED, STALLS = _block.take(), _block.take()
-"""The cycle in which it was looked at last; whether it offered a token that was not taken; in how
-many cycles it did."""
+a cycle waits for the next; of the others this."""
+STALLED, SEEN, STALLS = (_block.take() for _ in range(3))
+"""Whether it offered a token that was not taken when it was looked at last, and in which cycle; in
+how many cycles it did."""
 OPERATIONS = _block.take()
 """Values that it has computed, or added to others."""
 INPUTS, OUTPUTS = _block.take(), _block.take()

@@ -21,7 +21,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     EMPTY,
     GIVES,
     HAS,
-    HEAD,
     IN,
     INDEX_MASK,
     IS_DATA,
@@ -33,7 +32,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     PARAMETER,
     PORT_OF,
     REQUESTS,
-    RING,
     ROW,
     SECOND,
     SENT,
@@ -67,6 +65,7 @@ from gnarl.sw.runtime.sam.simulator.skipping import (
 from gnarl.sw.runtime.sam.simulator.steps import (
     agree,
     fiber_end,
+    front,
     give,
     is_data,
     is_stop,
@@ -140,7 +139,7 @@ def _fetch(s: np.ndarray, b: int, port: int, passed: int) -> bool:
     s[port + WANTS] = s[passed + OFFERED] = 0
     if s[q + COUNT] == 0:
         return True
-    token = s[s[q + RING] + s[q + HEAD]]
+    token = front(s, q)
     if token >> KIND_SHIFT == IS_DATA:
         if not is_loaded(s, port, token):
             return False

@@ -85,13 +85,14 @@ def request(s: np.ndarray, b: int, port: int, cycle: int) -> bool:
     """Whether what the step at hand wants of a read port is under way, if it wants something."""
     if not s[port + WANTS]:
         return True
-    s[b + AWAKE] = cycle + 1
     requests = s[port + REQUESTS]
     if s[BANKS]:
+        s[b + AWAKE] = cycle + 1
         if s[port + GRANTED] != cycle:
             return False
     elif requests - s[port + FRONT] == s[port + CAPACITY]:
         return False
+    s[b + AWAKE] = cycle + 1
     size = 2 * s[port + CAPACITY]
     at = s[port + FIRST_REQUEST] + wrap(s[port + PORT_HEAD] + requests, size) * _RING
     s[at] = s[port + ROW]

@@ -28,6 +28,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     IS_STOP,
     ITEM,
     KIND_SHIFT,
+    LAST,
     LAST_MOVE,
     LEVELS,
     LOOKS,
@@ -42,14 +43,15 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     READERS,
     RING,
     SECOND,
+    SEEN,
     STALLED,
     STATE,
     STATES,
     STOP,
+    TAIL,
     TAKES,
     TOKEN,
     TOKENS,
-    VALUES,
     WRITER,
 )
 
@@ -91,18 +93,19 @@ def see(s: np.ndarray, b: int) -> bool:
         q = s[b + IN + place]
         if q == 0:
             continue
-        count = s[q + COUNT]
-        first = s[s[q + RING] + s[q + HEAD]]
+        is_there = s[q + COUNT] > 0
+        first = front(s, q)
         if s[q + HELD]:
             s[q + HAS] = 1
             s[q + TOKEN] = s[q + ITEM]
-            s[q + HAS_NEXT] = count > 0
+            s[q + HAS_NEXT] = is_there
             s[q + NEXT_TOKEN] = first
         else:
-            s[q + HAS] = count > 0
+            s[q + HAS] = is_there
             s[q + TOKEN] = first
-            s[q + HAS_NEXT] = 0
-            all_there &= count > 0
+            if s[q + LOOKS]:
+                s[q + HAS_NEXT] = 0
+            all_there &= is_there
     return all_there
 
 
@@ -113,10 +116,22 @@ def wrap(place: int, size: int) -> int:
     return place - size if place >= size else place
 
 
+@inlined_integers
+def _following(s: np.ndarray, q: int, place: int) -> int:
+    """The place behind one of a queue's."""
+    return s[q + RING] if place == s[q + LAST] else place + 1
+
+
+@inlined_integers
+def front(s: np.ndarray, q: int) -> int:
+    """The oldest token of a queue, if it has one."""
+    return s[s[q + HEAD]]
+
+
 @inner_integers
 def pop(s: np.ndarray, q: int, cycle: int) -> None:
     """Takes the oldest token out of a queue."""
-    s[q + HEAD] = wrap(s[q + HEAD] + 1, s[q + DEPTH])
+    s[q + HEAD] = _following(s, q, s[q + HEAD])
     s[q + COUNT] -= 1
     s[q + POPPED] = cycle
     s[s[q + WRITER] + AWAKE] = cycle + 1
@@ -168,7 +183,7 @@ def _give_all(s: np.ndarray, o: int, cycle: int) -> None:
     for _ in range(s[o + READERS]):
         _push(s, q, token, cycle)
         q += QUEUE
-    _count(s, o, token, cycle)
+    _count(s, o, cycle)
 
 
 @inner_integers
@@ -180,7 +195,7 @@ def _send_some(s: np.ndarray, b: int, cycle: int) -> bool:
         if (gives >> place) & 1:
             waits |= not _give_some(s, b, s[b + OUT + place], cycle)
     if waits:
-        s[b + STALLED] = 1
+        s[b + STALLED], s[b + SEEN] = 1, cycle
         return False
     for place in range(s[b + OUTPUTS]):
         if (gives >> place) & 1:
@@ -191,15 +206,16 @@ def _send_some(s: np.ndarray, b: int, cycle: int) -> bool:
 
 @inlined_integers
 def _push(s: np.ndarray, q: int, token: int, cycle: int) -> None:
-    s[s[q + RING] + wrap(s[q + HEAD] + s[q + COUNT], s[q + DEPTH])] = token
+    tail = s[q + TAIL]
+    s[tail] = token
+    s[q + TAIL] = _following(s, q, tail)
     s[q + COUNT] += 1
     s[s[q + READER] + AWAKE] = cycle + 1
 
 
 @inlined_integers
-def _count(s: np.ndarray, o: int, token: int, cycle: int) -> None:
+def _count(s: np.ndarray, o: int, cycle: int) -> None:
     s[o + TOKENS] += 1
-    s[o + VALUES] += is_data(token)
     s[LAST_MOVE] = cycle
 
 
@@ -221,7 +237,7 @@ def _give_some(s: np.ndarray, b: int, o: int, cycle: int) -> bool:
         q += QUEUE
     s[o + GIVEN] = given
     if given == whole:
-        _count(s, o, token, cycle)
+        _count(s, o, cycle)
     return given == whole
 
 

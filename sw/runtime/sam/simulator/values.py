@@ -14,7 +14,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     DONE,
     EMPTY,
     GIVES,
-    HEAD,
     IN,
     INPUTS,
     IS_DATA,
@@ -25,13 +24,13 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     OPERATIONS,
     OWN,
     PARAMETER,
-    RING,
     STAGES,
     STOP,
 )
 from gnarl.sw.runtime.sam.simulator.numbers import compute
 from gnarl.sw.runtime.sam.simulator.steps import (
     agree,
+    front,
     give,
     is_closed_by,
     is_data,
@@ -54,7 +53,7 @@ _NOTHING = -1
 def _first(s: np.ndarray, b: int, place: int) -> int:
     """The first token of an input, ``_NOTHING`` if there is none."""
     q = s[b + IN + place]
-    return s[s[q + RING] + s[q + HEAD]] if q and s[q + COUNT] else _NOTHING
+    return front(s, q) if q and s[q + COUNT] else _NOTHING
 
 
 _AT, _FILLED = OWN, OWN + 1

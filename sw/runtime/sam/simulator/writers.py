@@ -15,7 +15,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     DONE,
     FULL,
     GRANTED,
-    HEAD,
     IN,
     IS_DATA,
     IS_EMPTY,
@@ -26,13 +25,12 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     PARAMETER,
     PORT_OF,
     REQUESTS,
-    RING,
     ROW,
     WANTS,
     WORDS,
     WRITING,
 )
-from gnarl.sw.runtime.sam.simulator.steps import is_data, is_stop, payload_or_zero, pop
+from gnarl.sw.runtime.sam.simulator.steps import front, is_data, is_stop, payload_or_zero, pop
 
 KEEPS, SETTING = PARAMETER, PARAMETER + 1
 """Whether it keeps empty fibers; the words of a bitvector."""
@@ -51,7 +49,7 @@ WRITER_END = OWN + 6
 def head(s: np.ndarray, b: int) -> int:
     """The first token, -1 if there is none."""
     q = s[b + IN]
-    return s[s[q + RING] + s[q + HEAD]] if s[q + COUNT] else -1
+    return front(s, q) if s[q + COUNT] else -1
 
 
 @inner_integers

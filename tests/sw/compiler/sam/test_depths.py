@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bench.fuseflow_parts.attention_head import Head, attention, bigbird
+from bench.fuseflow_parts.attention_queues import queue_bits
+from gnarl.hw.lib.errors import ProgramError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, settings_rows
@@ -18,11 +21,11 @@ from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.runtime.machine.host import AcceleratorError
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.model.streams import run_graph
+from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import CENTRED, STUCK, column, graph, machine, small
 from tests.support.errors import refused
-from tests.support.sam.attention import Head, attention, bigbird
 
 CONFIG = SamConfig(queue_depth=8)
 
@@ -197,12 +200,7 @@ def head(rows: int) -> Head:
 def test_attention_computes_attention() -> None:
     small_head = head(16)
     graph = attention()
-    settings = {
-        (block.name, name): small_head.settings()[block.name]
-        for block in graph.blocks
-        for name in block.settings
-    }
-    run = run_graph(graph, "float32", small_head.arrays(), settings)
+    run = run_graph(graph, "float32", small_head.arrays(), small_head.block_settings(graph))
     written = run.written["write_vals"].view(np.float32).reshape(16, 16)
     np.testing.assert_allclose(written, small_head.expected(), atol=1e-5)
 
@@ -222,16 +220,6 @@ def test_attention_takes_no_longer_than_with_long_queues_everywhere(rows: int) -
     assert found.tolist() == expected.tolist()
     np.testing.assert_allclose(found, given.expected(), atol=1e-5)
     assert taken <= most
-
-
-def queue_bits(config: SamConfig) -> int:
-    graph = config.graph
-    assert graph is not None
-    return sum(
-        (edge.depth or config.queue_depth)
-        * (config.stream_width(graph.kind_of_stream(edge.source, edge.output)) + 2)
-        for edge in graph.edges
-    )
 
 
 RANDOM = np.random.default_rng(0)
@@ -272,3 +260,28 @@ def test_what_waits_has_room(name: str) -> None:
     with Device("sam_fp32", backend="model") as device:
         result = device.run(device.compile((text, tensors)), tensors)
         assert device.verify(result).bit_exact
+
+
+ALONE = {
+    "an intersection that drops much": (
+        "x(i)=b(i)*c(i)+b(i) -f=x:s -f=b:s -f=c:s",
+        {"b": FULL, "c": LATE},
+    ),
+    "sums of an accumulator beside an empty fiber": (
+        "X(i,j,m)=A(i,k)*D(k,j,m)+e(m) -f=e:s -s=reorder(i,k,j,m)",
+        {"A": np.ones((2, 2)), "D": np.ones((2, 3, 80)), "e": np.zeros(80)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_is_compiled_without_sizes_has_the_machine_s_queues(name: str) -> None:
+    """It may deadlock, which deeper ones help against: a limit that ``docs/sam.md`` has."""
+    text, tensors = ALONE[name]
+    with Device("sam_fp32", backend="model") as device:
+        program = device.compile(text)
+        with pytest.raises(ProgramError, match="deadlock: .* waits for room in the queue of 32 "):
+            device.run(program, tensors)
+    deep = load_configuration("sam_fp32", ("queue_depth=256",))
+    with Device(deep, backend="model") as device:
+        assert device.verify(device.run(device.compile(text), tensors)).bit_exact

@@ -12,6 +12,7 @@ import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.sam.compile import compile
+from gnarl.sw.compiler.sam.fuse.regions import regions_of
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, read_schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.program.program import Program
@@ -235,3 +236,15 @@ def test_what_schedules_change_means_the_same(schedule: Schedule) -> None:
     tensors = values(own.program)
     program = compile(own, CONFIG, schedule=schedule)
     np.testing.assert_array_equal(run(program, tensors).got["y"], golden(own.program, tensors)["y"])
+
+
+def test_without_fusion_each_statement_has_a_region() -> None:
+    program = parse_program("t(i)=A(i)+b; u(i)=t(i)*t(i); y(i)=u(i)-b")
+    assert [each.statements for each in regions_of(program, "none")] == [("t",), ("u",), ("y",)]
+    assert [each.statements for each in regions_of(program, "layer")] == [("t", "u", "y")]
+
+
+def test_names_are_written_as_users_have_them(tmp_path: Path) -> None:
+    own = replace(model(), name="größe")
+    compile(own, CONFIG, schedule_out=tmp_path / "s.toml")
+    assert (tmp_path / "s.toml").read_text(encoding="utf-8").startswith('model = "größe"\n')

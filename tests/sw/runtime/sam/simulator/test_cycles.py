@@ -14,7 +14,9 @@ from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.host import AcceleratorError
+from gnarl.sw.runtime.report.stages import TimedStages, quiet
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.simulator.cycles import run_cycles
 from gnarl.sw.runtime.sam.simulator.deadlock import DeadlockError
 from gnarl.sw.runtime.sam.simulator.simulate import simulate
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
@@ -113,3 +115,13 @@ def test_a_deadlock_is_one_on_rtl_and_says_who_waits():
         "add.val0, add waits for a token in val1 from sums"
     )
     assert isinstance(caught.value, GnarlError)
+
+
+def test_what_is_compiled_first_is_a_stage_of_its_own():
+    timed = TimedStages(quiet)
+    with Device(load_configuration("sam_fp32"), "model", stages=timed) as device:
+        result = device.run(device.compile("x(i)=b(i)"), {"b": [1.0, 2.0]})
+    assert result.cycles
+    assert "prepare simulator" in timed.seconds
+    # A run compiles nothing for other types of arguments.
+    assert len(run_cycles.signatures) == 1

@@ -1,4 +1,7 @@
-"""Attention with a sparse mask, built by hand: a head of BigBird."""
+"""Attention with a sparse mask, built by hand: a head of BigBird.
+
+Source: Zaheer et al., "Big Bird: Transformers for Longer Sequences", NeurIPS 2020.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,12 @@ from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.hw.sam.top import build
 from gnarl.sw.compiler.sam.builder import GraphBuilder, Node, Stream
+from gnarl.sw.golden.einsum import evaluate
 from gnarl.sw.runtime.machine.host import HostDriver
 from gnarl.sw.runtime.machine.simulator import Simulator
+from gnarl.sw.runtime.sam.simulator.simulate import simulate
+from gnarl.sw.workloads.einsum.text import parse_program
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def attention() -> Graph:
@@ -85,6 +92,17 @@ def attention() -> Graph:
     return builder.graph()
 
 
+_MEANING = parse_program(
+    "s(i,j)=sum[k](B(i,j)*Q(i,k)*K(j,k)); t(i,j)=s(i,j)*M(i,j); m(i)=max[j](t(i,j)); "
+    "c(i,j)=B(i,j)*(t(i,j)-m(i)); e(i,j)=B(i,j)*exp(c(i,j)); z(i)=sum[j](e(i,j)); "
+    "P(i,j)=e(i,j)/z(i); O(i,d)=sum[j](P(i,j)*V(j,d)) -f=B:ds -f=M:ds -f=Q:dd -f=K:dd -f=V:dd"
+)
+"""What ``attention`` computes, of ``B`` that is 1 where ``M`` has an entry; but its maximum is over
+the entries alone, this one over 0, too."""
+_AT_ONCE = 128
+"""Rows of which the golden model has all products of a query and keys at once."""
+
+
 def bigbird(rows: int, random: np.random.Generator) -> np.ndarray:
     """Which of ``rows`` × ``rows`` entries there are, in 8 × 8 blocks: those of the first row and
     column, those beside the diagonal, and two of each row at random."""
@@ -136,7 +154,7 @@ class Head:
 
     def settings(self) -> dict[str, int]:
         """By block."""
-        rows, width = self.query.shape
+        rows, width = len(self.query), int(self.query.shape[1])
         walks = ("M_i", "Q_i", "K_j", "V_j")
         return dict.fromkeys(walks, rows) | dict.fromkeys(("Q_k", "K_k", "V_d", "out"), width)
 
@@ -145,6 +163,41 @@ class Head:
         scores = np.where(self.mask, query @ key.T * self._scale, -np.inf)
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True) @ self.value
+
+    def golden(self) -> np.ndarray:
+        """The result bit for bit, of rows whose greatest score is above 0: float32 [n, width]."""
+        rows = len(self.mask)
+        return np.concatenate(
+            [self._golden(slice(first, first + _AT_ONCE)) for first in range(0, rows, _AT_ONCE)]
+        )
+
+    def _golden(self, part: slice) -> np.ndarray:
+        """Some rows of ``golden``."""
+        mask = np.where(self.mask[part], np.float32(1), np.float32(0))
+        tensors = {"B": mask, "M": mask * self._scale, "Q": self.query[part]}
+        tensors |= {"K": self.key, "V": self.value}
+        given = {name: Tensor.from_any(each) for name, each in tensors.items()}
+        (coordinates, words) = evaluate(_MEANING, given, "float32")["O"]
+        found = np.zeros(self.query[part].shape, np.float32)
+        found[tuple(coordinates.T)] = words.view(np.float32)
+        return found
+
+    def block_settings(self, graph: Graph) -> dict[tuple[str, str], int]:
+        """By block and setting."""
+        sizes = self.settings()
+        return {
+            (block.name, name): sizes[block.name]
+            for block in graph.blocks
+            for name in block.settings
+        }
+
+    def on_simulator(self, config: SamConfig, max_cycles: int) -> tuple[np.ndarray, int]:
+        """The result of a machine whose graph ``attention`` gave, and its cycles, simulated."""
+        graph = config.graph
+        assert graph is not None
+        settings = self.block_settings(graph)
+        run = simulate(graph, config, self.arrays(), settings, max_cycles=max_cycles)
+        return run.written["write_vals"].view(np.float32).reshape(self.value.shape), run.cycles
 
     def on_rtl(self, config: SamConfig, max_cycles: int) -> tuple[np.ndarray, int]:
         """The result of a machine whose graph ``attention`` gave, and its cycles."""

@@ -1,0 +1,129 @@
+"""Tables of small regions, as text, one for each way in which operands are moved into a loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.passes import text_of
+from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion, Region, lower_regions
+from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.einsum.text import parse_program
+from tests.support.sam.models import compiled, golden, run
+
+EXAMPLES = {
+    # Sums of an accumulator: its coordinates as they come; every one, since rows are never empty;
+    # every one, added behind it, since there may be no row at all.
+    "accumulated": ("x(i,j)=sum[k](B(i,k)*C(k,j)) -f=B:ss -f=C:ss -f=x:ss", "ikj"),
+    "accumulated_full": ("x(i,j)=sum[k](B(i,k)*C(k,j)) -f=B:ds -f=C:ss -f=x:dd", "ikj"),
+    "accumulated_behind": ("x(i,j)=sum[k](B(i,k)*C(k,j)) -f=B:ss -f=C:ss -f=x:sd", "ikj"),
+    # The same of two loops; what is around them must have every coordinate for full ones.
+    "two_inside": ("x(i,j,m)=sum[k](A(i,k)*D(k,j,m)) -f=A:ss -f=D:sss -f=x:sss", "ikjm"),
+    "two_inside_full": ("x(i,j,m)=sum[k](A(i,k)*D(k,j,m)) -f=A:ss -f=D:sss -f=x:ddd", "ikjm"),
+    "two_inside_half": ("x(i,j,m)=sum[k](A(i,k)*D(k,j,m)) -f=A:ss -f=D:sss -f=x:ssd", "ikjm"),
+    # Intermediates: computed where they are taken; beside the loop, if two take them.
+    "taken_once": ("t(i)=A(i)+B(i); y(i)=t(i)*C(i) -f=A:s -f=B:s -f=C:s -f=y:s", "i"),
+    "taken_twice": (
+        "t(i)=A(i)*B(i); y(i)=t(i)*C(i); z(i)=t(i)+D(i) -f=A:s -f=B:s -f=C:s -f=D:s -f=y:s -f=z:s",
+        "i",
+    ),
+    # Twice in one of these: its rows are still never empty.
+    "taken_thrice": (
+        "t(i,j)=A(i,j)+B(i,j); y(i,j)=t(i,j)*t(i,j); z(i,j)=t(i,j) "
+        "-f=A:ss -f=B:ss -f=y:ss -f=z:ss",
+        "ij",
+    ),
+    # Words of bitvectors are joined in pairs; the third one's ones, with the coordinates of others.
+    "bitvectors": (
+        "y(i)=A(i)*B(i)*C(i)*D(i)*E(i) -f=A:b -f=B:b -f=C:b -f=D:s -f=E:d -f=y:b",
+        "i",
+    ),
+    # Zeros of a function that is not 0 at 0 are dropped, and then rows without any entry.
+    "zeros": ("x(i,j)=exp(B(i,j))-b -f=B:ss -f=x:ss", "ij"),
+    # A dense level below a compressed one has every coordinate.
+    "dense_below": ("x(i,j,k)=B(i,j,k)*C(i,j,k) -f=B:sss -f=C:sss -f=x:sds", "ijk"),
+    "sums_of_two_loops": (
+        "x(i)=sum[j](B(i,j)*c(j))+sum[k](D(i,k))+e(i) -f=B:ds -f=c:d -f=D:ds -f=e:s",
+        "ijk",
+    ),
+    "scalar": ("x=sum[i](max[j](B(i,j))*c(i)) -f=B:ss -f=c:s", "ij"),
+    "constants": ("y(i)=-A(i)/(2.0*b) -f=A:s -f=y:s", "i"),
+}
+
+
+def lowered(text: str, order: str) -> tuple[EinsumProgram, LoweredRegion]:
+    program = parse_program(text)
+    names = tuple(each.name for each in program.statements)
+    (found,) = lower_regions(Fusion(program, (Region(names, tuple(order)),)))
+    return program, found
+
+
+def shown(region: LoweredRegion) -> str:
+    """The table, and which of the coordinates of accumulators are full, the innermost first."""
+    lines = [
+        f"{cell.name}: {[cell.parameters[f'full{n}'] for n in range(cell.parameters['order'])]}\n"
+        for cell in region.table.cells
+        if cell.type == "spaccumulator"
+    ]
+    return text_of(region.table.text()) + "".join(lines)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_tables(name: str) -> None:
+    _, region = lowered(*EXAMPLES[name])
+    assert shown(region) == (Path(__file__).parent / "tables" / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_they_compute_what_statements_mean(name: str) -> None:
+    text, order = EXAMPLES[name]
+    program, region = lowered(text, order)
+    noise = np.random.default_rng(0)
+    sizes = {index: 5 for index in "ijkm"}
+    shapes = {
+        access.tensor: tuple(sizes[index] for index in access.indices)
+        for access in region.views.inputs()
+    }
+    assert program_shapes(program, shapes)
+    tensors = {
+        each: np.where(noise.random(shape) < 0.4, noise.integers(1, 9, shape) / 8, 0)
+        for each, shape in shapes.items()
+    }
+    names = tuple(each.name for each in program.statements)
+    found = run(compiled(program, tensors, [Region(names, tuple(order))]), tensors)
+    expected = golden(program, tensors)
+    for result, words in found.got.items():
+        np.testing.assert_array_equal(words, expected[result])
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "error"),
+    [
+        (
+            "y(j,k,l)=sum[i](A(i,j,k,l)) -f=A:ssss",
+            "ijkl",
+            "loop order i,j,k,l: index i is summed outside of j, k, l; a sparse accumulator holds "
+            "at most 2 indices, put i further inside",
+        ),
+        (
+            "x(i,j,k,l)=B(i,j,k,l)*C(i,j,k,l) -f=B:ssss -f=C:ssss -f=x:ssds",
+            "ijkl",
+            "level 3 of x cannot be compressed below a dense level that lies below level 1, "
+            "compressed; make level 3 dense, or level 2 compressed",
+        ),
+        (
+            "t(j,k)=sum[i](A(i,j,k)); y(j,k)=t(j,k)*B(j,k) -f=A:sss -f=B:ss",
+            "ijk",
+            "loop order i,j,k: what is computed over j and k cannot be joined in the loop over j; "
+            "put the loops over k elsewhere, or cut the region",
+        ),
+    ],
+)
+def test_what_has_no_table_is_refused(text: str, order: str, error: str) -> None:
+    with pytest.raises(WorkloadError) as caught:
+        lowered(text, order)
+    assert str(caught.value).endswith(error)
