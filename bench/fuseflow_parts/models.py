@@ -41,27 +41,35 @@ METRICS = {
     "launches": Metric("", "none"),
     "cycles": Metric("cycles", "lower"),
     "operations": Metric("", "none"),
+    "bytes": Metric("bytes", "lower"),
+    "intensity": Metric("operations/byte", "none"),
     "longest": Metric("tokens", "none"),
     "distance": Metric("cycles/token", "lower"),
     "compile_ms": Metric("ms", "lower"),
     "error": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
 }
-"""``longest``: tokens of the longest streams, the sum of all launches; ``distance``: cycles over
-them; ``compile_ms``: the median of several, without what ``torch.export`` takes; ``error``: the
-largest one against float64, over the largest result."""
+"""``bytes``: read and written in memories; ``intensity``: operations over them; ``longest``: tokens
+of the longest streams, the sum of all launches; ``distance``: cycles over them; ``compile_ms``: the
+median of several, without what ``torch.export`` takes; ``error``: the largest one against float64,
+over the largest result."""
 
 _HEADER = {
     "launches": "launches",
     "cycles": "cycles",
     "over_none": "× none",
     "operations": "operations",
+    "bytes": "bytes",
+    "intensity": "operations a byte",
     "longest": "longest streams",
     "distance": "distance",
     "compile_ms": "compile ms",
     "error": "error",
     "bit_exact": "bit-exact",
 }
+
+_SHOWN = {"intensity": ".3f", "error": ".1e"}
+"""How figures are shown that two places are too few for."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +111,20 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         result = device.run(program, workload.inputs)
         verification = device.verify(result)
         reference = device.target.executor.reference(program, result.tensors)
-        operations = device.target.presenter.figures(program, result).operations
+        figures = device.target.presenter.figures(program, result)
     longest = sum(longest_stream(run.launch, run.finished.counters) for run in result.launches)
     exact = {name: _dense(array) for name, array in reference.items()}
     largest = max(float(np.abs(array).max()) for array in exact.values())
     error = max(
         float(np.abs(_dense(result.outputs[name]) - array).max()) for name, array in exact.items()
     )
-    assert result.cycles is not None
+    assert result.cycles is not None and figures.bytes is not None
     return {
         "launches": len(result.launches),
         "cycles": result.cycles,
-        "operations": operations,
+        "operations": figures.operations,
+        "bytes": figures.bytes,
+        "intensity": figures.operations / figures.bytes,
         "longest": longest,
         "distance": result.cycles / longest,
         "compile_ms": compile_ms,
@@ -155,15 +165,14 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     for (data, variant, backend), row in table.items():
         none = table.get((data, NONE, "model"))
         over = {"over_none": row["cycles"] / none["cycles"]} if none else {}
-        shown = {**row, **over, "error": f"{row['error']:.1e}"}
-        body.append(_cells(shown, [data, variant, backend]))
+        body.append(_cells({**row, **over}, [data, variant, backend]))
     return {"Networks": Cells(["data", "variant", "backend", *_HEADER.values()], body, names=3)}
 
 
 def _cells(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    error = row.get("error")
-    own = cells({**row, "error": None}, names, _HEADER)
-    own[len(names) + list(_HEADER).index("error")] = str(error)
+    own = cells(row, names, _HEADER)
+    for name, shown in _SHOWN.items():
+        own[len(names) + list(_HEADER).index(name)] = format(row[name], shown)
     return own
 
 

@@ -14,6 +14,8 @@ INTROS = {
         "paper's partial fusion; "
         "*global*: as Custard and Stardust iterate; *associated*: A·(X·W). *Longest streams*: "
         "tokens, one a cycle, of each launch's longest stream; *distance*: cycles over that. "
+        "*Bytes*: read and written in the machine's memories, as the paper's figures 12 and 14 "
+        "have them; what passes inside of a launch is not in memory. "
         "Compile times are without `torch.export`.",
     ),
     "layer": Intro(

@@ -62,6 +62,10 @@ class Array:
     writes: bool = False
 
 
+ROW_COUNTS = {"seg": "fibers", "crd": "entries", "bv": "rows", "vals": "entries"}
+"""The count that says how many rows of a written array there are, by the array's name."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """A size of a tensor, which no graph has: the host sets it before a run.

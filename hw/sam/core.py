@@ -42,14 +42,19 @@ class SamCore(Core):
         m = Module()
         config = self._config
         datapath = GraphDatapath(config) if config.fabric is None else Fabric(config)
-        units, moves = len(datapath.units), len(datapath.moves)
-        computes = getattr(datapath, "operations", Const(0, 0))
-        faults = fault_recorder(units)
-        beyond = Signal(units)
-        happens = moves + len(computes) + units
-        events = Counters(happens, COUNTER_BITS)
+        reset, beyond = Signal(), Signal(len(datapath.units))
+        noticed = self._notice(m, datapath, beyond, reset)
+        reads = [not writes for _, writes in arrays_of(config, datapath.units)]
+        happens = Cat(
+            noticed.moves,
+            noticed.operations,
+            (noticed.requests[place] for place, is_read in enumerate(reads) if is_read),
+            noticed.offers,
+        )
+        faults = fault_recorder(len(datapath.units))
+        events = Counters(len(happens), COUNTER_BITS)
         counts = (
-            datapath.counts[place] for place in range(len(self.memory_map.counters) - happens)
+            datapath.counts[place] for place in range(len(self.memory_map.counters) - len(happens))
         )
         control = self.add_run_control(m, faults, events, counts)
         patience = WATCHDOG_CYCLES + (config.memory_latency if config.memory == "shared" else 0)
@@ -57,38 +62,14 @@ class SamCore(Core):
 
         # A run starts with blocks reset, whatever the last one left, and blocks work during a run
         # only; after a complete one they keep what they have counted.
-        reset = Signal()
         m.submodules.datapath = ResetInserter(reset)(datapath)
-        # What blocks do is noticed in the next cycle: the ways through their logic are long enough.
-        requests = getattr(datapath, "requests", Const(0, 0))
-        layout = data.StructLayout(
-            {
-                "moves": moves,
-                "operations": len(computes),
-                "offers": units,
-                "faults": units,
-                "requests": len(requests),
-                "done": 1,
-            }
-        )
-        noticed = Signal(layout)
-        m.d.sync += [
-            noticed.moves.eq(datapath.moves),
-            noticed.operations.eq(computes),
-            noticed.offers.eq(datapath.offers),
-            noticed.faults.eq(datapath.faults | beyond),
-            noticed.requests.eq(requests),
-            noticed.done.eq(datapath.done),
-        ]
-        with m.If(reset):
-            m.d.sync += noticed.eq(0)
         m.d.comb += [
             reset.eq(~control.busy & (control.begin | ~control.done)),
             control.finished.eq(noticed.done),
             # Cycles count from the first, in which roots give their reference, to the one in which
             # the last writer takes the end of its stream.
             control.works.eq(~datapath.done),
-            events.happens.eq(Cat(noticed.moves, noticed.operations, noticed.offers)),
+            events.happens.eq(happens),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(Cat(noticed.moves, noticed.requests).any()),
             faults.faults.faults.eq(noticed.faults),
@@ -106,6 +87,36 @@ class SamCore(Core):
             if config.memory == "shared":
                 m.d.comb += beyond.eq(Cat(self._beyond(datapath, memory)))
         return m
+
+    @staticmethod
+    def _notice(m: Module, datapath: Datapath, beyond: Signal, reset: Signal) -> Any:
+        """What blocks did a cycle ago, by the names of the datapath's members: the ways through
+        their logic are long enough. ``beyond``: a bit for each unit, of faults besides its own."""
+        moves, offers = datapath.moves, datapath.offers
+        operations = getattr(datapath, "operations", Const(0, 0))
+        requests = getattr(datapath, "requests", Const(0, 0))
+        layout = data.StructLayout(
+            {
+                "moves": len(moves),
+                "operations": len(operations),
+                "offers": len(offers),
+                "faults": len(datapath.faults),
+                "requests": len(requests),
+                "done": 1,
+            }
+        )
+        noticed = Signal(layout)
+        m.d.sync += [
+            noticed.moves.eq(moves),
+            noticed.operations.eq(operations),
+            noticed.offers.eq(offers),
+            noticed.faults.eq(datapath.faults | beyond),
+            noticed.requests.eq(requests),
+            noticed.done.eq(datapath.done),
+        ]
+        with m.If(reset):
+            m.d.sync += noticed.eq(0)
+        return noticed
 
     def _connect_settings(self, m: Module, datapath: Datapath) -> None:
         config = self._config

@@ -88,8 +88,10 @@ def memory_map(config: SamConfig) -> MemoryMap:
     fabric: a row for each word of ``fabric_encoding.encode``.
 
     Counters: ``tokens_BLOCK_OUTPUT``, tokens that an output gave; ``operations_BLOCK``, values that
-    a block computed, or added to others; ``stalls_BLOCK``, cycles in which the block offered a
-    token that was not taken; ``BLOCK_COUNT``, what a writer wrote.
+    a block computed, or added to others; ``reads_BLOCK_ARRAY``, rows of an array that its block
+    asked for, those of searches and those that it then had no use for included; ``stalls_BLOCK``,
+    cycles in which the block offered a token that was not taken; ``BLOCK_COUNT``, what a writer
+    wrote.
     """
     units = units_of(config)
     settings = Window("settings", max(1, len(settings_of(units))), 1, config.index_bits)
@@ -107,6 +109,7 @@ def counters(units: Iterable[Unit]) -> list[str]:
     return [
         *token_counters(units),
         *operation_counters(units),
+        *read_counters(units),
         *stall_counters(units),
         *counts,
     ]
@@ -121,6 +124,12 @@ def token_counters(units: Iterable[Unit]) -> dict[str, str]:
 def operation_counters(units: Iterable[Unit]) -> dict[str, str]:
     """Counters of operations, and their units."""
     return {f"operations_{unit.name}": unit.name for unit in units if unit.operations}
+
+
+def read_counters(units: Iterable[Unit]) -> dict[str, str]:
+    """Counters of rows that were asked for, and the arrays' windows."""
+    windows = [unit.window(each) for unit in units for each in unit.arrays if not each.writes]
+    return {f"reads_{window}": window for window in windows}
 
 
 def stall_counters(units: Iterable[Unit]) -> dict[str, str]:

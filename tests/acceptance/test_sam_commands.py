@@ -77,6 +77,10 @@ def test_a_product_and_its_report(operands: list[str]) -> None:
     assert report["cycles"] >= report["statistics"]["longest_stream"] > 0
     assert report["counters"]["tokens_lookup_B_i_out_crd"] == len(B) + 2
     assert "stalls_lookup_B_i" in report["counters"]
+    assert report["counters"]["reads_lookup_B_i_crd"] == len(B)
+    assert report["intensity"] == report["ops"] / report["bytes"]
+    (launch,) = report["launches"].values()
+    assert (launch["ops"], launch["bytes"]) == (report["ops"], report["bytes"])
 
 
 def test_hardware_that_stops_and_why(tmp_path: Path) -> None:

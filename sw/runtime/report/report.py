@@ -38,6 +38,9 @@ JSON_FIELDS = {
     "cycles": "from start to done, by the machine's own counter; null where it has none (cuda)",
     "ops": "two-operand operations that the program executes, equal ones merged",
     "ops_per_cycle": "`ops` over `cycles`; null without cycles",
+    "bytes": "bytes of the words that the program's launches read and wrote in the machine's "
+    "memories (sam); null for others",
+    "intensity": "`ops` over `bytes`; null without bytes",
     "utilisation": "share of the units (PEs) that compute in the mean cycle, 0 to 1; or null",
     "matches": "whether every output is what it must be; the exit status says the same",
     "bit_exact": "whether every output has the golden model's bits",
@@ -70,8 +73,9 @@ JSON_FIELDS = {
     "microseconds; `device`, the GPU that it is estimated for; and `features_us`, an object: "
     "microseconds that each feature adds, which with the longest block's make `us`",
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name; and, where "
-    "the target tells (sam), `ops`, the tokens of its `longest_stream`, and that stream's name, "
-    "`bounded_by`, as no run is shorter",
+    "the target tells (sam), `ops`, `bytes`, `intensity`, the tokens of its `longest_stream`, with "
+    "a shared memory the `memory_cycles` that its requests take, as no run is shorter, and "
+    "`bounded_by`: the stream's name, or `memory` where that takes longer",
 }
 """What each field of the JSON object is."""
 
@@ -140,6 +144,8 @@ class Figures:
         where parts of the workload ran, and why, a line each.
     estimate
         of the time on a device that was not asked.
+    bytes
+        that were read and written in memories, where the target counts them.
     launches
         figures of each launch by their names, by its name, where the target tells.
     """
@@ -151,7 +157,13 @@ class Figures:
     charts: Sequence[Chart] = ()
     places: Sequence[str] = ()
     estimate: Estimate | None = None
-    launches: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+    bytes: int | None = None
+    launches: Mapping[str, Mapping[str, int | float | str | None]] = field(default_factory=dict)
+
+
+def intensity(operations: int, bytes: int | None) -> float | None:
+    """Operations for each byte; ``None`` where there are no bytes."""
+    return operations / bytes if bytes else None
 
 
 @dataclass(frozen=True)
@@ -207,6 +219,11 @@ class Report:
         return None if self.cycles is None else self.figures.operations / self.cycles
 
     @property
+    def intensity(self) -> float | None:
+        """Operations for each byte that was read or written."""
+        return intensity(self.figures.operations, self.figures.bytes)
+
+    @property
     def utilisation(self) -> float | None:
         """Share of the units that compute in the mean cycle, 0 to 1."""
         if self.cycles is None or not self.figures.capacity:
@@ -239,6 +256,8 @@ class Report:
             "cycles": self.cycles,
             "ops": self.figures.operations,
             "ops_per_cycle": self.ops_per_cycle,
+            "bytes": self.figures.bytes,
+            "intensity": self.intensity,
             "utilisation": self.utilisation,
             "matches": self.matches,
             "bit_exact": self.verification.bit_exact,
@@ -279,7 +298,7 @@ class Report:
         if self.note:
             title.append(f" ({self.note})")
         parts: list[RenderableType] = [Text(), title]
-        lines = [self._summary(), self._verdict()]
+        lines = [self._summary(), *self._traffic(), self._verdict()]
         lines += [Text(f"! {text}", "yellow") for text in self.warnings()]
         if self.figures.estimate is not None:
             lines.append(Text(self.figures.estimate.described()))
@@ -303,8 +322,16 @@ class Report:
             parts.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
         if self.utilisation is not None:
             parts.append((f"{100 * self.utilisation:.1f} %", f" of {self.figures.unit} busy"))
-        shown = [Text.assemble((number, "bold cyan"), unit) for number, unit in parts]
-        return Text(" · ").join(shown)
+        return _joined(parts)
+
+    def _traffic(self) -> list[Text]:
+        """A line of what memories did, where that is known."""
+        if self.figures.bytes is None:
+            return []
+        parts = [(f"{self.figures.bytes:,}", " bytes read and written")]
+        if self.intensity is not None:
+            parts.append((f"{self.intensity:.3f}", " operations a byte"))
+        return [_joined(parts)]
 
     def _verdict(self) -> Text:
         verification = self.verification
@@ -347,15 +374,17 @@ class Report:
         ]
         if not self.figures.launches:
             return titled("Launches", Text(" · ".join(lines)))
-        names = list(next(iter(self.figures.launches.values())))
+        first = next(iter(self.figures.launches.values()))
         table = Table(box=None, pad_edge=False)
         table.add_column("launch")
-        for name in ("cycles", *names):
-            table.add_column(name.replace("_", " "), justify="right")
+        table.add_column("cycles", justify="right")
+        for name, value in first.items():
+            title = name.replace("_", " " if isinstance(value, str) else "\n")
+            table.add_column(title, justify="right", overflow="fold")
         for name, launch in self.launches.items():
             own = self.figures.launches[name]
             cycles = "" if launch.cycles is None else f"{launch.cycles:,}"
-            table.add_row(name, cycles, *(_figure(own[each]) for each in names))
+            table.add_row(name, cycles, *(_figure(own[each]) for each in first))
         return titled("Launches", table)
 
     def _times(self) -> RenderableType:
@@ -363,11 +392,17 @@ class Report:
         return titled("Time", Text(" · ".join(stages)))
 
 
-def _figure(value: int | float | str) -> str:
+def _joined(parts: Sequence[tuple[str, str]]) -> Text:
+    """Numbers and their units as a line."""
+    shown = [Text.assemble((number, "bold cyan"), unit) for number, unit in parts]
+    return Text(" · ").join(shown)
+
+
+def _figure(value: int | float | str | None) -> str:
     """A figure of a launch: digits in groups of three."""
-    if isinstance(value, str):
-        return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
 
 
 def _count(found: Counted | None) -> int:

@@ -19,9 +19,10 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
-from gnarl.sw.runtime.report.report import Chart, Figures
+from gnarl.sw.runtime.report.report import Chart, Figures, intensity
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands
+from gnarl.sw.runtime.sam.traffic import Traffic, traffic
 
 _SHOWN = 8
 
@@ -76,25 +77,50 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Figures of where a run's cycles go.
 
     Operations are values that ALUs and functions give, and that reductions and accumulators take
-    in. The tokens of a launch's longest stream bound its cycles.
+    in; bytes are those of ``Traffic``. The tokens of a launch's longest stream bound its cycles,
+    and so do the requests of its memories.
     """
-    bounds = [longest_stream(run.launch, run.finished.counters) for run in result.launches]
-    statistics = {**program.statistics, "longest_stream": sum(bounds)}
-    charts = list(_charts(result.launches[0])) if len(bounds) == 1 else []
-    launches = {run.launch.name: _launch_figures(run) for run in result.launches}
-    operations = sum(int(each["ops"]) for each in launches.values())
-    capacity = max(_alus(run.launch) for run in result.launches)
-    return Figures(operations, "ALUs", capacity, statistics, charts, launches=launches)
+    runs = result.launches
+    moved = {run.launch.name: _traffic(run) for run in runs}
+    statistics = {
+        **program.statistics,
+        "longest_stream": sum(longest_stream(run.launch, run.finished.counters) for run in runs),
+        "memory_cycles": sum(each.cycles for each in moved.values()),
+    }
+    return Figures(
+        sum(_operations(run) for run in runs),
+        "ALUs",
+        max(_alus(run.launch) for run in runs),
+        statistics,
+        list(_charts(runs[0])) if len(runs) == 1 else [],
+        bytes=sum(each.bytes for each in moved.values()),
+        launches={run.launch.name: _launch_figures(run, moved[run.launch.name]) for run in runs},
+    )
 
 
-def _launch_figures(run: LaunchRun[HostJob[Operands]]) -> dict[str, int | float | str]:
-    counters = run.finished.counters
+def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:
+    return traffic(SamConfig.from_dict(run.launch.config), run.finished.counters)
+
+
+def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
+    return sum(run.finished.counters[name] for name in _operation_counters(run.launch))
+
+
+def _launch_figures(
+    run: LaunchRun[HostJob[Operands]], moved: Traffic
+) -> dict[str, int | float | str | None]:
+    counters, operations = run.finished.counters, _operations(run)
     streams = token_counters(_units(run.launch))
     longest = max(streams, key=counters.__getitem__)
+    is_shared = SamConfig.from_dict(run.launch.config).memory == "shared"
+    is_memory = moved.cycles > counters[longest]
     return {
-        "ops": sum(counters[name] for name in _operation_counters(run.launch)),
+        "ops": operations,
+        "bytes": moved.bytes,
+        "intensity": intensity(operations, moved.bytes),
         "longest_stream": counters[longest],
-        "bounded_by": streams[longest],
+        **({"memory_cycles": moved.cycles} if is_shared else {}),
+        "bounded_by": moved.bound if is_memory else streams[longest],
     }
 
 
@@ -108,6 +134,16 @@ def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
         cycles,
     )
     yield Chart("Cycles in which blocks stalled", _largest(counters, stall_counters(units)), cycles)
+    config = SamConfig.from_dict(run.launch.config)
+    if config.memory == "shared":
+        moved = traffic(config, counters)
+        times = cycles / max(1, moved.cycles)
+        yield Chart(
+            f"Requests of arrays, % of {config.memory_bandwidth} a cycle: {times:.2f} times what "
+            "memory takes",
+            _largest(moved.requests, {window: window for window in moved.requests}),
+            cycles * config.memory_bandwidth,
+        )
 
 
 def dot(program: Program) -> str:

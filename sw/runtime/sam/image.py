@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
-from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE
+from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE, ROW_COUNTS
 from gnarl.hw.sam.block_types import Array as BlockArray
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Graph
@@ -268,9 +268,8 @@ def _require_rows(config: SamConfig, rows: int, tensor: str) -> None:
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
     """What to read after a run: the rows that writers have written, by window."""
-    count_of = {"seg": "fibers", "crd": "entries", "bv": "rows", "vals": "entries"}
     arrays = {
-        f"{block}_{array}": np.arange(counters[f"{block}_{count_of[array]}"])
+        f"{block}_{array}": np.arange(counters[f"{block}_{ROW_COUNTS[array]}"])
         for block, array in _written_arrays(launch)
     }
     places = _places(launch)

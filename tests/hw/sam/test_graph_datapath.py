@@ -108,6 +108,14 @@ def test_windows_and_counters():
         ("vals_vals", 32, 1, 16),
     ]
     assert found.counters[:3] == ("tokens_root_out_ref", "tokens_b_out_crd", "tokens_b_out_ref")
+    assert [name for name in found.counters if name.startswith("reads_")] == [
+        "reads_b_seg",
+        "reads_b_crd",
+        "reads_c_seg",
+        "reads_c_crd",
+        "reads_bvals_vals",
+        "reads_cvals_vals",
+    ]
     assert "stalls_mul" in found.counters
     assert found.counters[-3:] == ("write_fibers", "write_entries", "vals_entries")
 

@@ -42,6 +42,7 @@ def test_cycles_and_counters_of_a_run():
         "tokens_vals_out_val": 12,
         "tokens_add_out_val": 12,
         "operations_add": 10,
+        "reads_vals_vals": 10,
         "stalls_root": 0,
         "stalls_i": 0,
         "stalls_vals": 0,

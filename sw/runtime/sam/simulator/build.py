@@ -95,10 +95,11 @@ class Laid:
 
     records, memory
         int64 and uint32.
-    blocks, outputs, queues, written
+    blocks, outputs, queues, read, written
         where the records are: of blocks by name, of outputs by block and output, of queues by
-        reader and input, and of ports of written arrays by ``"{block}_{array}"``. Where a stream
-        takes two cycles, a block that is called ``"{block}.{output}"`` passes its tokens on.
+        reader and input, and of ports of arrays that are read or written by
+        ``"{block}_{array}"``. Where a stream takes two cycles, a block that is called
+        ``"{block}.{output}"`` passes its tokens on.
     """
 
     records: np.ndarray
@@ -106,6 +107,7 @@ class Laid:
     blocks: dict[str, int]
     outputs: dict[tuple[str, str], int]
     queues: dict[tuple[str, str], int]
+    read: dict[str, int]
     written: dict[str, int]
 
 
@@ -160,6 +162,7 @@ class _Layout:
             self._blocks,
             self._outputs,
             self._queues,
+            {name: at for name, at in self._ports.items() if name not in self._written},
             self._written,
         )
 

@@ -101,6 +101,8 @@ BASE = _port.take()
 """Its row 0 in a shared memory."""
 WANTS, ROW, GRANTED = (_port.take() for _ in range(3))
 """A request of this cycle, its row, and the last cycle in which one was granted."""
+READS = _port.take()
+"""Rows that were asked for in all."""
 SENT = _port.take()
 """The step at hand has made its request."""
 WORDS, BUFFER, BUFFER_WORDS = (_port.take() for _ in range(3))

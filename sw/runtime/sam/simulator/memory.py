@@ -27,6 +27,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     LOADED,
     PORT_HEAD,
     PORTS,
+    READS,
     REQUESTS,
     ROW,
     ROW_WORDS,
@@ -98,6 +99,7 @@ def request(s: np.ndarray, b: int, port: int, cycle: int) -> bool:
     s[at] = s[port + ROW]
     s[at + 1] = cycle + s[port + LATENCY]
     s[port + REQUESTS] = requests + 1
+    s[port + READS] += 1
     s[port + SENT] = 1
     s[port + WANTS] = 0
     s[LAST_MOVE] = cycle

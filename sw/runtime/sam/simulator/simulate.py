@@ -65,6 +65,7 @@ class _Machine:
             for block in graph.blocks
             if block.type in OPERATIONS
         }
+        self._places |= {f"reads_{name}": port + layout.READS for name, port in laid.read.items()}
         self._stalls = {f"stalls_{one.name}": laid.blocks[one.name] for one in graph.blocks}
 
     def _once(self, field: int) -> int:
@@ -103,7 +104,7 @@ class _Machine:
             raise ModelError(self._graph[name], f"sees something impossible in cycle {self.cycle}")
 
     def counters(self) -> dict[str, int]:
-        """Tokens, operations and cycles of stalls so far."""
+        """Tokens, operations, reads and cycles of stalls so far."""
         records = self._laid.records
         found = {name: int(records[at]) for name, at in self._places.items()}
         for name, b in self._stalls.items():

@@ -19,7 +19,7 @@ class SimulatedRun:
     written, counts
         as those of ``gnarl.sw.runtime.sam.model.streams.ModelRun``.
     counters
-        tokens, operations and stalls, by the names of ``gnarl.hw.sam.memory_map``.
+        tokens, operations, reads and stalls, by the names of ``gnarl.hw.sam.memory_map``.
     samples
         these counters in the course of the run; ``None`` if they were not asked for.
     """

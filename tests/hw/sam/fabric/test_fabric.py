@@ -45,12 +45,13 @@ def configure(driver: HostDriver, graph: Graph, size: int = 0) -> Encoded:
 
 
 def silent(driver: HostDriver, encoded: Encoded) -> bool:
-    """No unit that is not used gave a token."""
-    used = tuple(f"tokens_{unit}_" for unit in encoded.units.values())
+    """No unit that is not used gave a token, or read."""
+    counted = ("tokens_", "reads_")
+    used = tuple(f"{what}{unit}_" for what in counted for unit in encoded.units.values())
     return not any(
         count
         for name, count in driver.counters().items()
-        if name.startswith("tokens_") and not name.startswith(used)
+        if name.startswith(counted) and not name.startswith(used)
     )
 
 
@@ -64,7 +65,7 @@ def test_one_graph_after_another(config, latency):
     assert driver.read_window("valwrite_0_vals", 0, 5)[:, 0].tolist() == [6, 2, 8, 2, 10]
     counters = driver.counters()
     assert counters["tokens_alu_0_out_val"] == 7
-    assert counters["valwrite_0_entries"] == 5
+    assert counters["valwrite_0_entries"] == counters["reads_arrayvals_0_vals"] == 5
     assert driver.cycles() == 7 + latency
     assert silent(driver, encoded)
 
@@ -76,6 +77,12 @@ def test_one_graph_after_another(config, latency):
     assert driver.run(max_cycles=1000).done
     assert driver.read_window("fiberwrite_0_crd", 0, 2)[:, 0].tolist() == [4, 9]
     assert driver.read_window("valwrite_0_vals", 0, 2)[:, 0].tolist() == [20, 12]
+    counters = driver.counters()
+    for lane in range(2):
+        reads = {"fiberlookup": {"seg": 1, "crd": 3}, "arrayvals": {"vals": 2}}
+        for unit, of_arrays in reads.items():
+            for array, count in of_arrays.items():
+                assert counters[f"reads_{unit}_{lane}_{array}"] == count
     assert silent(driver, encoded)
 
     encoded = configure(driver, STUCK, size=3)

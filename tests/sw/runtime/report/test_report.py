@@ -158,6 +158,37 @@ def test_a_target_without_units() -> None:
     assert "\n  512 cycles · 512 operations · 1.00 a cycle\n" in page(report)
 
 
+def test_bytes_of_memories_are_on_the_page_where_a_target_counts_them() -> None:
+    report = replace(REPORT, figures=Figures(512, bytes=2048))
+    line = "  2,048 bytes read and written · 0.250 operations a byte\n"
+    assert f" a cycle\n{line}  ✔ bit-exact" in page(report)
+    found = report.to_json()
+    assert (found["bytes"], found["intensity"]) == (2048, 0.25)
+
+
+def test_without_a_byte_there_is_no_intensity() -> None:
+    report = replace(REPORT, figures=Figures(0, bytes=0))
+    assert "\n  0 bytes read and written\n" in page(report)
+    found = report.to_json()
+    assert (found["bytes"], found["intensity"]) == (0, None)
+
+
+def test_figures_of_launches_are_a_table() -> None:
+    of_launches = {
+        "count": {"bytes": 1024, "intensity": 0.125, "bounded_by": "memory"},
+        "move": {"bytes": 0, "intensity": None, "bounded_by": "a_out"},
+    }
+    launches = {name: Finished({}, 48, {}) for name in of_launches}
+    report = replace(REPORT, figures=Figures(512, launches=of_launches), launches=launches)
+    assert (
+        "\nLaunches\n"
+        "  launch  cycles  bytes  intensity  bounded by\n"
+        "  count       48  1,024      0.125      memory\n"
+        "  move        48      0                  a_out\n"
+    ) in page(report)
+    assert report.to_json()["launches"]["move"]["intensity"] is None
+
+
 def test_launches_are_on_the_page_where_there_are_several() -> None:
     launches = {"count": Finished({}, 48, {}), "move": Finished({}, None, {})}
     assert "\nLaunches\n  count 48 cycles · move\n" in page(replace(REPORT, launches=launches))
@@ -190,6 +221,8 @@ def test_the_json_object() -> None:
         "cycles": 512,
         "ops": 8192,
         "ops_per_cycle": 16.0,
+        "bytes": None,
+        "intensity": None,
         "utilisation": 0.25,
         "matches": True,
         "bit_exact": True,

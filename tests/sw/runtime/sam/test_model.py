@@ -104,6 +104,13 @@ def test_counters_are_those_of_the_machine():
     assert done.counters["y_i_entries"] == 3
     assert done.counters["operations_mul"] == 3
     assert done.counters["stalls_mul"] == 0
+    reads = {name: count for name, count in done.counters.items() if name.startswith("reads_")}
+    assert reads == {
+        "reads_b_i_seg": 1,
+        "reads_b_i_crd": 3,
+        "reads_b_vals": 3,
+        "reads_c_vals": 3,
+    }
 
 
 def test_cycles_are_the_longest_way_of_the_last_token():

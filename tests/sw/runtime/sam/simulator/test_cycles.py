@@ -21,7 +21,7 @@ from gnarl.sw.runtime.sam.simulator.deadlock import DeadlockError
 from gnarl.sw.runtime.sam.simulator.simulate import simulate
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.target.configuration import load_configuration
-from tests.hw.sam.graphs import STUCK, column, machine, small
+from tests.hw.sam.graphs import INTERSECTION, STUCK, column, load_vectors, machine, small
 from tests.support.sam.simulated import like_model
 from tests.sw.compiler.sam.test_rtl_sample import MIXED, SMALL, random_inputs
 
@@ -87,6 +87,24 @@ def test_rtl_takes_as_many_and_counts_the_same(line: Line):
     assert run.finished.cycles == simulated.cycles == int(line.cycles)
     counters = simulated.counters | simulated.counts
     assert run.finished.counters == counters
+
+
+def test_reads_of_a_search_are_those_of_rtl():
+    """Rows that a search jumps over are not read; those that it reads in vain count."""
+    vectors = {"b": {at: 1 for at in range(100)}, "c": {0: 1, 1: 2, 90: 3}}
+    config = small(INTERSECTION, array_words=128)
+    driver, _ = machine(config)
+    load_vectors(driver, *vectors.values())
+    driver.run(max_cycles=1000)
+    arrays = {f"{name}_seg": np.array([[0, len(one)]]) for name, one in vectors.items()}
+    arrays |= {f"{name}_crd": np.array([*one])[:, np.newaxis] for name, one in vectors.items()}
+    arrays |= {f"{name}vals_vals": np.ones((len(one), 1)) for name, one in vectors.items()}
+    words = {name: rows.astype(np.uint32) for name, rows in arrays.items()}
+    run = simulate(INTERSECTION, config, words, {}, max_cycles=1000)
+    assert driver.counters() == run.counters | run.counts
+    assert driver.cycles() == run.cycles
+    assert run.counters["reads_c_crd"] == 3
+    assert run.counters["tokens_b_out_crd"] - 2 < run.counters["reads_b_crd"] < 50
 
 
 def _stuck(graph: Graph, values: int, depth: int) -> SimulatedRun:

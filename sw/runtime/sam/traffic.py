@@ -1,0 +1,54 @@
+"""Counts what a run asks of a machine's memories: rows, their bytes, and the cycles that needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gnarl.hw.sam.block_types import ROW_COUNTS
+from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.memory_map import units_of, word_bits
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a machine's arrays were asked for in a run.
+
+    requests
+        rows that were read or written, by the array's window. Reads whose answer nobody needed, as
+        of a lookup that skips, took place and count.
+    bytes
+        of these rows, with words as wide as the array has them: ``index_bits`` of segments and
+        coordinates, 32 of bitvectors, those of the format of values; the last byte may be begun. A
+        row of segments has two words, where one starts and ends, and so has one of bitvectors, the
+        word and how many ones lie before it. Not in it: bits by which a shared memory is wider than
+        an array's words, and what blocks keep themselves, such as an accumulator's sums.
+    cycles
+        no run with these requests takes fewer: an array takes one in a cycle, and a shared memory
+        ``memory_bandwidth`` for all arrays.
+    bound
+        what takes these cycles, in words.
+    """
+
+    requests: Mapping[str, int]
+    bytes: int
+    cycles: int
+    bound: str
+
+
+def traffic(config: SamConfig, counters: Mapping[str, int]) -> Traffic:
+    """What a run asked of the machine of ``config``, by the counters that it left."""
+    requests: dict[str, int] = {}
+    bits = 0
+    for unit in units_of(config):
+        for array in unit.arrays:
+            window = unit.window(array)
+            written = f"{unit.name}_{ROW_COUNTS[array.name]}"
+            rows = counters[written if array.writes else f"reads_{window}"]
+            requests[window] = rows
+            bits += rows * array.words * word_bits(config, array)
+    bounds = {f"memory of {window}": rows for window, rows in requests.items()}
+    if config.memory == "shared":
+        bounds["memory"] = -(-sum(requests.values()) // config.memory_bandwidth)
+    bound = max(bounds, key=bounds.__getitem__, default="memory")
+    return Traffic(requests, -(-bits // 8), bounds.get(bound, 0), bound)

@@ -1,0 +1,119 @@
+"""Bytes and cycles of memories, from counters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnarl.hw.sam.memory_map import memory_map
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.traffic import traffic
+from gnarl.sw.runtime.target.configuration import load_configuration
+from tests.hw.sam.graphs import INTERSECTION, small
+
+WORDS = {"format": "float32", "index_bits": 32}
+
+COUNTERS = {
+    "reads_b_seg": 1,
+    "reads_b_crd": 9,
+    "reads_c_seg": 1,
+    "reads_c_crd": 5,
+    "reads_bvals_vals": 4,
+    "reads_cvals_vals": 4,
+    "write_fibers": 1,
+    "write_entries": 4,
+    "vals_entries": 4,
+}
+"""Of two vectors of 9 and 5 elements, 4 of them at the same places."""
+
+
+def test_a_byte_count_by_hand() -> None:
+    found = traffic(small(INTERSECTION, **WORDS), COUNTERS)
+    assert found.bytes == 4 * (2 * 1 + 9 + 2 * 1 + 5 + 4 + 4 + 2 * 1 + 4 + 4)
+    assert found.requests == {
+        "b_seg": 1,
+        "b_crd": 9,
+        "c_seg": 1,
+        "c_crd": 5,
+        "bvals_vals": 4,
+        "cvals_vals": 4,
+        "write_seg": 1,
+        "write_crd": 4,
+        "vals_vals": 4,
+    }
+
+
+def test_words_have_the_width_of_their_array() -> None:
+    found = traffic(small(INTERSECTION, format="float16", index_bits=12), COUNTERS)
+    bits = 12 * (2 * 1 + 9 + 2 * 1 + 5 + 2 * 1 + 4) + 16 * (4 + 4 + 4)
+    assert found.bytes == bits / 8
+
+
+def test_a_byte_that_was_begun_counts() -> None:
+    config = small(INTERSECTION, format="float16", index_bits=9)
+    bits = 9 * (2 * 1 + 9 + 2 * 1 + 6 + 2 * 1 + 4) + 16 * (4 + 4 + 4)
+    assert traffic(config, {**COUNTERS, "reads_c_crd": 6}).bytes == bits // 8 + 1
+
+
+@pytest.mark.parametrize(
+    ("machine", "cycles", "bound"),
+    [
+        ({}, 9, "memory of b_crd"),
+        ({"memory": "shared", "memory_bandwidth": 1}, 33, "memory"),
+        ({"memory": "shared", "memory_bandwidth": 2}, 17, "memory"),
+        ({"memory": "shared", "memory_bandwidth": 8}, 9, "memory of b_crd"),
+    ],
+)
+def test_what_memories_take_at_least(machine: dict[str, Any], cycles: int, bound: str) -> None:
+    found = traffic(small(INTERSECTION, **machine), COUNTERS)
+    assert (found.cycles, found.bound) == (cycles, bound)
+
+
+@given(st.lists(st.integers(0, 1 << 30), min_size=len(COUNTERS), max_size=len(COUNTERS)))
+def test_each_counted_row_adds_its_bytes(counts: list[int]) -> None:
+    config = small(INTERSECTION, **WORDS)
+    names = memory_map(config).counters
+    counters = {**dict.fromkeys(names, 0), **dict(zip(COUNTERS, counts, strict=True))}
+    found = traffic(config, counters)
+    assert found.bytes == sum(
+        count * (8 if name.endswith(("_seg", "_fibers")) else 4) for name, count in counters.items()
+    )
+
+
+def run_product(*overrides: str) -> tuple[Device, Any]:
+    """A product of dense vectors of 20 elements, element by element."""
+    device = Device(load_configuration("sam_fp32", overrides), "model")
+    program = device.compile("x(i)=b(i)*c(i) -f=x:d -f=b:d -f=c:d")
+    vector = np.arange(20) + 1.0
+    result = device.run(program, {"b": vector, "c": vector})
+    return device, device.target.presenter.figures(program, result)
+
+
+def test_figures_of_a_run() -> None:
+    """20 values each of b and c are read, and 20 written."""
+    _, figures = run_product()
+    assert (figures.operations, figures.bytes) == (20, 4 * 3 * 20)
+    (launch,) = figures.launches.values()
+    assert launch == {
+        "ops": 20,
+        "bytes": 240,
+        "intensity": 20 / 240,
+        "longest_stream": 22,
+        "bounded_by": launch["bounded_by"],
+    }
+    assert not launch["bounded_by"].startswith("memory")
+    assert figures.statistics["memory_cycles"] == 20
+
+
+def test_a_run_that_memory_bounds() -> None:
+    _, figures = run_product("memory=shared", "memory_bandwidth=1")
+    (launch,) = figures.launches.values()
+    assert (launch["memory_cycles"], launch["bounded_by"]) == (60, "memory")
+    assert figures.bytes == 240
+    chart = figures.charts[-1]
+    assert "Requests of arrays, % of 1 a cycle" in chart.title
+    assert [count for _, count in chart.bars] == [20, 20, 20]
