@@ -8,11 +8,14 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.explicit import refuse_unreduced
 from gnarl.sw.workloads.einsum.places import located
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
     free_indices,
 )
+from gnarl.sw.workloads.einsum.rearranged_check import check_rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 from gnarl.sw.workloads.tensor.names import check_names
@@ -23,8 +26,9 @@ def check(program: EinsumProgram) -> EinsumProgram:
 
     Raises ``WorkloadError`` naming the statement and the column or place: a tensor that is computed
     twice, or used before; names that contradict each other; an index that is neither the result's
-    nor reduced, or reduced where it is not; a loop order without one of them; a result that is not
-    computed; a format that is missing or of another order.
+    nor reduced, or reduced where it is not; a loop order without one of them; elements that are
+    moved without saying where to; a result that is not computed; a format that is missing or of
+    another order.
     """
     orders = check_statements(program)
     _check_results(program)
@@ -51,7 +55,14 @@ def check_statements(program: EinsumProgram) -> dict[str, int]:
     return {name: len(access.indices) for name, (access, _) in first.items()}
 
 
-def _check_statement(statement: Einsum) -> None:
+def _check_statement(statement: AnyStatement) -> None:
+    if isinstance(statement, Rearrangement):
+        check_rearrangement(statement)
+    else:
+        _check_einsum(statement)
+
+
+def _check_einsum(statement: Einsum) -> None:
     result = statement.result
     check_names(result, statement.operands)
     _check_reductions(statement.expression, result, ())
