@@ -28,11 +28,12 @@ def check(program: EinsumProgram) -> EinsumProgram:
     twice, or used before; names that contradict each other; an index that is neither the result's
     nor reduced, or reduced where it is not; a loop order without one of them; elements that are
     moved without saying where to; a result that is not computed; a format that is missing or of
-    another order.
+    another order; a shape of what is not computed, or of another order.
     """
     orders = check_statements(program)
     _check_results(program)
     _check_formats(program, orders)
+    _check_shapes(program, orders)
     return program
 
 
@@ -125,3 +126,14 @@ def _check_formats(program: EinsumProgram, orders: dict[str, int]) -> None:
     for name in (*program.inputs, *program.results):
         if name not in program.formats:
             raise WorkloadError(f"program: tensor {name} must have a format")
+
+
+def _check_shapes(program: EinsumProgram, orders: dict[str, int]) -> None:
+    for name, shape in program.shapes.items():
+        if program.einsum(name) is None:
+            raise WorkloadError(f"program: shape of {name}: no statement computes it")
+        if len(shape) != orders[name]:
+            raise WorkloadError(
+                f"program: shape of {name}: has {counted(len(shape), 'size')} and must have "
+                f"{orders[name]}"
+            )

@@ -76,12 +76,15 @@ class EinsumProgram:
         which it was chosen.
     results
         tensors that users get, in order.
+    shapes
+        of tensors of whose indices some are in no operand, by name, where they are known.
     """
 
     name: str
     statements: tuple[AnyStatement, ...]
     formats: Mapping[str, TensorFormat]
     results: tuple[str, ...]
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> AnyStatement:
         """The statement that makes a tensor."""
@@ -117,9 +120,10 @@ class EinsumProgram:
 
         return EinsumProgram(
             self.name,
-            tuple(_with_every_access(each, access) for each in self.statements),
+            tuple(with_every_access(each, access) for each in self.statements),
             {names.get(name, name): format for name, format in self.formats.items()},
             tuple(names.get(name, name) for name in self.results),
+            {names.get(name, name): shape for name, shape in self.shapes.items()},
         )
 
     @cached_property
@@ -138,7 +142,7 @@ class EinsumProgram:
         return {name: tuple(statements) for name, statements in taken.items()}
 
 
-def _with_every_access(statement: AnyStatement, change: Callable[[Access], Access]) -> AnyStatement:
+def with_every_access(statement: AnyStatement, change: Callable[[Access], Access]) -> AnyStatement:
     """The statement with each access, its result's too, replaced by what ``change`` makes of it."""
     result = change(statement.result)
     if isinstance(statement, Rearrangement):

@@ -32,9 +32,10 @@ class ProgramShapes:
 def program_shapes(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> ProgramShapes:
     """All sizes, from the shapes of the inputs.
 
-    A tensor that is computed needs one only where an index of its statement is in no operand, and
-    no later statement tells its size. Raises ``WorkloadError`` naming the statement: a tensor that
-    is unknown, missing or of another order, an index of two sizes, or of an unknown one.
+    A tensor that is computed needs one only where an index of its statement is in no operand, no
+    later statement tells its size, and the program does not, either. Raises ``WorkloadError``
+    naming the statement: a tensor that is unknown, missing or of another order, an index of two
+    sizes, or of an unknown one.
     """
     names = {*program.inputs, *(statement.name for statement in program.statements)}
     for tensor in shapes:
@@ -61,7 +62,7 @@ _Place = tuple[str, int | str]
 class _Sizes:
     def __init__(self, program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> None:
         self._program = program
-        self._shapes = shapes
+        self._shapes = {**program.shapes, **shapes}
         self._parents: dict[_Place, _Place] = {}
         self._known: dict[_Place, _Size] = {}
 
@@ -156,5 +157,5 @@ def _fail_unknown(statement: AnyStatement, index: str) -> NoReturn:
     fail(
         result.column,
         f"index {index} of {result} is in no operand, so its size is not known; give the shape of "
-        f"{result.tensor}",
+        f"{result.tensor}, in a text by -n={result.tensor}:…",
     )

@@ -11,7 +11,8 @@ What moves elements is a statement of its own, see ``rearrangement``:
 ``s(i,j)=slice[k:2:7](t(k,j))``.
 
 Formats are as for statements; intermediate tensors have none by default.
-``-s=reorder(h:i,m,j)`` is the order of a statement's loops. Results are the tensors that no
+``-s=reorder(h:i,m,j)`` is the order of a statement's loops, ``-n=h:3,4`` the shape of a tensor
+that is computed, of whose indices some are in no operand. Results are the tensors that no
 statement takes, or those of ``-r=h,t``.
 """
 
@@ -77,6 +78,7 @@ def parse_program(text: str, name: str = "") -> EinsumProgram:
             ),
             {tensor: chosen.formats.format(tensor) for tensor in stored},
             results,
+            chosen.shapes,
         )
     )
 
@@ -93,6 +95,7 @@ def program_text(program: EinsumProgram) -> str:
         for each in program.statements
         if each.order
     ]
+    options += [f"-n={name}:{','.join(map(str, shape))}" for name, shape in program.shapes.items()]
     if program.results != unused(program):
         options.append(f"-r={','.join(program.results)}")
     return " ".join(["; ".join(statements), *options])
@@ -217,6 +220,7 @@ class _Options:
         self.formats = FormatOptions({access.tensor: len(access.indices) for access in used})
         self.orders: dict[str, tuple[str, ...]] = {}
         self.results: tuple[str, ...] = ()
+        self.shapes: dict[str, tuple[int, ...]] = {}
 
     def add(self, option: re.Match[str]) -> None:
         value, column = option["value"], option.start("value") + 1
@@ -225,12 +229,26 @@ class _Options:
                 self.formats.add(value, column)
             case "s":
                 self._add_order(value, column)
+            case "n":
+                self._add_shape(value, column)
             case "r":
                 if self.results:
                     fail(column, "there are results already; give one -r")
                 self.results = self._results(value, column)
             case kind:
-                fail(option.start() + 1, f"unknown option -{kind}; the options are -f, -s and -r")
+                fail(
+                    option.start() + 1, f"unknown option -{kind}; the options are -f, -s, -n and -r"
+                )
+
+    def _add_shape(self, value: str, column: int) -> None:
+        name, colon, sizes = value.partition(":")
+        self._require_computed(name, column, "-n")
+        if name in self.shapes:
+            fail(column, f"there is a shape of {name} already; give each tensor one -n")
+        texts = sizes.split(",") if sizes else []
+        if not colon or not all(each.isdecimal() and len(each) <= MAX_DIGITS for each in texts):
+            fail(column, f"-n={value} must be T:N,M with the size of each index of a tensor")
+        self.shapes[name] = tuple(map(int, texts))
 
     def _add_order(self, value: str, column: int) -> None:
         match = re.fullmatch(r"reorder\((?:([^:]*):)?([^:]*)\)", value)

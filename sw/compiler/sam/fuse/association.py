@@ -119,7 +119,7 @@ def _chain(
     taken = set(statement.indices)
     for factor in _factors(part) or ():
         inner = program.einsum(factor.tensor)
-        if factor.tensor in leaves or inner is None:
+        if factor.tensor in leaves or inner is None or factor.tensor in program.shapes:
             found.append(factor)
             continue
         if factor.tensor in program.results or not _is_taken_once(program, factor.tensor):

@@ -84,6 +84,7 @@ class _Reader:
         self._name = function.sym_name.data
         self._statements: list[AnyStatement] = []
         self._formats: dict[str, TensorFormat] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}  # of arguments
         self._results: tuple[str, ...] = ()
         last = {_string(each, "statement"): each for each in block.ops}
         self._parts = {
@@ -99,6 +100,8 @@ class _Reader:
             self._taken.add(name)
             self._known[argument] = Named(name)
             self._formats[name] = _format(argument.type)
+            if isinstance(argument.type, TensorType) and argument.type.has_static_shape():
+                self._shapes[name] = argument.type.get_shape()
 
     def program(self) -> EinsumProgram:
         draft = EinsumProgram(self._name, tuple(self._statements), {}, self._results)
@@ -113,7 +116,12 @@ class _Reader:
             for name, format in self._formats.items()
             if name in stored or name in draft
         }
-        return check(EinsumProgram(self._name, draft.statements, formats, self._results))
+        shapes = {
+            name: shape
+            for name, shape in self._shapes.items()
+            if shape and draft.einsum(name) is not None
+        }
+        return check(EinsumProgram(self._name, draft.statements, formats, self._results, shapes))
 
     def take(self, operation: Operation, place: str) -> None:
         """Takes an operation; ``Unsupported`` says what is wrong with it."""

@@ -5,8 +5,9 @@ the attributes ``statement``, the tensor that they compute or are a part of, and
 names of their loops. The last one of a statement may have ``order``, the order of the statement's
 loops, and ``layer``. What moves elements is written by ``rearranged_write``. The function's
 arguments are the inputs, and tensors to write to for results of whose indices some are in no
-operand; its attribute ``inputs`` names them. Tensors whose format is not dense in the order of
-their modes, and intermediate ones for which it is chosen, have an encoding.
+operand, with their sizes where the program has them; its attribute ``inputs`` names them. Tensors
+whose format is not dense in the order of their modes, and intermediate ones for which it is chosen,
+have an encoding.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class _Writer:
             self._values[name] = self._argument(name)
         destinations = [each.name for each in program.einsums if _lacks_size(each)]
         for name in destinations:
-            self._destinations[name] = self._argument(name)
+            self._destinations[name] = self._destination(name)
         for statement in program.statements:
             self._statement(statement)
         results = [self._values[name] for name in program.results]
@@ -90,8 +91,16 @@ class _Writer:
         function.attributes["inputs"] = strings((*program.inputs, *destinations))
         return ModuleOp([function])
 
-    def _argument(self, name: str) -> SSAValue:
-        argument = self._block.insert_arg(self._types[name], len(self._block.args))
+    def _destination(self, name: str) -> SSAValue:
+        """What a result is written to, whose argument says its sizes where they are known."""
+        type, shape = self._types[name], self._program.shapes.get(name)
+        if shape is None:
+            return self._argument(name)
+        known = TensorType(type.element_type, shape, type.encoding)
+        return self._builder.insert(tensor.CastOp(self._argument(name, known), type)).dest
+
+    def _argument(self, name: str, type: TensorType | None = None) -> SSAValue:
+        argument = self._block.insert_arg(type or self._types[name], len(self._block.args))
         argument.name_hint = name
         return argument
 
