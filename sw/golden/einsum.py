@@ -4,6 +4,7 @@ A tensor is a relation of coordinates and values. The points of an input are tho
 stores: all coordinates of dense levels, else those of entries; those of a tensor that is computed
 are where its expression is, whatever format it may have. A product is where all factors are, a sum
 where either part is, and what is missing there is 0; functions that are not 0 at 0 are everywhere.
+Elements that are moved are missing where they were.
 A part without an index is the same at all its coordinates. A reduction is where its part is at any
 coordinate of what is reduced; reduced to a scalar, it is there anyway.
 
@@ -30,6 +31,7 @@ import numpy as np
 
 from gnarl.hw.sam.block_types import COMPRESSED
 from gnarl.sw.golden.numbers import Numbers, Reals, Words
+from gnarl.sw.golden.rearranged import rearranged
 from gnarl.sw.golden.relations import (
     Points,
     Relation,
@@ -42,6 +44,7 @@ from gnarl.sw.golden.relations import (
     united,
 )
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -89,7 +92,11 @@ def evaluate_with(
     last = {name: users[-1] for name, users in program.consumers.items()}
     kept = dict[str, Entries]()
     for statement in program.statements:
-        relation = evaluate_statement(statement, operands, sizes[statement.name], numbers)
+        own = sizes[statement.name]
+        if isinstance(statement, Rearrangement):
+            relation = rearranged(statement, [*map(operands.at, statement.operands)], own)
+        else:
+            relation = evaluate_statement(statement, operands, own, numbers)
         operands.add(statement.result, relation)
         if statement.name in wanted:
             kept[statement.name] = entries(relation, statement.result.indices)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted, short
 from gnarl.sw.program.archive import MANIFEST
+from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.tensor_spec import Labelled, Labels, TensorSpec, decode_labels, encode_labels
 
@@ -34,6 +35,7 @@ _LAUNCH_FIELDS: dict[str, type] = {
     "config": dict,
     "digest": str,
 }
+_STEP_FIELDS: dict[str, type] = {"inputs": list, "output": str, "text": str}
 _LABELS = "labels/"
 
 
@@ -43,6 +45,7 @@ def encode(
     outputs: Sequence[TensorSpec],
     launches: Sequence[Launch],
     sections: Sequence[str],
+    steps: Sequence[HostStep] = (),
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Manifest and arrays of a program. Raises ``ProgramError`` for fields that JSON does not hold.
 
@@ -52,10 +55,13 @@ def encode(
         tensors that a run takes and returns.
     sections
         names of arrays that each launch has.
+    steps
+        what the host does between launches.
     """
     tensors: dict[str, TensorSpec] = {}
     for launch in launches:
         tensors |= {spec.name: spec for spec in (*launch.inputs, *launch.outputs)}
+    tensors |= {spec.name: spec for step in steps for spec in (*step.inputs, step.output)}
     tensors |= {spec.name: spec for spec in (*inputs, *outputs)}
     manifest = {
         "version": VERSION,
@@ -65,6 +71,8 @@ def encode(
         "outputs": _names(outputs),
         "launches": [_launch_fields(launch, fields["digest"]) for launch in launches],
     }
+    if steps:
+        manifest["steps"] = [_step_fields(step) for step in steps]
     check_fields(manifest)
     arrays: dict[str, np.ndarray] = {}
     for number, launch in enumerate(launches):
@@ -88,8 +96,13 @@ def check_fields(manifest: Mapping[str, Any]) -> None:
             f"version {short(version)} of program files: this Gnarl reads version {VERSION}: "
             "compile the workload again"
         )
-    _check_types(manifest, _FIELDS, "")
+    _check_types(manifest, {**_FIELDS, **({"steps": list} if "steps" in manifest else {})}, "")
     _check_name(manifest["workload"], "workload")
+    for number, step in enumerate(manifest.get("steps", ())):
+        place = f"steps[{number}]"
+        if not isinstance(step, dict):
+            raise ProgramError(f"{place} in {MANIFEST} is {quoted(step)}: must be an object")
+        _check_types(step, _STEP_FIELDS, f"{place}.")
     for number, launch in enumerate(manifest["launches"]):
         place = f"launches[{number}]"
         if not isinstance(launch, dict):
@@ -136,6 +149,21 @@ def named(
     return tuple(tensors[name] for name in names)
 
 
+def decode_steps(
+    manifest: Mapping[str, Any], tensors: Mapping[str, TensorSpec]
+) -> tuple[HostStep, ...]:
+    """What the host does between launches. Raises ``ProgramError`` for a name that is no
+    tensor's."""
+    return tuple(
+        HostStep(
+            named(fields["inputs"], tensors, f"steps[{number}].inputs"),
+            named([fields["output"]], tensors, f"steps[{number}].output")[0],
+            fields["text"],
+        )
+        for number, fields in enumerate(manifest.get("steps", ()))
+    )
+
+
 def take_sections(arrays: dict[str, np.ndarray], number: int, count: int) -> dict[str, np.ndarray]:
     """Removes the sections of launch ``number`` of ``count``; returns them by name."""
     prefix = _prefix(number, count)
@@ -156,6 +184,10 @@ def _labels(fields: Any, arrays: dict[str, np.ndarray]) -> Labels | None:
 
 def _prefix(number: int, count: int) -> str:
     return "" if count == 1 else f"launch{number}/"
+
+
+def _step_fields(step: HostStep) -> dict[str, Any]:
+    return {"inputs": _names(step.inputs), "output": step.output.name, "text": step.text}
 
 
 def _names(specs: Sequence[TensorSpec]) -> list[str]:

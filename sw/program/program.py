@@ -17,8 +17,16 @@ from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, damaged_as, quoted
 from gnarl.sw.program.archive import read_archive, write_archive
 from gnarl.sw.program.display import html_table, tensors_text
+from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.launch import Launch
-from gnarl.sw.program.manifest import check_fields, decode_tensors, encode, named, take_sections
+from gnarl.sw.program.manifest import (
+    check_fields,
+    decode_steps,
+    decode_tensors,
+    encode,
+    named,
+    take_sections,
+)
 from gnarl.sw.program.schema import Schema, check_sections
 from gnarl.sw.program.tensor_spec import Ragged, TensorSpec
 
@@ -40,6 +48,8 @@ class Program:
         in the order in which they run.
     schema
         of the launches' sections.
+    steps
+        what the host does between launches, each after those that it takes.
     """
 
     target: str
@@ -50,6 +60,7 @@ class Program:
     outputs: tuple[TensorSpec, ...]
     launches: tuple[Launch, ...]
     schema: Schema = field(repr=False, compare=False)
+    steps: tuple[HostStep, ...] = ()
 
     @classmethod
     def of_one_launch(
@@ -96,6 +107,7 @@ class Program:
         """Raises ``ProgramError`` naming the first field or section that is invalid."""
         known: dict[str, TensorSpec] = {}
         _add(known, self.inputs)
+        self._add_made(known)
         if not self.launches:
             raise ProgramError("launches: must be at least one")
         for number, launch in enumerate(self.launches):
@@ -106,6 +118,10 @@ class Program:
                 self._check_launch(launch, known)
             except ProgramError as error:
                 raise ProgramError(f"{place}{error}") from error
+            self._add_made(known)
+        for step in self.steps:
+            if step.output.name not in known:
+                raise ProgramError(f"step {step.output.name}: no launch writes what it takes")
         for spec in self.outputs:
             if spec.name not in known:
                 raise ProgramError(f"output {spec.name}: no launch writes it")
@@ -113,6 +129,18 @@ class Program:
         for spec in known.values():
             if isinstance(spec.storage, Ragged) and spec.storage.offsets not in known:
                 raise ProgramError(f"tensor {spec.name}: no offsets {spec.storage.offsets}")
+
+    def _add_made(self, known: dict[str, TensorSpec]) -> None:
+        """Adds what the host can make of the tensors that are known."""
+        for step in self.steps:
+            if step.output.name not in known and all(each.name in known for each in step.inputs):
+                try:
+                    _add(known, (*step.inputs, step.output))
+                    if self.schema.check_step is None:
+                        raise ProgramError(f"programs for {self.target} have no steps")
+                    self.schema.check_step(step)
+                except ProgramError as error:
+                    raise ProgramError(f"step {step.output.name}: {error}") from error
 
     def _check_launch(self, launch: Launch, known: dict[str, TensorSpec]) -> None:
         for spec in launch.inputs:
@@ -162,7 +190,7 @@ class Program:
             "workload": self.workload,
         }
         sections = [section.name for section in self.schema.sections]
-        return encode(fields, self.inputs, self.outputs, self.launches, sections)
+        return encode(fields, self.inputs, self.outputs, self.launches, sections, self.steps)
 
     @classmethod
     def load(
@@ -218,6 +246,7 @@ class Program:
             named(manifest["outputs"], tensors, "outputs"),
             launches,
             schema,
+            decode_steps(manifest, tensors),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError, quoted
+from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.launch import Launch
 
 
@@ -40,6 +41,7 @@ class Schema:
 
     ``check`` gets a launch whose sections agree with the list, and the configuration's fields with
     the lengths of all dimensions; it raises ``ProgramError`` for what the list cannot say.
+    ``check_step`` does so for what the host does between launches; without it, there is none.
     ``statistics`` names the figures that reports need. ``sizes`` gives lengths of dimensions that
     the launch's tensors say.
     """
@@ -48,6 +50,7 @@ class Schema:
     check: Callable[[Launch, Mapping[str, Any]], None] | None = None
     statistics: Sequence[str] = ()
     sizes: Callable[[Launch], Mapping[str, int]] | None = None
+    check_step: Callable[[HostStep], None] | None = None
 
 
 def check_sections(schema: Schema, launch: Launch) -> None:

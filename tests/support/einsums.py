@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
     free_indices,
 )
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
+from tests.support.rearrangements import draw
 
 _INDICES = "ijkl"
 _SIZES = (0, 1, 1, 2, 2, 3, 3, 4)
@@ -39,26 +42,42 @@ class Case:
 
 
 def cases(
-    statements: int = 4, functions: Sequence[str] = ANY, odd: bool = True
+    statements: int = 4, functions: Sequence[str] = ANY, odd: bool = True, moving: bool = False
 ) -> st.SearchStrategy[Case]:
-    """Programs of at most so many statements; ``odd``: some with infinities and NaN."""
+    """Programs of at most so many statements; ``odd``: some with infinities and NaN; ``moving``:
+    some in which elements are moved."""
     return st.builds(
-        lambda seed, is_odd: make(seed, statements, functions, is_odd and odd),
+        lambda seed, is_odd, is_moving: make(
+            seed, statements, functions, is_odd and odd, is_moving and moving
+        ),
         st.integers(0, 2**32 - 1),
+        st.booleans(),
         st.booleans(),
     )
 
 
-def make(seed: int, statements: int = 4, functions: Sequence[str] = ANY, odd: bool = False) -> Case:
+def make(
+    seed: int,
+    statements: int = 4,
+    functions: Sequence[str] = ANY,
+    odd: bool = False,
+    moving: bool = False,
+) -> Case:
     """A program of at most so many statements."""
-    return _Maker(random.Random(seed), functions, _ODD if odd else _WHOLE).case(statements)
+    values = _ODD if odd else _WHOLE
+    return _Maker(random.Random(seed), functions, values, moving).case(statements)
 
 
 class _Maker:
     def __init__(
-        self, rng: random.Random, functions: Sequence[str], values: Sequence[float]
+        self,
+        rng: random.Random,
+        functions: Sequence[str],
+        values: Sequence[float],
+        moving: bool,
     ) -> None:
         self._rng = rng
+        self._moving = moving
         self._functions = functions
         self._values = values
         self._sizes = {index: rng.choice(_SIZES) for index in _INDICES}
@@ -70,12 +89,17 @@ class _Maker:
     def case(self, most: int) -> Case:
         rng = self._rng
         count = rng.randint(1, most)
-        statements = []
+        statements: list[AnyStatement] = []
         for number in range(count):
             name = f"t{number}"
-            statements.append(self._statement(name))
+            if self._moving and self._shapes and rng.random() < 0.4:
+                moved, self._shapes[name] = self._rearrangement(name)
+                statements.append(moved)
+                continue
+            statement = self._statement(name)
+            statements.append(statement)
             self._shapes[name] = tuple(self._sizes[i] for i in statements[-1].result.indices)
-            if not {*statements[-1].result.indices} <= {*free_indices(statements[-1].expression)}:
+            if not {*statement.result.indices} <= {*free_indices(statement.expression)}:
                 order = len(self._shapes[name])
                 self._tensors[name] = Tensor(
                     self._shapes[name], np.zeros((0, order), np.int64), np.zeros(0)
@@ -94,6 +118,14 @@ class _Maker:
             if name in program or name in program.inputs
         }
         return Case(program, tensors)
+
+    def _rearrangement(self, name: str) -> tuple[Rearrangement, tuple[int, ...]]:
+        """One whose result fits the program's indices, if that is easy."""
+        for _ in range(5):
+            found = draw(self._rng, name, self._shapes)
+            if self._at(found[1], _INDICES) is not None:
+                break
+        return found
 
     def _statement(self, name: str) -> Einsum:
         rng = self._rng

@@ -112,6 +112,52 @@ def _expanded(random: Random, order: int) -> _Function:
     return lambda one, two, matrix: one.expand(size, *one.shape)
 
 
+def _reshaped(random: Random, order: int) -> _Function:
+    """Dimensions joined and split, after others may have changed places."""
+    start = random.randrange(max(order, 1))
+    end = random.randrange(start, max(order, 1))
+    factor = random.choice((1, 2, 3))
+    kind = random.randrange(3)
+
+    def reshape(one: torch.Tensor, two: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        if kind == 0:
+            return one.flatten(start, end)
+        if kind == 1:
+            return one.unflatten(start, (factor, -1))
+        return one.reshape(-1, factor)
+
+    return reshape
+
+
+def _concatenated(random: Random, order: int) -> _Function:
+    dim, kind = random.randrange(-max(order, 1), max(order, 1)), random.randrange(4)
+
+    def concatenate(one: torch.Tensor, two: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        if kind == 0:
+            return torch.stack([one, two.expand_as(one)], dim)
+        return torch.cat([one, two, one][:kind], dim)
+
+    return concatenate
+
+
+def _parted(random: Random, order: int) -> _Function:
+    dim = random.randrange(-max(order, 1), max(order, 1))
+    kind, at = random.randrange(6), random.choice((0, 0, 1, 2))
+
+    def part(one: torch.Tensor, two: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        size = one.shape[dim]
+        return (
+            lambda: one.select(dim, at),
+            lambda: one.narrow(dim, at, size - at),
+            lambda: one.chunk(2, dim)[-1],
+            lambda: one.split([at, size - at], dim)[at % 2],
+            lambda: one.transpose(dim, 0)[at::2].transpose(dim, 0),
+            lambda: one.unbind(dim)[at],
+        )[kind]()
+
+    return part
+
+
 _MAKERS: tuple[_Maker, ...] = (
     _always(lambda one, two, matrix: matrix @ one),
     _always(lambda one, two, matrix: matrix @ one),
@@ -144,4 +190,8 @@ _MAKERS: tuple[_Maker, ...] = (
     _reduced,
     _added_product,
     _expanded,
+    _reshaped,
+    _reshaped,
+    _concatenated,
+    _parted,
 )

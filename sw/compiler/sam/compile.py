@@ -15,7 +15,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_functions
-from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion
+from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion, stored_formats
 from gnarl.sw.compiler.sam.fuse.schedule import chosen, schedule_text
 from gnarl.sw.compiler.sam.graph_pass import (
     SamLaunch,
@@ -25,6 +25,7 @@ from gnarl.sw.compiler.sam.graph_pass import (
     graph_pass,
     launch_texts,
 )
+from gnarl.sw.compiler.sam.host_steps import host_step
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.placement import NO_PLACES, PlacedLaunch, own_places, places
 from gnarl.sw.compiler.sam.sections import (
@@ -38,11 +39,12 @@ from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
+from gnarl.sw.program.tensor_spec import TensorSpec
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.parser import parse
-from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
+from gnarl.sw.workloads.tensor.program_tensors import statement_tensors, storage_of
 
 
 def compile(
@@ -111,8 +113,13 @@ def _model_state(
     passes: Sequence[SamPass],
     fusion: Fusion,
 ) -> SamState:
-    """The graphs of a model's regions."""
+    """The graphs of a model's regions. Raises ``WorkloadError`` for a program without any."""
     program = fusion.program
+    if not program.einsums:
+        raise WorkloadError(
+            f"{program.name}: elements are moved, and nothing is computed: must have a statement "
+            "that computes something"
+        )
     shapes = program_shapes(program, {name: model.shapes[name] for name in program.inputs}).tensors
     skip = config.skip and config.fabric is None
     options = SamOptions(fusion=fusion, shapes=shapes, skip=skip, config=config)
@@ -135,7 +142,7 @@ def _model_program(
         assert each.region is not None
         kernel = each.region.kernel
         text = program_text(kernel.program)
-        inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes))
+        inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes), False)
         sections = {
             "plan": encode_kernel(each.graph, text, each.region.region.longest),
             "configuration": each.words,
@@ -153,7 +160,11 @@ def _model_program(
                 own.digest,
             )
         )
-    specs = {spec.name: spec for each in launches for spec in (*each.inputs, *each.outputs)}
+    formats = stored_formats(program, _regions(state))
+    specs = {
+        name: TensorSpec(name, shapes[name], config.format, storage_of(format))
+        for name, format in formats.items()
+    }
     return Program(
         config.target,
         config.to_dict(),
@@ -163,6 +174,7 @@ def _model_program(
         tuple(specs[name] for name in program.results),
         tuple(launches),
         SAM_SCHEMA,
+        tuple(host_step(each, specs) for each in program.rearrangements),
     )
 
 

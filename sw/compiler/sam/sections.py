@@ -17,6 +17,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.fabric.encoding import encode as encode_fabric
 from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.unit import WRITERS
+from gnarl.sw.compiler.sam.host_steps import check_step
 from gnarl.sw.compiler.sam.placement import require_places
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.program.launch import Sections
@@ -169,7 +170,9 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             )
         _check_places(launch)
         _check_tensors(graph, kernel)
-        inputs, outputs = statement_tensors(kernel, launch.config["format"])
+        inputs, outputs = statement_tensors(
+            kernel, launch.config["format"], destinations=not plan.is_program
+        )
         if not (_are_of(launch.inputs, inputs) and _are_of(launch.outputs, outputs)):
             raise ProgramError("section 'plan': its tensors do not match the program's")
     with damaged_as(ProgramError, "section 'parameters'"):
@@ -263,6 +266,7 @@ SAM_SCHEMA = Schema(
     ],
     _check,
     sizes=lambda launch: {"pair": 2},
+    check_step=check_step,
 )
 """``configuration``: what a fabric is set to, see ``gnarl.hw.sam.fabric.encoding``; else empty.
 ``parameters``: those of a model, in its first launch, see ``encode_parameters``; else empty.

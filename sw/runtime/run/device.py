@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gnarl.hw.fpga.baud import BAUD
 from gnarl.hw.lib.errors import ConfigError, GnarlError, ProgramError, WorkloadError
 from gnarl.sw.compiler.passes import Trace
+from gnarl.sw.program.host_step import with_made
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.tensor_spec import Array, bind
 from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
@@ -155,7 +156,7 @@ class Device:
         with self.stages("bind"):
             tensors = self.target.executor.bind(program, inputs)
             sizes = bind(program.inputs, tensors)
-        known = dict(tensors)
+        known = self._with_made(program, tensors)
         runs = []
         for launch in program.launches:
             launch_inputs = {spec.name: known[spec.name] for spec in launch.inputs}
@@ -165,7 +166,7 @@ class Device:
                 if sampled:
                     job = self.target.executor.sampled(job)
             run = self._launch(program, launch, launch_inputs, job)
-            known |= run.finished.outputs
+            known = self._with_made(program, {**known, **run.finished.outputs})
             runs.append(run)
         outputs = {spec.name: known[spec.name] for spec in program.outputs}
         bind(program.outputs, outputs, sizes)
@@ -220,6 +221,12 @@ class Device:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _with_made(self, program: Program, known: Mapping[str, Array]) -> dict[str, Array]:
+        if not program.steps:
+            return dict(known)
+        with self.stages("move elements"):
+            return with_made(program.steps, known, self.target.executor.made)
 
     def _job(
         self,

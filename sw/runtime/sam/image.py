@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,7 @@ from gnarl.sw.runtime.sam.model.streams import ModelRun
 from gnarl.sw.runtime.sam.places import Places
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_levels
+from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.operands import bind_operands, named_operand
 from gnarl.sw.workloads.tensor.program_tensors import result_array
@@ -64,6 +65,16 @@ class Operands:
     launch: Launch
     tensors: Mapping[str, Tensor]
     sizes: Mapping[str, int]
+
+    @property
+    def program(self) -> EinsumProgram:
+        """What the launch computes, with the shapes of its results."""
+        kernel = kernel_of(self.launch.sections)
+        shapes = {
+            access.tensor: tuple(self.sizes[index] for index in access.indices)
+            for access in kernel.results
+        }
+        return replace(kernel.program, shapes=shapes)
 
     @cached_property
     def storages(self) -> dict[str, Storage]:
@@ -182,7 +193,10 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     """Raises ``CapacityError`` for sizes that the machine has no coordinates for."""
     kernel = kernel_of(launch.sections)
     known = {name: Tensor.from_result(tensor) for name, tensor in tensors.items()}
-    sizes = check_shapes(kernel, {name: tensor.shape for name, tensor in known.items()})
+    shapes = {name: tensor.shape for name, tensor in known.items()}
+    if plan_of(launch.sections).is_program:  # which says the shapes of its results, too
+        shapes |= {spec.name: tuple(map(int, spec.shape)) for spec in launch.outputs}
+    sizes = check_shapes(kernel, shapes)
     bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():
         require_index_bits(bits, index, size)

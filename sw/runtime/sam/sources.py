@@ -20,6 +20,7 @@ from gnarl.sw.runtime.sam.image import is_model, own_name
 from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.model import Model
+from gnarl.sw.workloads.einsum.pytorch.result_shapes import with_result_shapes
 from gnarl.sw.workloads.einsum.pytorch.sources import (
     file_program,
     function_program,
@@ -30,6 +31,7 @@ from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
 from gnarl.sw.workloads.tensor.parser import parse
+from gnarl.sw.workloads.tensor.program_tensors import format_of
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.workload import read_expression, split_source
 from gnarl.sw.workloads.text_file import read_text
@@ -127,7 +129,8 @@ def _of_tensors(program: EinsumProgram, operands: Mapping[str, Operand]) -> SamM
 
 
 def _model(model: Model) -> SamModel:
-    """A PyTorch model, whose results have the names that users know them by."""
+    """A PyTorch model, whose results have the names that users know them by, and their shapes."""
+    model = with_result_shapes(model)
     renamed = {
         name: user
         for name, user in model.names.items()
@@ -178,11 +181,9 @@ def _model_operands(
 ) -> dict[str, Operand]:
     """A model's inputs by name: those of files, in place of ``own`` and of its parameters."""
     names = [spec.name for spec in program.inputs]
-    formats = {
-        name: format
-        for launch in program.launches
-        for name, format in kernel_of(launch.sections).formats.items()
-    }
+    formats = {spec.name: format_of(spec) for spec in program.inputs}
+    for launch in program.launches:
+        formats |= kernel_of(launch.sections).formats
     paths = {own_name(name, names): path for name, path in paths.items()}
     for name in paths:
         if name not in names:

@@ -14,11 +14,13 @@ from gnarl.sw.compiler.passes import Trace
 from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
 from gnarl.sw.compiler.sam.dumps import listing
 from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
-from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of, kernel_of
+from gnarl.sw.compiler.sam.host_steps import step_program
+from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of
 from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
 from gnarl.sw.golden import einsum as golden_model
 from gnarl.sw.golden.einsum import Entries
 from gnarl.sw.golden.words import typed
+from gnarl.sw.program.host_step import HostStep, with_made
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
@@ -38,6 +40,7 @@ from gnarl.sw.runtime.sam.image import (
     volatile_rows,
 )
 from gnarl.sw.runtime.sam.model.interpreter import graph_in, machine_run
+from gnarl.sw.runtime.sam.rearranged import moved
 from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
 from gnarl.sw.runtime.sam.wave_units import UNITS
 from gnarl.sw.runtime.target.compiler import Compiler
@@ -46,7 +49,7 @@ from gnarl.sw.runtime.target.generator import Generator, Hardware
 from gnarl.sw.runtime.target.host_executor import HostExecutor
 from gnarl.sw.runtime.target.host_presenter import HostPresenter
 from gnarl.sw.runtime.target.reader import Example, Reader
-from gnarl.sw.workloads.einsum.kernel import Kernel
+from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.tensor.program_tensors import result_array
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
@@ -147,34 +150,44 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
                 prepare()
         return machine
 
+    def made(self, step: HostStep, tensors: Mapping[str, Array]) -> Array:
+        return moved(step, tensors)
+
     def golden(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """The bits that the results must have, but for signs of zeros."""
 
-        def words(kernel: Kernel, own: Mapping[str, Tensor], type: str) -> dict[str, Entries]:
-            found = golden_model.evaluate(kernel.program, own, type)
+        def words(part: EinsumProgram, own: Mapping[str, Tensor], type: str) -> dict[str, Entries]:
+            found = golden_model.evaluate(part, own, type)
             return {name: (at, typed(each, type)) for name, (at, each) in found.items()}
 
         return _launch_by_launch(program, tensors, words)
 
     def reference(self, program: Program, tensors: Mapping[str, Array]) -> dict[str, Array]:
         return _launch_by_launch(
-            program, tensors, lambda kernel, own, _: golden_model.reference(kernel.program, own)
+            program, tensors, lambda part, own, _: golden_model.reference(part, own)
         )
 
 
 def _launch_by_launch(
     program: Program,
     tensors: Mapping[str, Array],
-    evaluate: Callable[[Kernel, Mapping[str, Tensor], str], dict[str, Entries]],
+    evaluate: Callable[[EinsumProgram, Mapping[str, Tensor], str], dict[str, Entries]],
 ) -> dict[str, Array]:
     """The program's outputs, where a launch's are what ``evaluate`` makes of its operands in a
-    number format."""
-    known = dict(tensors)
+    number format, and so is what the host makes between launches."""
+
+    def make(step: HostStep, own: Mapping[str, Array]) -> Array:
+        entries = {name: Tensor.from_result(each) for name, each in own.items()}
+        found = evaluate(step_program(step), entries, step.output.type)
+        return result_array(step.output, {}, *found[step.output.name])
+
+    known = with_made(program.steps, tensors, make)
     for launch in program.launches:
         own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
-        found = evaluate(kernel_of(launch.sections), own.tensors, launch.config["format"])
+        found = evaluate(own.program, own.tensors, launch.config["format"])
         for spec in launch.outputs:
             known[spec.name] = result_array(spec, own.sizes, *found[spec.name])
+        known = with_made(program.steps, known, make)
     return {spec.name: known[spec.name] for spec in program.outputs}
 
 

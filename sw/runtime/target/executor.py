@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.tensor_spec import INTEGER_TYPES, REAL_TYPES, Array
 from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
@@ -77,6 +78,13 @@ class Executor(ABC, Generic[ConfigT, JobT]):
 
     def check(self, job: JobT) -> None:
         """Raises ``GnarlError`` for what is sure to stop a job, before any machine is built."""
+
+    def made(self, step: HostStep, tensors: Mapping[str, Array]) -> Array:
+        """What the host makes of tensors between launches. Raises ``WorkloadError``.
+
+        By default an error, as programs have no steps.
+        """
+        raise TypeError(step)
 
     @abstractmethod
     def machine(

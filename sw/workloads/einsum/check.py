@@ -8,11 +8,14 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.explicit import refuse_unreduced
 from gnarl.sw.workloads.einsum.places import located
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
     free_indices,
 )
+from gnarl.sw.workloads.einsum.rearranged_check import check_rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 from gnarl.sw.workloads.tensor.names import check_names
@@ -23,12 +26,14 @@ def check(program: EinsumProgram) -> EinsumProgram:
 
     Raises ``WorkloadError`` naming the statement and the column or place: a tensor that is computed
     twice, or used before; names that contradict each other; an index that is neither the result's
-    nor reduced, or reduced where it is not; a loop order without one of them; a result that is not
-    computed; a format that is missing or of another order.
+    nor reduced, or reduced where it is not; a loop order without one of them; elements that are
+    moved without saying where to; a result that is not computed; a format that is missing or of
+    another order; a shape of what is not computed, or of another order.
     """
     orders = check_statements(program)
     _check_results(program)
     _check_formats(program, orders)
+    _check_shapes(program, orders)
     return program
 
 
@@ -51,7 +56,14 @@ def check_statements(program: EinsumProgram) -> dict[str, int]:
     return {name: len(access.indices) for name, (access, _) in first.items()}
 
 
-def _check_statement(statement: Einsum) -> None:
+def _check_statement(statement: AnyStatement) -> None:
+    if isinstance(statement, Rearrangement):
+        check_rearrangement(statement)
+    else:
+        _check_einsum(statement)
+
+
+def _check_einsum(statement: Einsum) -> None:
     result = statement.result
     check_names(result, statement.operands)
     _check_reductions(statement.expression, result, ())
@@ -114,3 +126,14 @@ def _check_formats(program: EinsumProgram, orders: dict[str, int]) -> None:
     for name in (*program.inputs, *program.results):
         if name not in program.formats:
             raise WorkloadError(f"program: tensor {name} must have a format")
+
+
+def _check_shapes(program: EinsumProgram, orders: dict[str, int]) -> None:
+    for name, shape in program.shapes.items():
+        if program.einsum(name) is None:
+            raise WorkloadError(f"program: shape of {name}: no statement computes it")
+        if len(shape) != orders[name]:
+            raise WorkloadError(
+                f"program: shape of {name}: has {counted(len(shape), 'size')} and must have "
+                f"{orders[name]}"
+            )

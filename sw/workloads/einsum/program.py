@@ -2,7 +2,8 @@
 
 A statement is an Einsum extended with functions, constants, sums and maxima over named indices:
 ``h(i,j) = relu(sum[k](A(i,k)*F(k,j)) + b(j))``. Every index that the result lacks is reduced by
-name. Source: FuseFlow, section 4, "Einsum expressions extended with non-algebraic operators".
+name. Others move elements, see ``rearrangement``. Source: FuseFlow, section 4, "Einsum expressions
+extended with non-algebraic operators".
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.expression import (
     Access,
     Call,
@@ -57,6 +60,10 @@ class Einsum:
         return tuple(dict.fromkeys(used))
 
 
+AnyStatement: TypeAlias = Einsum | Rearrangement
+"""A statement of a program."""
+
+
 @dataclass(frozen=True)
 class EinsumProgram:
     """Statements in an order in which they can be computed.
@@ -69,22 +76,40 @@ class EinsumProgram:
         which it was chosen.
     results
         tensors that users get, in order.
+    shapes
+        of tensors of whose indices some are in no operand, by name, where they are known.
     """
 
     name: str
-    statements: tuple[Einsum, ...]
+    statements: tuple[AnyStatement, ...]
     formats: Mapping[str, TensorFormat]
     results: tuple[str, ...]
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> Einsum:
-        """The statement that computes a tensor."""
+    def __getitem__(self, name: str) -> AnyStatement:
+        """The statement that makes a tensor."""
         return self._by_name[name]
+
+    def einsum(self, name: str) -> Einsum | None:
+        """The statement that computes a tensor; ``None`` for inputs, and for what is moved."""
+        statement = self._by_name.get(name)
+        return statement if isinstance(statement, Einsum) else None
+
+    @cached_property
+    def einsums(self) -> tuple[Einsum, ...]:
+        """The statements that compute something, in order."""
+        return tuple(each for each in self.statements if isinstance(each, Einsum))
+
+    @cached_property
+    def rearrangements(self) -> tuple[Rearrangement, ...]:
+        """The statements that move elements, in order."""
+        return tuple(each for each in self.statements if isinstance(each, Rearrangement))
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
     @cached_property
-    def _by_name(self) -> dict[str, Einsum]:
+    def _by_name(self) -> dict[str, AnyStatement]:
         return {statement.name: statement for statement in self.statements}
 
     def renamed(self, names: Mapping[str, str]) -> EinsumProgram:
@@ -95,16 +120,10 @@ class EinsumProgram:
 
         return EinsumProgram(
             self.name,
-            tuple(
-                replace(
-                    each,
-                    result=access(each.result),
-                    expression=with_accesses(each.expression, access),
-                )
-                for each in self.statements
-            ),
+            tuple(with_every_access(each, access) for each in self.statements),
             {names.get(name, name): format for name, format in self.formats.items()},
             tuple(names.get(name, name) for name in self.results),
+            {names.get(name, name): shape for name, shape in self.shapes.items()},
         )
 
     @cached_property
@@ -121,6 +140,15 @@ class EinsumProgram:
             for name in dict.fromkeys(access.tensor for access in statement.operands):
                 taken.setdefault(name, []).append(statement.name)
         return {name: tuple(statements) for name, statements in taken.items()}
+
+
+def with_every_access(statement: AnyStatement, change: Callable[[Access], Access]) -> AnyStatement:
+    """The statement with each access, its result's too, replaced by what ``change`` makes of it."""
+    result = change(statement.result)
+    if isinstance(statement, Rearrangement):
+        operands = tuple(map(change, statement.operands))
+        return replace(statement, result=result, operands=operands)
+    return replace(statement, result=result, expression=with_accesses(statement.expression, change))
 
 
 def with_accesses(

@@ -18,7 +18,8 @@ from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 
 
 def pure(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> EinsumProgram:
-    """The program, bit for bit the same, whose reductions each are a statement of their own.
+    """The program, bit for bit the same, whose reductions each are a statement of their own; it
+    has no statements that move elements.
 
     Reductions over indices of size 1 alone stay where they are: they are their only part.
     ``shapes``: of the inputs, as ``program_shapes`` takes them.
@@ -43,7 +44,7 @@ class _Split:
         self._statements: list[Einsum] = []
 
     def program(self) -> EinsumProgram:
-        for each in self._program.statements:
+        for each in self._program.einsums:
             expression, sizes = each.expression, self._shapes.indices[each.name]
             if isinstance(expression, Reduction) and not is_over_one(expression, sizes):
                 expression = replace(expression, part=self._split(each, expression.part))
@@ -85,8 +86,8 @@ def inlined(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> Eins
     """A pure program, bit for bit the same, with what is element-wise and taken once in the place
     where it is taken, unless it would be computed more often there."""
     sizes = program_shapes(program, shapes).indices
-    statements = {each.name: each for each in program.statements}
-    for each in program.statements:
+    statements = {each.name: each for each in program.einsums}
+    for each in program.einsums:
         own = statements[each.name]
         takers = [
             taker

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.places import located
-from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram
+from gnarl.sw.workloads.einsum.program import AnyStatement, EinsumProgram
+from gnarl.sw.workloads.einsum.rearranged_sizes import check_sizes, implied_sizes
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.columns import fail
 from gnarl.sw.workloads.tensor.expression import Access
 
@@ -30,9 +32,10 @@ class ProgramShapes:
 def program_shapes(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> ProgramShapes:
     """All sizes, from the shapes of the inputs.
 
-    A tensor that is computed needs one only where an index of its statement is in no operand, and
-    no later statement tells its size. Raises ``WorkloadError`` naming the statement: a tensor that
-    is unknown, missing or of another order, an index of two sizes, or of an unknown one.
+    A tensor that is computed needs one only where an index of its statement is in no operand, no
+    later statement tells its size, and the program does not, either. Raises ``WorkloadError``
+    naming the statement: a tensor that is unknown, missing or of another order, an index of two
+    sizes, or of an unknown one.
     """
     names = {*program.inputs, *(statement.name for statement in program.statements)}
     for tensor in shapes:
@@ -59,7 +62,7 @@ _Place = tuple[str, int | str]
 class _Sizes:
     def __init__(self, program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> None:
         self._program = program
-        self._shapes = shapes
+        self._shapes = {**program.shapes, **shapes}
         self._parents: dict[_Place, _Place] = {}
         self._known: dict[_Place, _Size] = {}
 
@@ -73,6 +76,7 @@ class _Sizes:
             with located(statement.name, statement.place):
                 for access in (*statement.operands, statement.result):
                     self._add(statement, access)
+        self._imply()
         indices = {}
         for statement in self._program.statements:
             with located(statement.name, statement.place):
@@ -90,7 +94,7 @@ class _Sizes:
             place = parent
         return place
 
-    def _add(self, statement: Einsum, access: Access) -> None:
+    def _add(self, statement: AnyStatement, access: Access) -> None:
         """Adds the sizes of a tensor, if they are given."""
         shape = self._shapes.get(access.tensor)
         if shape is None:
@@ -114,16 +118,44 @@ class _Sizes:
                     f"{first.place}; it must have one size",
                 )
 
-    def _indices(self, statement: Einsum) -> dict[str, int]:
+    def _imply(self) -> None:
+        """Adds the sizes that follow where elements are moved."""
+        before = -1
+        while before != len(self._known):
+            before = len(self._known)
+            for statement in self._program.rearrangements:
+                roots = {each: self._root((statement.name, each)) for each in statement.indices}
+                sizes = {
+                    index: self._known[root].size
+                    for index, root in roots.items()
+                    if root in self._known
+                }
+                for index, size in implied_sizes(statement, sizes).items():
+                    place = f"statement {statement.name}"
+                    self._known.setdefault(roots[index], _Size(size, place))
+
+    def _indices(self, statement: AnyStatement) -> dict[str, int]:
         sizes = {}
         for index in statement.indices:
             known = self._known.get(self._root((statement.name, index)))
             if known is None:
-                result = statement.result
-                fail(
-                    result.column,
-                    f"index {index} of {result} is in no operand, so its size is not known; give "
-                    f"the shape of {result.tensor}",
-                )
+                _fail_unknown(statement, index)
             sizes[index] = known.size
+        if isinstance(statement, Rearrangement):
+            check_sizes(statement, sizes)
         return sizes
+
+
+def _fail_unknown(statement: AnyStatement, index: str) -> NoReturn:
+    result = statement.result
+    if isinstance(statement, Rearrangement):
+        fail(
+            result.column,
+            f"the size of index {index} of {result} is not known: write "
+            f"{statement.how.kind}[{index}:N] with its size N",
+        )
+    fail(
+        result.column,
+        f"index {index} of {result} is in no operand, so its size is not known; give the shape of "
+        f"{result.tensor}, in a text by -n={result.tensor}:…",
+    )

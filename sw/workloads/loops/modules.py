@@ -8,6 +8,7 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.pytorch import lowering as einsums
 from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS
+from gnarl.sw.workloads.einsum.pytorch.moving import PARTS
 from gnarl.sw.workloads.loops.expressions.program_nest import model_workload
 from gnarl.sw.workloads.loops.pytorch import lowering as nests
 from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
@@ -15,9 +16,11 @@ from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.pytorch.export import Exported, export, load, operator_name
 
 _ALGEBRA = frozenset(
-    each for each in (*einsums.OPERATORS, *CONSTANTS) if not each.startswith("aten.arange.")
+    each
+    for each in (*einsums.OPERATORS, *CONSTANTS)
+    if not each.startswith("aten.arange.") and each not in PARTS
 )
-"""Indices are computed by nests."""
+"""Indices, and what makes tensors of parts, are computed by nests."""
 
 
 def module_workload(module: Any, inputs: Any) -> LoopWorkload:

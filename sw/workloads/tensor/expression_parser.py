@@ -28,7 +28,7 @@ MAX_DEPTH = 60  # of parentheses, calls and signs
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<sign>[-+*/=(),\[\]])"
+    r"|(?P<sign>[-+*/=(),:\[\]])"
 )
 
 
@@ -78,6 +78,13 @@ class ExpressionParser:
 
     def assignment(self) -> tuple[Access, Written]:
         """``result = expression``."""
+        result = self._result()
+        expression = self._sum()
+        self._end()
+        return result, expression
+
+    def _result(self) -> Access:
+        """``result =``."""
         token = self._rest[-1]
         if token.kind != "name":
             fail(token.column, f"expected a result such as X(i,j), found {token.shown}")
@@ -85,11 +92,12 @@ class ExpressionParser:
             fail(token.column, f"{token.text} is a function and cannot be the result's name")
         result = self._access(self._rest.pop())
         self._expect("=", ("=",))
-        expression = self._sum()
+        return result
+
+    def _end(self) -> None:
         token = self._rest[-1]
         if token.kind != "end":
             fail(token.column, f"expected an operator or the end, found {token.shown}")
-        return result, expression
 
     def _sum(self) -> Written:
         value = self._product()

@@ -7,22 +7,24 @@ from collections.abc import Mapping
 import numpy as np
 
 from gnarl.hw.sam.block_types import DENSE
-from gnarl.sw.program.tensor_spec import Array, Dense, Sparse, TensorSpec
+from gnarl.sw.program.tensor_spec import Array, Dense, Sparse, Storage, TensorSpec
 from gnarl.sw.workloads.tensor.expression import Access, Indexed
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def statement_tensors(
-    statement: Indexed, format: str, sizes: Mapping[str, int] = {}
+    statement: Indexed, format: str, sizes: Mapping[str, int] = {}, destinations: bool = True
 ) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
     """The operands, and the results. A size is that of ``sizes``, or the index that it is the size
     of: the first of those that have the same one.
 
-    A result with an index whose size no operand has is an operand, too.
+    A result with an index whose size no operand has is an operand, too, where ``destinations`` are
+    wanted: else its own shape says it.
     """
     operands = {access.tensor: access for access in statement.operands}
     known = {index for access in statement.operands for index in access.indices}
-    for result in statement.results:
+    for result in statement.results if destinations else ():
         if not known.issuperset(result.indices):
             operands[result.tensor] = result
     return (
@@ -46,10 +48,23 @@ def result_array(
     return dense
 
 
+def storage_of(format: TensorFormat) -> Storage:
+    """How a program's tensor of a format is handed over."""
+    dense = all(level == DENSE for level in format.levels)
+    return Dense() if dense else Sparse(format.levels, format.modes)
+
+
+def format_of(spec: TensorSpec) -> TensorFormat:
+    """A format in which a program's tensor may be stored as it is handed over."""
+    match spec.storage:
+        case Sparse(levels, modes):
+            return TensorFormat(levels, modes)
+    order = len(spec.shape)
+    return TensorFormat((DENSE,) * order, tuple(range(order)))
+
+
 def _spec(statement: Indexed, access: Access, format: str, sizes: Mapping[str, int]) -> TensorSpec:
-    stored = statement.formats[access.tensor]
-    dense = all(level == DENSE for level in stored.levels)
-    storage = Dense() if dense else Sparse(stored.levels, stored.modes)
+    storage = storage_of(statement.formats[access.tensor])
     names = statement.size_names
     known = {names[index]: size for index, size in sizes.items()}
     shape = tuple(known.get(names[index], names[index]) for index in access.indices)

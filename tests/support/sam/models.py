@@ -14,14 +14,17 @@ from gnarl.sw.compiler.sam.compile import compile
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED
 from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
+from gnarl.sw.compiler.sam.host_steps import step_program
 from gnarl.sw.compiler.sam.sections import kernel_of
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.golden import einsum
-from gnarl.sw.golden.words import from_words
+from gnarl.sw.golden.words import from_words, to_words
+from gnarl.sw.program.host_step import HostStep, with_made
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.sam.image import operands, outputs, result, result_rows
 from gnarl.sw.runtime.sam.model.interpreter import interpret, machine_run, simulated
+from gnarl.sw.runtime.sam.rearranged import moved
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
@@ -77,12 +80,26 @@ class Run:
 
 
 def run(program: Program, tensors: Mapping[str, Any], is_timed: bool = False) -> Run:
-    """Runs launches one after the other on the model; each is compared with its own kernel.
+    """Runs launches one after the other on the model; each is compared with its own kernel, and
+    what the host makes between them with what that means.
 
     ``is_timed``: on the simulator, too, which raises for a deadlock.
     """
     known: dict[str, Array] = {name: Tensor.from_any(value) for name, value in tensors.items()}
     done = Run({}, {})
+
+    def make(step: HostStep, taken: Mapping[str, Array]) -> Array:
+        name, made = step.output.name, moved(step, taken)
+        given = {each: Tensor.from_result(array) for each, array in taken.items()}
+        expected = einsum.evaluate(step_program(step), given, step.output.type)[name]
+        entries = Tensor.from_result(made)
+        found = entries.coordinates, to_words(entries.values, step.output.type)
+        done.got[name], done.meant[name] = (
+            words(*each, made.shape, step.output.type) for each in (found, expected)
+        )
+        return made
+
+    known = with_made(program.steps, known, make)
     for launch in program.launches:
         own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
         config = SamConfig.from_dict(launch.config)
@@ -90,13 +107,14 @@ def run(program: Program, tensors: Mapping[str, Any], is_timed: bool = False) ->
         timing = simulated(config, own.image, _MOST_CYCLES) if is_timed else _UNTIMED
         ran = machine_run(config, own.image, model, timing, partial(result_rows, launch))
         kernel = kernel_of(launch.sections)
-        expected = einsum.evaluate(kernel.program, own.tensors, config.format)
+        expected = einsum.evaluate(own.program, own.tensors, config.format)
         known |= outputs(launch, own, ran.memory)
         for access in kernel.results:
             shape = tuple(own.sizes[index] for index in access.indices)
             name = access.tensor
             done.got[name] = words(*result(launch, own, ran.memory, name), shape, config.format)
             done.meant[name] = words(*expected[name], shape, config.format)
+        known = with_made(program.steps, known, make)
     return done
 
 

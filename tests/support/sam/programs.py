@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gnarl.sw.compiler.sam.fuse.regions import regions_of
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
@@ -20,6 +23,7 @@ from gnarl.sw.workloads.einsum.program import (
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
+from tests.support.rearrangements import draw
 
 _INDICES = "ijklm"
 _AT_ZERO = ("relu", "tanh", "gelu", "sqrt")
@@ -29,6 +33,7 @@ _ODD = (3e38, -3e38, 1e-45, -1e38, 1.0, -2.5)
 
 TRAITS = (
     "again at other indices",
+    "concat",
     "constant",
     "constants only",
     "diamond",
@@ -38,10 +43,12 @@ TRAITS = (
     "nested sum",
     "not 0 at 0",
     "odd values",
+    "reshape",
     "result that is taken",
     "several indices",
     "size 0",
     "size 1",
+    "slice",
     "three indices",
     "transposed",
     "unshared index",
@@ -72,26 +79,33 @@ class ProgramCase:
         return "several indices" not in self.traits
 
     def groups(self, rng: random.Random) -> list[tuple[str, ...]]:
-        """Statements one after the other, cut at random."""
-        groups: list[list[str]] = [[]]
-        for each in self.program.statements:
-            groups[-1].append(each.name)
-            if rng.random() < 0.3:
-                groups.append([])
+        """Statements one after the other, cut where they must be and at random."""
+        groups: list[list[str]] = []
+        for names in self.whole():
+            groups.append([])
+            for name in names:
+                groups[-1].append(name)
+                if rng.random() < 0.3:
+                    groups.append([])
         return [tuple(group) for group in groups if group]
 
+    def whole(self) -> list[tuple[str, ...]]:
+        """Statements one after the other, cut where they must be."""
+        return [each.statements for each in regions_of(self.program, "layer")]
 
-def make_program(seed: int, odd: bool = False) -> ProgramCase:
+
+def make_program(seed: int, odd: bool = False, moving: bool = False) -> ProgramCase:
     """A program of one to five statements over at most five indices; ``odd``: with numbers
-    that become infinite, and then NaN."""
-    return _Maker(random.Random(seed), odd).case()
+    that become infinite, and then NaN; ``moving``: with others, which move elements."""
+    return _Maker(random.Random(seed), odd, moving).case()
 
 
 @dataclass
 class _Maker:
     rng: random.Random
     odd: bool
-    statements: list[Einsum] = field(default_factory=list)
+    moving: bool
+    statements: list[AnyStatement] = field(default_factory=list)
     formats: dict[str, TensorFormat] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
@@ -108,6 +122,8 @@ class _Maker:
             self.sizes[rng.choice(_INDICES)] = rng.choice([0, 0, 0, 33, 40])
         for _ in range(rng.randint(1, 4)):
             self._statement()
+            if self.moving and rng.random() < 0.5:
+                self._moved()
         program = self._program()
         if 0 in (sizes := {n for each in self.tensors.values() for n in each.shape}):
             self.traits.add("size 0")
@@ -129,7 +145,7 @@ class _Maker:
             self.formats[name] = self._format(self.indices_of[name])
         for each in self.statements:
             if each.name not in results and rng.random() < 0.1:
-                self.formats[each.name] = self._format(each.result.indices)
+                self.formats[each.name] = self._format(self.indices_of[each.name])
         for name in {each.tensor for one in self.statements for each in one.operands}:
             uses = [a for one in self.statements for a in one.operands if a.tensor == name]
             if len(uses) > 1 and name in self.indices_of:
@@ -138,6 +154,31 @@ class _Maker:
         return check(EinsumProgram("random", tuple(self.statements), self.formats, tuple(kept)))
 
     # Statements.
+
+    def _moved(self) -> None:
+        """A statement that moves elements, of a tensor that is there or several."""
+        shapes = {name: tensor.shape for name, tensor in self.tensors.items()}
+        for each in self.statements:
+            shapes[each.name] = tuple(self.sizes[i] for i in self.indices_of[each.name])
+        name = f"t{len(self.statements)}"
+        for _ in range(5):
+            statement, shape = draw(self.rng, name, shapes)
+            if len(shape) <= 3 and math.prod(shape) <= 100:
+                self.statements.append(statement)
+                self.indices_of[name] = self._named(shape)
+                self.traits.add(statement.how.kind)
+                return
+
+    def _named(self, shape: Sequence[int]) -> tuple[str, ...]:
+        """Indices of these sizes, new ones where there are none."""
+        found: list[str] = []
+        for size in shape:
+            there = [i for i in self.sizes if self.sizes[i] == size and i not in found]
+            index = there[0] if there else f"x{len(self.sizes)}"
+            self.sizes[index] = size
+            self.place.setdefault(index, self.rng.random())
+            found.append(index)
+        return tuple(found)
 
     def _statement(self) -> None:
         kinds = [self._product, self._product, self._together, self._function, self._reduced]

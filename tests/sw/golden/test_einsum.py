@@ -19,11 +19,13 @@ from gnarl.sw.golden.einsum import alone, evaluate, reference
 from gnarl.sw.golden.relations import stored_points
 from gnarl.sw.golden.words import from_words, to_words, typed
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.einsums import FINITE, Case, cases
+from tests.support.rearrangements import moved
 
 F32 = np.float32
 _Point = Mapping[str, int]
@@ -45,10 +47,29 @@ def pointwise(case: Case) -> dict[str, _Table]:
             at: typed(to_words(value, "float32"), "float32")[()] for at, value in entries
         }
     for statement in program.statements:
-        tables[statement.name] = _Pointwise(
-            statement, shapes.indices[statement.name], tables
-        ).result()
+        sizes = shapes.indices[statement.name]
+        if isinstance(statement, Rearrangement):
+            arrays = {
+                each.tensor: _array(shapes.tensors[each.tensor], tables[each.tensor])
+                for each in statement.operands
+            }
+            whole = np.array(moved(statement, arrays, sizes), object)
+            tables[statement.name] = {
+                at: number for at, number in np.ndenumerate(whole) if number is not None
+            }
+            if not whole.ndim:
+                tables[statement.name].setdefault((), F32(0))
+        else:
+            tables[statement.name] = _Pointwise(statement, sizes, tables).result()
     return tables
+
+
+def _array(shape: tuple[int, ...], table: _Table) -> np.ndarray:
+    """Numbers, and ``None`` where there are none."""
+    array = np.full(shape, None, object)
+    for at, number in table.items():
+        array[at] = number
+    return array
 
 
 class _Pointwise:
@@ -155,7 +176,7 @@ _OPERATIONS: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @settings(max_examples=60)
-@given(cases())
+@given(cases(moving=True))
 def test_programs_mean_what_they_mean_point_by_point(case: Case) -> None:
     """Bit for bit, and just where it is there."""
     names = [statement.name for statement in case.program.statements]
@@ -177,7 +198,11 @@ def dense(case: Case) -> dict[str, np.ndarray]:
     shapes = program_shapes(case.program, {name: each.shape for name, each in case.tensors.items()})
     arrays = {name: case.tensors[name].to_dense() for name in case.program.inputs}
     for statement in case.program.statements:
-        arrays[statement.name] = _Dense(statement, shapes.indices[statement.name], arrays).result()
+        sizes = shapes.indices[statement.name]
+        if isinstance(statement, Rearrangement):
+            arrays[statement.name] = moved(statement, arrays, sizes)
+        else:
+            arrays[statement.name] = _Dense(statement, sizes, arrays).result()
     return arrays
 
 
@@ -234,7 +259,7 @@ _DENSE: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @settings(max_examples=60)
-@given(cases(functions=FINITE, odd=False))
+@given(cases(functions=FINITE, odd=False, moving=True))
 def test_the_reference_is_what_dense_arrays_give(case: Case) -> None:
     arrays = dense(case)
     names = [statement.name for statement in case.program.statements]
@@ -248,7 +273,7 @@ def test_the_reference_is_what_dense_arrays_give(case: Case) -> None:
 
 
 @settings(max_examples=30)
-@given(cases())
+@given(cases(moving=True))
 def test_statements_alone_give_what_they_give_together(case: Case) -> None:
     """From the operands that the statements before computed, with infinities and NaN."""
     program = case.program

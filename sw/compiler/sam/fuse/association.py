@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
@@ -49,13 +50,14 @@ def associate(program: EinsumProgram, text: str, names: Mapping[str, str]) -> Ei
     tree = _parse(text, names)
     leaves = sorted(_leaves(tree))
     found = False
-    for statement in program.statements:
+    for statement in program.einsums:
         if statement.name not in program:
             continue
         for part in _products(statement.expression):
             chain = _chain(program, statement, part, set(leaves))
             if chain is not None and sorted(each.tensor for each in chain.factors) == leaves:
-                program = _replaced(program, program[statement.name], chain, tree)
+                current = program.einsum(statement.name) or statement
+                program = _replaced(program, current, chain, tree)
                 found = True
     if not found:
         raise WorkloadError(
@@ -116,8 +118,8 @@ def _chain(
     found: list[Access] = []
     taken = set(statement.indices)
     for factor in _factors(part) or ():
-        inner = program[factor.tensor] if factor.tensor in program else None
-        if factor.tensor in leaves or inner is None:
+        inner = program.einsum(factor.tensor)
+        if factor.tensor in leaves or inner is None or factor.tensor in program.shapes:
             found.append(factor)
             continue
         if factor.tensor in program.results or not _is_taken_once(program, factor.tensor):
@@ -197,7 +199,7 @@ def _replaced(
 
     root, _ = product(tree, _free_outside(statement, chain.part))
     last = replace(statement, expression=with_part(statement.expression, chain.part, root))
-    statements: list[Einsum] = []
+    statements: list[AnyStatement] = []
     for each in program.statements:
         if each.name == statement.name:
             statements += [*made, replace(last, order=())]

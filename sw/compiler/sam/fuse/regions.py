@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
 
 import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.compiler.sam.fuse.barriers import needed_before, with_moved
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
 from gnarl.sw.compiler.sam.fuse.partial_order import (
@@ -59,7 +59,8 @@ class Fusion:
     """A program, and what of it shares a graph.
 
     regions
-        in an order in which they can be computed; together they have every statement.
+        in an order in which they can be computed; together they have every statement that computes
+        something.
     fixed
         dense inputs that must be stored as the program's formats say; others may have their modes
         in any order, if a region takes them at one place only.
@@ -139,11 +140,32 @@ class LoweredRegion:
 
 
 def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -> list[Region]:
-    """The regions of a program by one of ``FUSIONS``."""
-    if fusion == "none":
-        return [Region((each.name,), iteration=iteration) for each in program.statements]
-    groups = groupby(program.statements, key=lambda each: each.layer)
-    return [Region(tuple(each.name for each in group), iteration=iteration) for _, group in groups]
+    """The regions of a program by one of ``FUSIONS``; a layer with barriers in it has several."""
+    before = needed_before(program)
+    groups: list[list[Einsum]] = []
+    for each in program.einsums:
+        last = groups[-1] if groups else []
+        if (
+            fusion == "none"
+            or not last
+            or last[-1].layer != each.layer
+            or not before[each.name].isdisjoint(one.name for one in last)
+        ):
+            groups.append([])
+        groups[-1].append(each)
+    return [Region(tuple(each.name for each in group), iteration=iteration) for group in groups]
+
+
+def stored_formats(
+    program: EinsumProgram, regions: Sequence[LoweredRegion]
+) -> dict[str, TensorFormat]:
+    """How tensors are stored that are inputs, written by the regions, or made of such by hosts; by
+    name. Dense ones may have their modes in any order."""
+    formats = with_moved(program, program.formats)
+    for region in regions:
+        results = (access.tensor for access in region.views.results)
+        formats = with_moved(program, formats | {name: region.formats[name] for name in results})
+    return formats
 
 
 def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
@@ -151,19 +173,17 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
 
     Raises ``WorkloadError`` as ``partial_order`` and ``fill`` do.
     """
-    formats = dict(fusion.program.formats)
-    lowered = []
+    lowered: list[LoweredRegion] = []
     for region in fusion.regions:
         left = region.statements
         while left:
+            formats = stored_formats(fusion.program, lowered)
             try:
                 found = _longest(fusion, replace(region, statements=left), formats)
             except WorkloadError as error:
                 if not region.place:
                     raise
                 raise WorkloadError(f"{region.place}{error}") from error
-            results = (access.tensor for access in found.views.results)
-            formats |= {name: found.formats[name] for name in results}
             lowered.append(found)
             left = left[len(found.region.statements) :]
     return lowered
@@ -197,6 +217,7 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     program = fusion.program
     results = results_of(program, region.statements)
     views = views_of(program, region.statements, results)
+    _require_sizes(views)
     uses = Counter(access.tensor for access in {*views.inputs()})
     fixed = {
         name: each
@@ -227,8 +248,20 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     return LoweredRegion(replace(region, order=order), views, kept, graph, order, table)
 
 
+def _require_sizes(views: Views) -> None:
+    """Raises ``WorkloadError`` for an index that is in no tensor that is read or written."""
+    known = {index for each in (*views.inputs(), *views.results) for index in each.indices}
+    for view in views.views:
+        for index in view.result.indices:
+            if index not in known:
+                raise WorkloadError(
+                    f"index {index} of {view.result} is in no tensor that the region takes or "
+                    f"writes: cut the region behind {view.result.tensor}"
+                )
+
+
 def _is_free(fusion: Fusion, name: str, format: TensorFormat) -> bool:
-    """Whether the host may store an input with its modes in any order."""
-    if name in fusion.program or name in fusion.fixed:
+    """Whether the host may store an input, or what it moves, with its modes in any order."""
+    if fusion.program.einsum(name) is not None or name in fusion.fixed:
         return False
     return all(level == DENSE for level in format.levels)

@@ -15,6 +15,7 @@ from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.sw.compiler.sam.fuse.association import associate
+from gnarl.sw.compiler.sam.fuse.barriers import needed_before
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, FUSIONS, ITERATIONS
 from gnarl.sw.compiler.sam.fuse.regions import (
     Fusion,
@@ -121,6 +122,8 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
         formats |= region.formats
     for name, format in formats.items():
         yield f"{_toml(model.names.get(name, name))} = {_toml(_format_text(name, format))}"
+    for each in fusion.program.rearrangements:
+        yield f"# the host makes {each}"
     for region in regions:
         yield ""
         yield "[[region]]"
@@ -189,25 +192,39 @@ def _format(program: EinsumProgram, tensor: str, name: str, text: str) -> Tensor
 def _checked(program: EinsumProgram, regions: Sequence[Region]) -> list[Region]:
     """The regions, each with its statements in the program's order."""
     place: dict[str, int] = {}
+    barriers = {each.name: each for each in program.rearrangements}
     for number, region in enumerate(regions, 1):
         for name in region.statements:
+            if name in barriers:
+                raise WorkloadError(
+                    f"region {number}: {name} is a {barriers[name].how.kind}, which the host makes "
+                    "between regions: must be in none"
+                )
             if name not in program:
-                there = ", ".join(each.name for each in program.statements)
+                there = ", ".join(each.name for each in program.einsums)
                 raise WorkloadError(
                     f"region {number}: statement {quoted(name)}: the model has {there}"
                 )
             if place.setdefault(name, number) != number:
                 raise WorkloadError(f"region {number}: {name} is in region {place[name]} already")
-    missing = [each.name for each in program.statements if each.name not in place]
+    missing = [each.name for each in program.einsums if each.name not in place]
     if missing:
         raise WorkloadError(f"region: no region has {', '.join(missing)}")
-    for statement in program.statements:
+    before = needed_before(program)
+    for statement in program.einsums:
+        own = place[statement.name]
         for access in statement.operands:
-            if place.get(access.tensor, 0) > place[statement.name]:
+            if place.get(access.tensor, 0) > own:
                 raise WorkloadError(
-                    f"region {place[statement.name]}: {statement.name} takes {access.tensor}, "
-                    f"which region {place[access.tensor]} computes later"
+                    f"region {own}: {statement.name} takes {access.tensor}, which region "
+                    f"{place[access.tensor]} computes later"
                 )
+            for name in sorted(before.get(access.tensor, ())):
+                if place[name] >= own:
+                    raise WorkloadError(
+                        f"region {own}: {statement.name} takes {access.tensor}, which the host "
+                        f"makes of {name} behind region {place[name]}: must be in a later one"
+                    )
     by_program = {each.name: number for number, each in enumerate(program.statements)}
     return [
         replace(region, statements=tuple(sorted(region.statements, key=by_program.__getitem__)))

@@ -89,7 +89,8 @@ class _Renaming:
         known = self._known.setdefault(name, {})
         if indices in known:
             return known[indices]
-        statement = self._program[name]
+        statement = self._program.einsum(name)
+        assert statement is not None, name
         if len(set(indices)) < len(indices):
             raise WorkloadError(
                 f"{statement.place or name}: {Access(name, indices)} is a diagonal of what the "

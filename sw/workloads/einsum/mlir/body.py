@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from gnarl.sw.workloads.einsum.mlir.functions import OPERATIONS, meanings
 from gnarl.sw.workloads.einsum.program import EinsumExpression
+from gnarl.sw.workloads.einsum.rearrangement import How
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.expression_parser import MAX_OPERANDS
 
@@ -47,7 +48,16 @@ class Filled:
     number: float | None
 
 
-Value: TypeAlias = "Named | Part | Filled | Constant"
+@dataclass(frozen=True)
+class Moved:
+    """Elements of tensors that are moved, with an index for each dimension."""
+
+    how: How
+    operands: tuple[Access, ...]
+    dims: tuple[str, ...]
+
+
+Value: TypeAlias = "Named | Part | Filled | Moved | Constant"
 """What a value outside of bodies stands for."""
 
 _STARTS = {"sum": 0.0, "max": -math.inf}

@@ -1,10 +1,10 @@
 """MLIR of structured operations on tensors, read as Einsum programs.
 
-Every operation of ``linalg`` is a statement, but for those that the attributes of ``write`` say to
-be parts of one. Other statements have the names of their values, where these can be names, and
-indices i, j, k, …; sizes in types say nothing, and numbers are numbers, whatever their type. A
-reduction begins with what its output holds: that is a part of the sum or the maximum, unless it is
-0 or -∞, which these have anyway.
+Every operation of ``linalg`` is a statement, and of ``tensor`` every one that moves elements, but
+for those that the attributes of ``write`` say to be parts of one. Other statements have the names
+of their values, where these can be names, and indices i, j, k, …; sizes in types say nothing, and
+numbers are numbers, whatever their type. A reduction begins with what its output holds: that is a
+part of the sum or the maximum, unless it is 0 or -∞, which these have anyway.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from xdsl.dialects import arith, builtin, func, linalg, math, tensor
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -23,6 +23,7 @@ from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.mlir.body import (
     Filled,
+    Moved,
     Named,
     Part,
     Unsupported,
@@ -31,7 +32,10 @@ from gnarl.sw.workloads.einsum.mlir.body import (
     statement_expression,
 )
 from gnarl.sw.workloads.einsum.mlir.encoding import SPARSE_TENSOR, EncodingAttr
-from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram
+from gnarl.sw.workloads.einsum.mlir.rearranged_read import OPERATIONS as MOVING
+from gnarl.sw.workloads.einsum.mlir.rearranged_read import moved, reordered, strings
+from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, EinsumProgram
+from gnarl.sw.workloads.einsum.rearrangement import KINDS, Rearrangement
 from gnarl.sw.workloads.mlir_text import parse_module
 from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS, Access, Constant
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -46,7 +50,7 @@ _DIALECTS = (
     SPARSE_TENSOR,
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NO_NAMES = (*FUNCTIONS, *REDUCTIONS)
+_NO_NAMES = (*FUNCTIONS, *REDUCTIONS, *KINDS)
 
 
 def read_mlir(text: str, file: str = "<text>") -> EinsumProgram:
@@ -78,8 +82,9 @@ class _Reader:
     def __init__(self, function: func.FuncOp) -> None:
         block = function.body.block
         self._name = function.sym_name.data
-        self._statements: list[Einsum] = []
+        self._statements: list[AnyStatement] = []
         self._formats: dict[str, TensorFormat] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}  # of arguments
         self._results: tuple[str, ...] = ()
         last = {_string(each, "statement"): each for each in block.ops}
         self._parts = {
@@ -89,12 +94,14 @@ class _Reader:
         }
         self._taken = {name for name in last if name is not None}
         self._known: dict[SSAValue, Value] = {}
-        names = _strings(function, "inputs") or ()
+        names = strings(function, "inputs") or ()
         for place, argument in enumerate(block.args):
             name = names[place] if place < len(names) else self._free_name(argument)
             self._taken.add(name)
             self._known[argument] = Named(name)
             self._formats[name] = _format(argument.type)
+            if isinstance(argument.type, TensorType) and argument.type.has_static_shape():
+                self._shapes[name] = argument.type.get_shape()
 
     def program(self) -> EinsumProgram:
         draft = EinsumProgram(self._name, tuple(self._statements), {}, self._results)
@@ -109,7 +116,12 @@ class _Reader:
             for name, format in self._formats.items()
             if name in stored or name in draft
         }
-        return check(EinsumProgram(self._name, draft.statements, formats, self._results))
+        shapes = {
+            name: shape
+            for name, shape in self._shapes.items()
+            if shape and draft.einsum(name) is not None
+        }
+        return check(EinsumProgram(self._name, draft.statements, formats, self._results, shapes))
 
     def take(self, operation: Operation, place: str) -> None:
         """Takes an operation; ``Unsupported`` says what is wrong with it."""
@@ -121,6 +133,9 @@ class _Reader:
                 self._known[operation.results[0]] = Filled(filling.value)
             case LinalgStructuredOperation():
                 self._take_structured(operation, place)
+            case _ if isinstance(operation, MOVING):
+                found = moved(operation, self._known, self._index_names())
+                self._take_moved(operation, found, place)
             case arith.ConstantOp():
                 number = number_of(operation)
                 if number is not None:
@@ -129,7 +144,9 @@ class _Reader:
                 self._known[operation.tensor] = Filled(None)
             case tensor.CastOp():
                 self._known[operation.dest] = self._known[operation.source]
-            case tensor.DimOp():
+            case tensor.ExtractOp() if not operation.indices:
+                self._known[operation.result] = self._known[operation.tensor]
+            case tensor.DimOp() | arith.DivUIOp():
                 pass
             case func.ReturnOp():
                 self._results = tuple(map(self._result, operation.operands))
@@ -146,20 +163,42 @@ class _Reader:
         if len(operation.outputs) != 1 or len(operation.results) != 1:
             raise Unsupported("must have one output, a tensor")
         (result,) = operation.results
-        loops = _strings(operation, "indices") or self._loops(operation)
+        taken = [self._known.get(each) for each in operation.inputs]
+        if taken and isinstance(taken[0], Moved):
+            self._take_moved(operation, reordered(operation, taken[0]), place)
+            return
+        loops = strings(operation, "indices") or self._loops(operation)
         if len({*loops}) != len(operation.get_iterator_types()):
             raise Unsupported("indices must name each loop once")
         expression, kept = statement_expression(operation, loops, self._known)
         if operation in self._parts:
             self._known[result] = Part(expression, kept)
             return
-        name = _string(operation, "statement") or self._free_name(result)
+        access = Access(self._statement_name(operation), kept)
+        order = strings(operation, "order") or ()
+        layer = _string(operation, "layer") or ""
+        self._add(operation, Einsum(access, expression, order, place, layer))
+
+    def _take_moved(self, operation: Operation, found: Moved, place: str) -> None:
+        if operation in self._parts:
+            self._known[operation.results[0]] = found
+            return
+        access = Access(self._statement_name(operation), found.dims)
+        layer = _string(operation, "layer") or ""
+        statement = Rearrangement(access, found.how, found.operands, place, layer)
+        self._add(operation, statement)
+
+    def _statement_name(self, operation: Operation) -> str:
+        name = _string(operation, "statement") or self._free_name(operation.results[0])
         if not _is_name(name):
             raise Unsupported(f"{short(name)} cannot be a tensor's name")
         self._taken.add(name)
-        order = _strings(operation, "order") or ()
-        layer = _string(operation, "layer") or ""
-        self._statements.append(Einsum(Access(name, kept), expression, order, place, layer))
+        return name
+
+    def _add(self, operation: Operation, statement: AnyStatement) -> None:
+        (result,) = operation.results
+        name = statement.name
+        self._statements.append(statement)
         self._known[result] = Named(name)
         self._formats.pop(name, None)
         type = result.type
@@ -168,9 +207,13 @@ class _Reader:
 
     def _loops(self, operation: LinalgStructuredOperation) -> tuple[str, ...]:
         """Names of loops that have none, which are no tensors."""
-        names = {value.name for value in self._known.values() if isinstance(value, Named)}
-        letters = (name for name in _index_names() if name not in names)
+        letters = self._index_names()
         return tuple(next(letters) for _ in operation.get_iterator_types())
+
+    def _index_names(self) -> Iterator[str]:
+        """Names that no tensor has."""
+        names = {value.name for value in self._known.values() if isinstance(value, Named)}
+        return (name for name in _index_names() if name not in names)
 
     def _free_name(self, value: SSAValue) -> str:
         """The name of a value, or a new one."""
@@ -205,11 +248,3 @@ def _format(type: Attribute) -> TensorFormat:
 def _string(operation: Operation, name: str) -> str | None:
     attribute = operation.attributes.get(name)
     return attribute.data if isinstance(attribute, StringAttr) else None
-
-
-def _strings(operation: Operation, name: str) -> tuple[str, ...] | None:
-    """Texts of an attribute, if there is one."""
-    attribute = operation.attributes.get(name)
-    if not isinstance(attribute, ArrayAttr):
-        return None
-    return tuple(each.data for each in attribute if isinstance(each, StringAttr))

@@ -3,10 +3,11 @@
 A reduction is a ``linalg.generic`` of its own, and so is what a statement makes of them; all have
 the attributes ``statement``, the tensor that they compute or are a part of, and ``indices``, the
 names of their loops. The last one of a statement may have ``order``, the order of the statement's
-loops, and ``layer``. The function's arguments are the inputs, and tensors to write to for results
-of whose indices some are in no operand; its attribute ``inputs`` names them. Tensors whose format
-is not dense in the order of their modes, and intermediate ones for which it is chosen, have an
-encoding.
+loops, and ``layer``. What moves elements is written by ``rearranged_write``. The function's
+arguments are the inputs, and tensors to write to for results of whose indices some are in no
+operand, with their sizes where the program has them; its attribute ``inputs`` names them. Tensors
+whose format is not dense in the order of their modes, and intermediate ones for which it is chosen,
+have an encoding.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     AnyFloat,
-    ArrayAttr,
     FloatAttr,
     FunctionType,
     IndexType,
@@ -41,12 +41,15 @@ from xdsl.rewriter import InsertPoint
 
 from gnarl.sw.workloads.einsum.mlir.encoding import EncodingAttr
 from gnarl.sw.workloads.einsum.mlir.functions import BINARY, UNARY, expanded, meanings
+from gnarl.sw.workloads.einsum.mlir.rearranged_write import strings, write_rearrangement
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
     free_indices,
 )
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.mlir_text import to_text
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -76,20 +79,28 @@ class _Writer:
         program = self._program
         for name in program.inputs:
             self._values[name] = self._argument(name)
-        destinations = [each.name for each in program.statements if _lacks_size(each)]
+        destinations = [each.name for each in program.einsums if _lacks_size(each)]
         for name in destinations:
-            self._destinations[name] = self._argument(name)
+            self._destinations[name] = self._destination(name)
         for statement in program.statements:
             self._statement(statement)
         results = [self._values[name] for name in program.results]
         self._builder.insert(func.ReturnOp(*results))
         type = FunctionType.from_lists(self._block.arg_types, [each.type for each in results])
         function = func.FuncOp(program.name, type, Region(self._block))
-        function.attributes["inputs"] = _strings((*program.inputs, *destinations))
+        function.attributes["inputs"] = strings((*program.inputs, *destinations))
         return ModuleOp([function])
 
-    def _argument(self, name: str) -> SSAValue:
-        argument = self._block.insert_arg(self._types[name], len(self._block.args))
+    def _destination(self, name: str) -> SSAValue:
+        """What a result is written to, whose argument says its sizes where they are known."""
+        type, shape = self._types[name], self._program.shapes.get(name)
+        if shape is None:
+            return self._argument(name)
+        known = TensorType(type.element_type, shape, type.encoding)
+        return self._builder.insert(tensor.CastOp(self._argument(name, known), type)).dest
+
+    def _argument(self, name: str, type: TensorType | None = None) -> SSAValue:
+        argument = self._block.insert_arg(type or self._types[name], len(self._block.args))
         argument.name_hint = name
         return argument
 
@@ -105,7 +116,19 @@ class _Writer:
         encoding = NoneAttr() if format is None else EncodingAttr(format)
         return TensorType(self._number, [DYNAMIC_INDEX] * order, encoding)
 
-    def _statement(self, statement: Einsum) -> None:
+    def _statement(self, statement: AnyStatement) -> None:
+        result = statement.result
+        if isinstance(statement, Rearrangement):
+            type = self._types[result.tensor]
+            value = write_rearrangement(self._builder, statement, self._values, type)
+        else:
+            value = self._computed(statement)
+        value.name_hint = result.tensor
+        if statement.layer:
+            value.owner.attributes["layer"] = StringAttr(statement.layer)  # type: ignore
+        self._values[result.tensor] = value
+
+    def _computed(self, statement: Einsum) -> SSAValue:
         result = statement.result
         operation = self._generic(
             statement,
@@ -115,12 +138,9 @@ class _Writer:
             self._destinations.get(result.tensor),
         )
         if statement.order:
-            operation.attributes["order"] = _strings(statement.order)
-        if statement.layer:
-            operation.attributes["layer"] = StringAttr(statement.layer)
+            operation.attributes["order"] = strings(statement.order)
         (value,) = operation.results
-        value.name_hint = result.tensor
-        self._values[result.tensor] = value
+        return value
 
     def _generic(
         self,
@@ -155,7 +175,7 @@ class _Writer:
             [type],
         )
         operation.attributes["statement"] = StringAttr(statement.name)
-        operation.attributes["indices"] = _strings(loops)
+        operation.attributes["indices"] = strings(loops)
         return self._builder.insert(operation)
 
     def _collect(
@@ -255,7 +275,7 @@ def _number_type(program: EinsumProgram) -> AnyFloat:
                 return constants(part)
         return []
 
-    values = np.array([v for each in program.statements for v in constants(each.expression)])
+    values = np.array([v for each in program.einsums for v in constants(each.expression)])
     with np.errstate(over="ignore"):
         return f32 if (values == values.astype(np.float32)).all() else f64
 
@@ -271,7 +291,3 @@ def _indices(operand: _Operand) -> tuple[str, ...]:
 def _map(loops: Sequence[str], indices: Sequence[str]) -> AffineMapAttr:
     places = tuple(AffineExpr.dimension(loops.index(index)) for index in indices)
     return AffineMapAttr(AffineMap(len(loops), 0, places))
-
-
-def _strings(names: Sequence[str]) -> ArrayAttr[StringAttr]:
-    return ArrayAttr(StringAttr(name) for name in names)

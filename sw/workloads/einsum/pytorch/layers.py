@@ -6,16 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gnarl.sw.workloads.einsum.program import (
-    Einsum,
+    AnyStatement,
     EinsumExpression,
     reductions,
 )
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.expression import Call, Reduction
 
 _LINEAR = frozenset(("add", "sub", "neg", "mul", "div"))
 
 
-def with_layers(statements: Sequence[Einsum], children: Mapping[str, str]) -> list[Einsum]:
+def with_layers(
+    statements: Sequence[AnyStatement], children: Mapping[str, str]
+) -> list[AnyStatement]:
     """The statements with their layers.
 
     A layer is a child of the module that has products. A product elsewhere joins the child that
@@ -47,9 +50,9 @@ class _Layers:
     ``own``: those of statements of children.
     """
 
-    def __init__(self, statements: Sequence[Einsum], own: Mapping[str, int]) -> None:
+    def __init__(self, statements: Sequence[AnyStatement], own: Mapping[str, int]) -> None:
         self._statements, self._own = statements, own
-        self._takers = self._reached(lambda each: _is_linear(each.expression))
+        self._takers = self._reached(_is_linear)
         self._next = self._reached(lambda each: True)
 
     def places(self) -> dict[str, int]:
@@ -65,7 +68,7 @@ class _Layers:
             places[each.name] = max(made, -1 if own is None else own)
         return places
 
-    def _reached(self, passes: Callable[[Einsum], bool]) -> dict[str, int]:
+    def _reached(self, passes: Callable[[AnyStatement], bool]) -> dict[str, int]:
         """The first layer that takes each tensor, or what statements make of it that ``passes``
         lets by."""
         reached: dict[str, int] = {}
@@ -80,7 +83,7 @@ class _Layers:
         return reached
 
 
-def _numbered(statements: Sequence[Einsum]) -> list[Einsum]:
+def _numbered(statements: Sequence[AnyStatement]) -> list[AnyStatement]:
     """Layers without names."""
     numbers: dict[str, tuple[int, bool]] = {}  # with whether a function was applied in it
     for each in statements:
@@ -88,20 +91,27 @@ def _numbered(statements: Sequence[Einsum]) -> list[Einsum]:
         number, is_over = max(made, default=(1, False))
         if _is_product(each) and is_over:
             number, is_over = number + 1, False
-        numbers[each.name] = number, is_over or not _is_linear(each.expression)
+        numbers[each.name] = number, is_over or not _is_linear(each)
     return [replace(each, layer=f"layer{numbers[each.name][0]}") for each in statements]
 
 
-def _is_product(statement: Einsum) -> bool:
+def _is_product(statement: AnyStatement) -> bool:
     """Whether it has a sum of products of tensors."""
+    if isinstance(statement, Rearrangement):
+        return False
     sums = (each for each in reductions(statement.expression) if each.op == "sum")
     return any(isinstance(each.part, Call) for each in sums)
 
 
-def _is_linear(expression: EinsumExpression) -> bool:
+def _is_linear(statement: AnyStatement) -> bool:
+    return isinstance(statement, Rearrangement) or _has_linear(statement.expression)
+
+
+def _has_linear(expression: EinsumExpression) -> bool:
+    """Whether nothing in an expression is not linear."""
     match expression:
         case Call(function, arguments):
-            return function in _LINEAR and all(map(_is_linear, arguments))
+            return function in _LINEAR and all(map(_has_linear, arguments))
         case Reduction(op, _, part):
-            return op == "sum" and _is_linear(part)
+            return op == "sum" and _has_linear(part)
     return True

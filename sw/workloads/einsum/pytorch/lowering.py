@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.check import check
-from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.composites import COMPOSITES
 from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS, constant
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
@@ -23,6 +24,7 @@ from gnarl.sw.workloads.einsum.pytorch.inputs import (
 )
 from gnarl.sw.workloads.einsum.pytorch.layers import with_layers
 from gnarl.sw.workloads.einsum.pytorch.model import Model
+from gnarl.sw.workloads.einsum.pytorch.moving import PARTS, SHAPES
 from gnarl.sw.workloads.einsum.pytorch.names import Names
 from gnarl.sw.workloads.einsum.pytorch.products import PRODUCTS
 from gnarl.sw.workloads.einsum.pytorch.rearranging import REARRANGING
@@ -40,6 +42,8 @@ OPERATORS: dict[str, Operator] = {
     **REDUCTIONS,
     **COMPOSITES,
     **REARRANGING,
+    **SHAPES,
+    **PARTS,
 }
 """What operators mean, by their names in graphs."""
 
@@ -49,11 +53,9 @@ _LIFTED = "lifted_tensor_"
 _WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
 
 _INSTEAD = {
-    "cat": "sums of products: x @ w1 + y @ w2 for torch.cat([x, y], 1) @ w",
     "masked_fill": "a sum of the scores and a mask",
-    "repeat": "expand, or broadcast operands",
+    "repeat": "expand, or torch.cat of copies",
     "spmm": "torch.sparse.mm",
-    "stack": "results of their own",
     "where": "products with masks",
 }
 """What to write instead of operators that are not supported."""
@@ -96,17 +98,22 @@ class _Lowering:
     def _model(self, results: Results, formats: Mapping[str, str | TensorFormat]) -> Model:
         statements = with_layers(results.statements, self._children)
         names = tuple(results.views)
-        program = EinsumProgram(self._graph.name, tuple(statements), {}, names)
+        program = _without_idle(EinsumProgram(self._graph.name, tuple(statements), {}, names))
         users = {**self._names, **dict(zip(names, self._graph.results, strict=True))}
         shapes = {
             name: results.shapes[name]
-            for name in (*program.inputs, *(each.name for each in statements))
+            for name in (*program.inputs, *(each.name for each in program.statements))
         }
         used = {name: user for name, user in users.items() if name in shapes}
         stored = self._formats(program, formats, used, shapes)
+        repeated = {
+            each.name: shapes[each.name]
+            for each in program.einsums
+            if each.name in self._statements.repeated
+        }
         constants = {view.tensor for view in self._constants.values()}
         return Model(
-            check(EinsumProgram(program.name, program.statements, stored, names)),
+            check(replace(program, formats=stored, shapes=repeated)),
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
             shapes,
             used,
@@ -229,6 +236,17 @@ class _Lowering:
         stored |= {name: dense(len(shapes[name])) for name in program.results}
         stored |= {name: self._computed[name] for name in shapes if name in self._computed}
         return {**stored, **formats}
+
+
+def _without_idle(program: EinsumProgram) -> EinsumProgram:
+    """The program without parts of tensors that nothing takes."""
+    needed = set(program.results)
+    kept: list[AnyStatement] = []
+    for each in reversed(program.statements):
+        if each.name in needed or isinstance(each, Einsum):
+            kept.append(each)
+            needed |= {access.tensor for access in each.operands}
+    return replace(program, statements=tuple(reversed(kept)))
 
 
 def _is_finite(number: float | complex) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import count
 
+from gnarl.sw.workloads.einsum.rearrangement import KINDS
 from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS
 
-_FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS))
+_FUNCTIONS = frozenset((*FUNCTIONS, *REDUCTIONS, *KINDS))
 _INDICES = "ijklmnopqrstuvwxyzabcdefgh"
 
 
@@ -38,6 +39,10 @@ class Names:
 
     def indices(self) -> Iterator[str]:
         """Indices of one statement: i, j, k and so on."""
-        avoided = self._taken | self._reserved
-        names = (f"{letter}{number or ''}" for number in count() for letter in _INDICES)
-        return (name for name in names if name not in avoided)
+        return index_names(self._taken | self._reserved)
+
+
+def index_names(avoided: Collection[str]) -> Iterator[str]:
+    """Names of indices: i, j, k and so on, but for some."""
+    names = (f"{letter}{number or ''}" for number in count() for letter in _INDICES)
+    return (name for name in names if name not in avoided)

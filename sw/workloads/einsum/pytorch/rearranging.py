@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,40 +62,6 @@ def _expanded_as(step: Step, x: View, other: View) -> View:
     return x.expanded(other.shape)
 
 
-def _flattened(step: Step, x: View, start: int = 0, end: int = -1) -> View:
-    first, last = start % max(x.rank, 1), end % max(x.rank, 1)
-    joined = math.prod(x.shape[first : last + 1])
-    return _reshaped(step, x, [*x.shape[:first], joined, *x.shape[last + 1 :]])
-
-
-def _reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
-    """Dimensions of size 1 come and go; the others must stay."""
-    count = math.prod(size for size in shape if size != -1)
-    sizes = [math.prod(x.shape) // max(count, 1) if size == -1 else size for size in shape]
-    kept = [size for size in x.shape if size != 1]
-    if kept != [size for size in sizes if size != 1]:
-        step.refuse(
-            f"from {[*x.shape]} to {sizes}: must keep every dimension that is not of size 1: "
-            "write torch.einsum of the tensors as they are"
-        )
-    view = x.squeezed(range(x.rank))
-    return view.spread([dim for dim, size in enumerate(sizes) if size != 1], len(sizes))
-
-
-def _sliced(
-    step: Step,
-    x: View,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    by: int = 1,
-) -> View:
-    size = x.shape[dim]
-    if len(range(size)[start:end:by]) != size:
-        step.refuse("a part of a dimension: must be all of it")
-    return x
-
-
 REARRANGING: dict[str, Operator] = {
     **{
         f"aten.{name}.default": _same
@@ -131,10 +96,5 @@ REARRANGING: dict[str, Operator] = {
     "aten.expand.default": _expanded,
     "aten.expand_as.default": _expanded_as,
     "aten.broadcast_to.default": _expanded,
-    "aten.flatten.using_ints": _flattened,
-    "aten.reshape.default": _reshaped,
-    "aten.view.default": _reshaped,
-    "aten._unsafe_view.default": _reshaped,
-    "aten.slice.Tensor": _sliced,
 }
 """By their names in graphs."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression
+from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, with_every_access
+from gnarl.sw.workloads.einsum.pytorch.moved_statements import transposed
 from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
-from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement, Reshape
+from gnarl.sw.workloads.tensor.expression import Access
 
 
 class Results:
@@ -24,31 +25,47 @@ class Results:
         self.views: dict[str, View] = {}
 
     def add(self, user: str, view: View) -> None:
-        """Adds a result; a statement copies what is an input, a result already, or has more
-        dimensions. Raises ``WorkloadError``."""
-        for dim, (size, mode) in enumerate(zip(view.shape, view.modes, strict=True)):
-            if mode is None and size != 1:
-                raise WorkloadError(
-                    f"{self._place}: {user}: repeats along dimension {dim}: must not"
-                )
+        """Adds a result; a statement copies what is an input, or moved from inputs alone, a result
+        already, or has more dimensions, or fewer."""
+        step = Step(self._statements, "", self._place, "output")
         modes = [mode for mode in view.modes if mode is not None]
-        is_whole = len(modes) == len(self._statements.shapes[view.tensor])
-        computed = {each.name for each in self._statements.added}
-        if view.tensor in self.views or view.tensor not in computed or not is_whole:
-            step = Step(self._statements, self._statements.names.claim(user), self._place, "output")
-            view = step.elementwise(lambda element: element, view)
+        repeats = any(
+            mode is None and size != 1 for size, mode in zip(view.shape, view.modes, strict=True)
+        )
+        is_whole = not repeats and len(modes) == len(self._statements.shapes[view.tensor])
+        if view.tensor in self.views or not self._is_computed(view.tensor) or not is_whole:
+            step = replace(step, name=self._statements.names.claim(user))
+            view = step.repeated(view)
+        elif modes != sorted(modes) and view.tensor in self._row_by_row():
+            step = replace(step, name=self._statements.names.claim(user))
+            view = transposed(step, view)
         self.views[view.tensor] = view
 
+    def _is_computed(self, tensor: str) -> bool:
+        """Whether a launch computes anything of what it is made of."""
+        made = {each.name: each for each in self._statements.added}
+        if tensor not in made:
+            return False
+        statement = made[tensor]
+        return isinstance(statement, Einsum) or any(
+            self._is_computed(each.tensor) for each in statement.operands
+        )
+
+    def _row_by_row(self) -> set[str]:
+        """Tensors whose modes must stay in their order, as they are reshaped."""
+        return {
+            access.tensor
+            for each in self._statements.added
+            if isinstance(each, Rearrangement) and isinstance(each.how, Reshape)
+            for access in (each.result, *each.operands)
+        }
+
     @property
-    def statements(self) -> list[Einsum]:
+    def statements(self) -> list[AnyStatement]:
         """All statements, where modes of results have the order of the module's dimensions."""
         orders = self._orders()
         return [
-            replace(
-                each,
-                result=_reordered(each.result, orders),
-                expression=_permuted(each.expression, orders),
-            )
+            with_every_access(each, lambda access: _reordered(access, orders))
             for each in self._statements.added
         ]
 
@@ -72,16 +89,3 @@ class Results:
 def _reordered(access: Access, orders: Mapping[str, Sequence[int]]) -> Access:
     order = orders.get(access.tensor, range(len(access.indices)))
     return replace(access, indices=tuple(access.indices[mode] for mode in order))
-
-
-def _permuted(
-    expression: EinsumExpression, orders: Mapping[str, Sequence[int]]
-) -> EinsumExpression:
-    match expression:
-        case Access():
-            return _reordered(expression, orders)
-        case Call(function, arguments):
-            return Call(function, tuple(_permuted(part, orders) for part in arguments))
-        case Reduction(part=part):
-            return replace(expression, part=_permuted(part, orders))
-    return expression

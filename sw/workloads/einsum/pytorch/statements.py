@@ -11,6 +11,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     free_indices,
@@ -26,12 +27,17 @@ Element: TypeAlias = Callable[..., EinsumExpression]
 
 
 class Statements:
-    """Statements so far, and the shapes of all tensors by name."""
+    """Statements so far, and the shapes of all tensors by name.
+
+    repeated
+        those that are the same along some index.
+    """
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.shapes: dict[str, tuple[int, ...]] = {}
-        self.added: list[Einsum] = []
+        self.added: list[AnyStatement] = []
+        self.repeated: set[str] = set()
 
     def declare(self, wanted: str, shape: tuple[int, ...]) -> View:
         """A tensor that comes from elsewhere."""
@@ -106,6 +112,16 @@ class Step:
         space = Space(self.statements, tuple(np.broadcast_shapes(*shapes)))
         return self._add(space, len(space.shape), element(*map(space.element, operands)), part)
 
+    def repeated(self, view: View, part: str = "") -> View:
+        """A tensor with all elements of a view, those that repeat, too."""
+        space = Space(self.statements, view.shape)
+        found = self._add(space, view.rank, space.element(view), part, is_repeated=True)
+        if any(
+            mode is None and size != 1 for mode, size in zip(view.modes, view.shape, strict=True)
+        ):
+            self.statements.repeated.add(found.tensor)
+        return found
+
     def reduced(
         self,
         op: str,
@@ -163,13 +179,25 @@ class Step:
             expression = finish(expression, *map(space.element, rest))
         return self._add(space, len(result), expression, part)
 
-    def _add(self, space: Space, rank: int, expression: EinsumExpression, part: str = "") -> View:
+    def _add(
+        self,
+        space: Space,
+        rank: int,
+        expression: EinsumExpression,
+        part: str = "",
+        is_repeated: bool = False,
+    ) -> View:
         """The statement of an expression over the first ``rank`` dimensions of a space: its tensor
-        has those that elements depend on."""
+        has those that elements depend on; where they are repeated, all that are not of size 1,
+        too."""
         names = self.statements.names
         name = names.claim(f"{self.name}_{part}") if part else self.name
         used = free_indices(expression)
-        own = [dim for dim in range(rank) if space.indices[dim] in used]
+        own = [
+            dim
+            for dim in range(rank)
+            if space.indices[dim] in used or (is_repeated and space.shape[dim] != 1)
+        ]
         result = Access(name, tuple(space.indices[dim] for dim in own))
         self.statements.added.append(Einsum(result, expression, place=self.place))
         self.statements.shapes[name] = tuple(space.shape[dim] for dim in own)

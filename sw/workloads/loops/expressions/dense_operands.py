@@ -22,7 +22,7 @@ def with_dense_operands(program: EinsumProgram) -> EinsumProgram:
     own = layouts(program)
     names: dict[str, str] = {}
     statements: list[Einsum] = []
-    for each in program.statements:
+    for each in program.einsums:
         chosen = walked(each, own)
         for access in each.operands:
             if own[access.tensor].is_dense or access in chosen or access.tensor in names:

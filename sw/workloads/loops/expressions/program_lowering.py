@@ -85,7 +85,7 @@ class ProgramLowering:
         """The loops of all statements. Raises ``WorkloadError``."""
         body: list[ir.Statement] = []
         place = Location(self._program.name, 1, 1)
-        for each in self._program.statements:
+        for each in self._program.einsums:
             place = self._place(each)
             if self._finish_of(each) is None:
                 body += self._stored(each, place)
@@ -113,8 +113,8 @@ class ProgramLowering:
         is_result = statement.name in self._program.results
         if len(users) != 1 or is_result or is_elementwise(statement, self._sizes[statement.name]):
             return None
-        taker = self._program[users[0]]
-        return taker if self._begin_of(taker) is statement else None
+        taker = self._program.einsum(users[0])
+        return taker if taker and self._begin_of(taker) is statement else None
 
     def _begin_of(self, statement: Einsum) -> Einsum | None:
         """The reduction that a statement is computed from in the same array, if there is one."""
@@ -124,14 +124,15 @@ class ProgramLowering:
             return None
         for name in dict.fromkeys(each.tensor for each in reversed(statement.operands)):
             taken = [each for each in statement.operands if each.tensor == name]
+            begin = self._program.einsum(name)
             if (
-                name in self._program
+                begin is not None
                 and name not in self._program.results
                 and self._program.consumers[name] == (statement.name,)
-                and not is_elementwise(self._program[name], self._sizes[name])
+                and not is_elementwise(begin, self._sizes[name])
                 and all(each.indices == statement.result.indices for each in taken)
             ):
-                return self._program[name]
+                return begin
         return None
 
     # Statements.

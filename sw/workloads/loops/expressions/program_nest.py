@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.pure import inlined, pure
 from gnarl.sw.workloads.einsum.pytorch.model import Model
@@ -89,7 +90,13 @@ def program_nest(
     """The nest of a program, from the shapes of its tensors, of the arrays that inputs lie in, and
     of results, see ``program_workload``.
 
-    Raises ``WorkloadError`` naming the line of a function that nests do not have.
+    Raises ``WorkloadError`` naming the line of a function that nests do not have, or where elements
+    are moved.
     """
+    for each in program.rearrangements:
+        raise WorkloadError(
+            f"{each.place or program.name}: {each.name} is a {each.how.kind}, which nests of "
+            "Einsum programs do not have: must be computed"
+        )
     program = inlined(pure(program, shapes), shapes)
     return ProgramLowering(with_dense_operands(program), shapes, arrays, results).lowered()

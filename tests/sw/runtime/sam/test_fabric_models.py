@@ -22,6 +22,10 @@ from gnarl.sw.runtime.target.configuration import load_configuration
 EXAMPLES = Path(__file__).parents[4] / "examples"
 SUM = "T(i,k)=sum[m](B(i,m)*C(m,k)); X(i,k)=T(i,k)+D(i,k) -f=B:ss -f=C:ss -f=T:ss -f=D:ss -f=X:ss"
 VECTORS = "t(i)=relu(b(i)); x(i)=t(i)*3 -f=b:s -f=t:s -f=x:s"
+MOVED = (
+    "t(i)=relu(b(i)); s=slice[i:2:3](b(i)); r(j)=concat(t(i),s); y(j)=r(j)*3; x(j,k)=reshape(y(j)) "
+    "-f=b:s -f=t:s -f=r:s -f=y:s"
+)
 POOL = (
     "fabric={root=1, fiberlookup=1, repsiggen=1, repeat=1, arrayvals=2, alu=1, function_relu=1, "
     "fiberwrite=1, valwrite=1}"
@@ -72,8 +76,8 @@ def test_two_statements(device, program, operands):
 
 @pytest.mark.parametrize("memory", ["local", "shared"])
 def test_rtl(memory, monkeypatch):
-    """The second launch finds nothing of the first one's configuration; in a shared memory it finds
-    what that one has written."""
+    """A launch finds nothing of the configuration of the one before, but in a shared memory what
+    that one has written; the host moves elements between them."""
     loaded: Counter[str] = Counter()
     write_window = HostDriver.write_window
 
@@ -97,6 +101,11 @@ def test_rtl(memory, monkeypatch):
                 # Coordinates and values of b, the constant, and a segment.
                 assert loaded["words"] <= 2 * entries + 1
                 assert loaded["pairs"] == 1
+            moving = device.compile((MOVED, {"b": np.ones(4)}), fuse="none")
+            result = device.run(moving, {"b": np.array(b, float)})
+            check_launches(device, result)
+            moved = np.concatenate([np.maximum(b, 0), [b[2]]]).reshape(5, 1)
+            assert np.array_equal(result.outputs["x"], 3 * moved)
 
 
 @pytest.mark.parametrize("example", ["gcn", "graphsage"])

@@ -19,6 +19,7 @@ from tests.support.sam.models import CONFIG, compiled, golden, run
 from tests.support.sam.programs import TRAITS, ProgramCase, make_program
 
 PROGRAMS = 80
+MOVING_PROGRAMS = range(2000, 2080)
 ODD_PROGRAMS = range(5000, 5040)
 
 
@@ -49,10 +50,6 @@ def is_right(case: ProgramCase, regions: Sequence[Sequence[str]], iteration: str
     return True
 
 
-def whole(case: ProgramCase) -> list[tuple[str, ...]]:
-    return [tuple(each.name for each in case.program.statements)]
-
-
 def test_programs_without_fusion() -> None:
     cases = map(make_program, range(PROGRAMS))
     assert sum(is_right(case, [], FACTORED) for case in cases) >= 0.7 * PROGRAMS
@@ -60,12 +57,22 @@ def test_programs_without_fusion() -> None:
 
 def test_whole_programs_in_one_region() -> None:
     cases = map(make_program, range(PROGRAMS))
-    assert sum(is_right(case, whole(case), FACTORED) for case in cases) >= 0.6 * PROGRAMS
+    assert sum(is_right(case, case.whole(), FACTORED) for case in cases) >= 0.6 * PROGRAMS
 
 
 def test_global_iteration() -> None:
     cases = map(make_program, range(PROGRAMS))
-    assert sum(is_right(case, whole(case), GLOBAL) for case in cases) >= 0.6 * PROGRAMS
+    assert sum(is_right(case, case.whole(), GLOBAL) for case in cases) >= 0.6 * PROGRAMS
+
+
+def test_programs_in_which_elements_are_moved() -> None:
+    """Each is run whole and cut at random."""
+    cases = [make_program(seed, moving=True) for seed in MOVING_PROGRAMS]
+    cases = [case for case in cases if case.program.rearrangements]
+    right = [is_right(case, case.whole(), FACTORED) for case in cases]
+    assert sum(right) >= 0.5 * len(cases)
+    for seed, case in enumerate(cases):
+        is_right(case, case.groups(random.Random(seed)), FACTORED)
 
 
 def test_programs_cut_at_random() -> None:
@@ -82,7 +89,7 @@ def test_machines_with_queues_of_any_depth_end() -> None:
         config = replace(CONFIG, queue_depth=rng.choice([2, 3, 4, 8]), memory=memory)
         with noted(f"depth {config.queue_depth}, {memory}: {program_text(case.program)}"):
             try:
-                program = compiled(case.program, case.tensors, whole(case), config=config)
+                program = compiled(case.program, case.tensors, case.whole(), config=config)
                 run(program, case.tensors, is_timed=True)
             except WorkloadError:
                 continue
@@ -93,11 +100,13 @@ def test_infinities_and_nan() -> None:
         case = make_program(seed, odd=True)
         if "maximum" in case.traits:  # see the golden model: 0·∞ of what is missing
             continue
-        is_right(case, whole(case), FACTORED)
+        is_right(case, case.whole(), FACTORED)
 
 
 def test_every_trait_is_drawn() -> None:
-    drawn = Counter(trait for seed in range(PROGRAMS) for trait in make_program(seed).traits)
+    cases = [make_program(seed) for seed in range(PROGRAMS)]
+    cases += [make_program(seed, moving=True) for seed in MOVING_PROGRAMS]
+    drawn = Counter(trait for case in cases for trait in case.traits)
     assert set(drawn) == set(TRAITS) - {"odd values"}
 
 
@@ -123,7 +132,7 @@ def test_programs_that_were_wrong(
     text: str, shapes: dict[str, tuple[int, ...]], iteration: str
 ) -> None:
     case = case_of(text, shapes)
-    assert is_right(case, whole(case), iteration)
+    assert is_right(case, case.whole(), iteration)
 
 
 def case_of(text: str, shapes: dict[str, tuple[int, ...]]) -> ProgramCase:
@@ -143,7 +152,7 @@ def test_a_dense_input_at_two_places_that_no_order_fits() -> None:
 
 def test_a_dense_input_at_two_places_that_an_order_fits() -> None:
     case = case_of("y(i,l)=sum[m](A(i,m)*A(m,l))", {"A": (3, 3)})
-    assert is_right(case, whole(case), FACTORED)
+    assert is_right(case, case.whole(), FACTORED)
 
 
 def test_a_loop_without_coordinates_around_sums_that_have_every_one() -> None:
@@ -153,7 +162,7 @@ def test_a_loop_without_coordinates_around_sums_that_have_every_one() -> None:
     )
     for rows in (1, 0):
         case = case_of(text, {"A": (2, 3), "B": (rows, 2)})
-        program = compiled(case.program, case.tensors, whole(case))
+        program = compiled(case.program, case.tensors, case.whole())
         if rows:
             run(program, case.tensors)
             continue

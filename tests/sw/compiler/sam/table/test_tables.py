@@ -33,8 +33,7 @@ EXAMPLES = {
     ),
     # Twice in one of these: its rows are still never empty.
     "taken_thrice": (
-        "t(i,j)=A(i,j)+B(i,j); y(i,j)=t(i,j)*t(i,j); z(i,j)=t(i,j) "
-        "-f=A:ss -f=B:ss -f=y:ss -f=z:ss",
+        "t(i,j)=A(i,j)+B(i,j); y(i,j)=t(i,j)*t(i,j); z(i,j)=t(i,j) -f=A:ss -f=B:ss -f=y:ss -f=z:ss",
         "ij",
     ),
     # Words of bitvectors are joined in pairs; the third one's ones, with the coordinates of others.

@@ -164,3 +164,66 @@ def test_damaged_texts_are_read_or_refused_in_one_line() -> None:
             read_mlir("".join(words), "a.mlir")
         except WorkloadError as error:
             assert "\n" not in str(error)
+
+
+MOVING = """\
+func.func @f(%a: tensor<4x3x6xf32>, %b: tensor<2x3x6xf32>, %s: tensor<f32>) -> tensor<4x18xf32> {
+  %one = arith.constant 1 : index
+  %joined = tensor.collapse_shape %a [[0], [1, 2]] : tensor<4x3x6xf32> into tensor<4x18xf32>
+  %split = tensor.expand_shape %joined [[0], [1, 2]] output_shape [4, 6, 3]
+      : tensor<4x18xf32> into tensor<4x6x3xf32>
+  %both = tensor.concat dim(0) %a, %b : (tensor<4x3x6xf32>, tensor<2x3x6xf32>) -> tensor<6x3x6xf32>
+  %part = tensor.extract_slice %both[0, 0, 1] [6, 3, 2] [1, 1, 3]
+      : tensor<6x3x6xf32> to tensor<6x3x2xf32>
+  %row = tensor.extract_slice %part[5, 0, 0] [1, 3, 2] [1, 1, 1]
+      : tensor<6x3x2xf32> to tensor<3x2xf32>
+  %element = tensor.extract %s[] : tensor<f32>
+  %spread = tensor.from_elements %element : tensor<1x1xf32>
+  return %joined : tensor<4x18xf32>
+}
+"""
+
+
+def test_what_moves_elements() -> None:
+    assert program_text(read_mlir(MOVING)).partition(" -")[0] == (
+        "joined(i,l)=reshape(a(i,j,k)); split(i,k,l)=reshape[k:6,l:3](joined(i,j)); "
+        "both(i,j,k)=concat(a(l,j,k),b(m,j,k)); part(i,j,l)=slice[k:1:5:3](both(i,j,k)); "
+        "row(j,k)=slice[i:5:6](part(i,j,k)); spread(i,j)=reshape[j:1](s)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("operation", "problem"),
+    [
+        (
+            "tensor.collapse_shape %a [[0, 1], [2, 3]] : tensor<?x?x?x?xf32> into tensor<?x?xf32>",
+            "tensor.collapse_shape: must join dimensions to one",
+        ),
+        (
+            "tensor.extract_slice %a[0, 0, 0, 0] [1, 2, %n, %n] [1, 1, 1, 1] "
+            ": tensor<?x?x?x?xf32> to tensor<1x2x?x?xf32>",
+            "tensor.extract_slice: must take a part of one dimension, whose bounds are numbers",
+        ),
+        (
+            "tensor.extract_slice %a[%n, 0, 0, 0] [2, %n, %n, %n] [1, 1, 1, 1] "
+            ": tensor<?x?x?x?xf32> to tensor<2x?x?x?xf32>",
+            "tensor.extract_slice: must take a part of one dimension, whose bounds are numbers",
+        ),
+        (
+            "tensor.from_elements %x, %x : tensor<2xf32>",
+            "tensor.from_elements: must be of one element",
+        ),
+        (
+            "tensor.collapse_shape %e [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>",
+            "tensor.collapse_shape: must take a tensor",
+        ),
+    ],
+)
+def test_what_moves_too_much_is_refused(operation: str, problem: str) -> None:
+    text = (
+        "func.func @f(%a: tensor<?x?x?x?xf32>, %x: f32, %n: index) -> f32 {\n"
+        "  %e = tensor.empty(%n, %n) : tensor<?x?xf32>\n"
+        f"  %r = {operation}\n  return %x : f32\n}}\n"
+    )
+    with pytest.raises(WorkloadError, match=rf"^<text>:3:\d+: {re.escape(problem)}$"):
+        read_mlir(text)

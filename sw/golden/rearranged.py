@@ -1,0 +1,75 @@
+"""What statements mean that move elements: the same numbers at other points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gnarl.sw.golden.relations import Points, Relation
+from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+
+
+def rearranged(
+    statement: Rearrangement, operands: Sequence[Relation], sizes: Mapping[str, int]
+) -> Relation:
+    """The relation of a result; what is missing in an operand is missing there.
+
+    operands
+        at their indices.
+    sizes
+        of all indices.
+    """
+    match statement.how:
+        case Reshape():
+            found = _reshaped(statement, operands[0], sizes)
+        case Concat():
+            found = _concatenated(statement, operands, sizes)
+        case Slice() as how:
+            found = _sliced(statement, how, operands[0])
+    if not found.points.columns and not found.points.count:
+        return Relation(Points(1, {}), np.zeros(1, found.numbers.dtype))
+    return found
+
+
+def _reshaped(statement: Rearrangement, whole: Relation, sizes: Mapping[str, int]) -> Relation:
+    columns = dict(whole.points.columns)
+    place = np.zeros(whole.points.count, np.int64)
+    for index in statement.own(statement.operands[0]):
+        place = place * sizes[index] + columns.pop(index)
+    for index in reversed(statement.made):
+        columns[index] = place % max(sizes[index], 1)
+        place = place // max(sizes[index], 1)
+    return Relation(Points(whole.points.count, columns), whole.numbers)
+
+
+def _concatenated(
+    statement: Rearrangement, operands: Sequence[Relation], sizes: Mapping[str, int]
+) -> Relation:
+    (along,) = statement.made
+    parts: list[dict[str, np.ndarray]] = []
+    begin = 0
+    for access, relation in zip(statement.operands, operands, strict=True):
+        columns = dict(relation.points.columns)
+        own = statement.own(access)
+        at = columns.pop(own[0]) if own else np.zeros(relation.points.count, np.int64)
+        parts.append({**columns, along: begin + at})
+        begin += sizes[own[0]] if own else 1
+    points = Points(
+        sum(each.points.count for each in operands),
+        {
+            index: np.concatenate([part[index] for part in parts])
+            for index in statement.result.indices
+        },
+    )
+    return Relation(points, np.concatenate([each.numbers for each in operands]))
+
+
+def _sliced(statement: Rearrangement, how: Slice, whole: Relation) -> Relation:
+    past = whole.points.columns[how.index] - how.start
+    kept = (past >= 0) & (past < how.stop - how.start) & (past % how.step == 0)
+    points = whole.points.at(kept)
+    columns = {name: each for name, each in points.columns.items() if name != how.index}
+    for index in statement.made:
+        columns[index] = past[kept] // how.step
+    return Relation(Points(points.count, columns), whole.numbers[kept])

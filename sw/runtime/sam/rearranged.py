@@ -1,0 +1,110 @@
+"""What the host makes between launches: tensors whose elements are those of others, moved.
+
+Entries are moved and no others: their coordinates are counted anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sam.host_steps import statement_of, step_program
+from gnarl.sw.golden.words import RangeError, to_words, typed
+from gnarl.sw.program.host_step import HostStep
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.report.verify import entry_name
+from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.entries_order import ascending_order
+from gnarl.sw.workloads.tensor.program_tensors import result_array
+from gnarl.sw.workloads.tensor.tensor import Tensor
+
+_Columns = Mapping[str, np.ndarray]
+"""Coordinates of entries, int64 [nnz] by index."""
+
+
+def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
+    """The tensor that a step makes of its inputs by name, whose numbers are those of its format.
+
+    Raises ``WorkloadError`` for a number that this does not hold.
+    """
+    statement = statement_of(step)
+    known = {name: _entries(name, each, step.output.type) for name, each in tensors.items()}
+    shapes = {name: each.shape for name, each in known.items()}
+    sizes = program_shapes(step_program(step), shapes).indices[statement.name]
+    operands = [known[access.tensor] for access in statement.operands]
+    columns = [
+        dict(zip(access.indices, each.coordinates.T, strict=True))
+        for access, each in zip(statement.operands, operands, strict=True)
+    ]
+    values = np.concatenate([each.values for each in operands])
+    match statement.how:
+        case Reshape():
+            found = _reshaped(statement, columns[0], sizes, len(values))
+        case Concat():
+            counts = [each.nnz for each in operands]
+            found = _concatenated(statement, columns, sizes, counts)
+        case Slice() as how:
+            found, kept = _sliced(statement, how, columns[0])
+            values = values[kept]
+    coordinates = np.empty((len(values), len(statement.result.indices)), np.int64)
+    for mode, index in enumerate(statement.result.indices):
+        coordinates[:, mode] = found[index]
+    order = ascending_order(coordinates)
+    return result_array(step.output, {}, coordinates[order], values[order])
+
+
+def _entries(name: str, array: Array, type: str) -> Tensor:
+    tensor = Tensor.from_result(array)
+    try:
+        words = to_words(tensor.values, type)
+    except RangeError as error:
+        place = entry_name(name, tensor.coordinates[error.index[0]])
+        raise WorkloadError(f"{place} = {error.value}: {error.reason}") from error
+    return replace(tensor, values=typed(words, type))
+
+
+def _reshaped(
+    statement: Rearrangement, columns: _Columns, sizes: Mapping[str, int], count: int
+) -> _Columns:
+    own, made = statement.own(statement.operands[0]), statement.made
+    if not count:
+        return dict.fromkeys(statement.result.indices, np.zeros(0, np.int64))
+    places = np.zeros(count, np.int64)
+    if own:
+        places = np.ravel_multi_index(
+            [columns[index] for index in own], [sizes[index] for index in own]
+        )
+    split = np.unravel_index(places, [sizes[index] for index in made]) if made else ()
+    return {**columns, **dict(zip(made, split, strict=True))}
+
+
+def _concatenated(
+    statement: Rearrangement,
+    columns: Sequence[_Columns],
+    sizes: Mapping[str, int],
+    counts: Sequence[int],
+) -> _Columns:
+    (along,) = statement.made
+    parts, begin = [], 0
+    for access, own, count in zip(statement.operands, columns, counts, strict=True):
+        (index, *_) = (*statement.own(access), None)
+        at = np.zeros(count, np.int64) if index is None else own[index]
+        parts.append({**own, along: begin + at})
+        begin += 1 if index is None else sizes[index]
+    return {
+        index: np.concatenate([each[index] for each in parts]) for index in statement.result.indices
+    }
+
+
+def _sliced(statement: Rearrangement, how: Slice, columns: _Columns) -> tuple[_Columns, np.ndarray]:
+    """Coordinates of the entries that are kept, and which these are."""
+    at = columns[how.index]
+    kept = (how.start <= at) & (at < how.stop) & ((at - how.start) % how.step == 0)
+    found = {index: column[kept] for index, column in columns.items()}
+    for index in statement.made:
+        found[index] = (found[how.index] - how.start) // how.step
+    return found, kept

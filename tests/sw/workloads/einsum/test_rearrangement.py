@@ -1,0 +1,178 @@
+"""Statements that move elements: their text, what is refused of them, and their sizes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.einsum.text import parse_program, program_text
+from gnarl.sw.workloads.tensor.expression import Access
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "operands"),
+    [
+        ("r(i,j,k)=reshape[j:2](t(i,a))", Reshape((("j", 2),)), [Access("t", ("i", "a"))]),
+        ("r(i)=reshape(t(i,a))", Reshape(), [Access("t", ("i", "a"))]),
+        ("r=reshape(t(a))", Reshape(), [Access("t", ("a",))]),
+        (
+            "r(i,j)=concat(a(k,j),b(j),c(j,l))",
+            Concat(),
+            [Access("a", ("k", "j")), Access("b", ("j",)), Access("c", ("j", "l"))],
+        ),
+        ("r(i,j)=slice[k:2:7](t(k,j))", Slice("k", 2, 7), [Access("t", ("k", "j"))]),
+        ("r(j)=slice[k:2:3](t(k,j))", Slice("k", 2, 3), [Access("t", ("k", "j"))]),
+        ("r(i)=slice[k:0:9:4](t(k))", Slice("k", 0, 9, 4), [Access("t", ("k",))]),
+    ],
+)
+def test_texts(text: str, how: object, operands: list[Access]) -> None:
+    program = parse_program(f"{text}; x=sum[z](w(z))")
+    (found,) = program.rearrangements
+    assert (found.how, list(found.operands)) == (how, operands)
+    assert program_text(program).startswith(text)
+
+
+def test_a_slice_ends_behind_its_last_coordinate() -> None:
+    assert Slice("k", 0, 8, 5) == Slice("k", 0, 6, 5)
+    assert Slice("k", 1, 4, 7) == Slice("k", 1, 2)
+    assert Slice("k", 3, 3, 2) == Slice("k", 3, 3)
+
+
+def test_blanks_are_allowed() -> None:
+    program = parse_program("r(i, j) = slice [ k : 2 : 7 ] ( t(k, j) ) ; x(i)=sum[j](r(i,j))")
+    assert program["r"] == Rearrangement(
+        Access("r", ("i", "j")), Slice("k", 2, 7), (Access("t", ("k", "j")),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("x(i)=relu(slice[k:0:2](a(k)))", "column 11: slice is a statement of its own"),
+        ("x(i)=slice[k:0:2](a(k))+b(i)", "column 6: slice is a statement of its own"),
+        ("concat(i)=a(i)", "column 1: concat moves elements and cannot be the result's name"),
+        ("x(i)=concat(relu(a(k)))", "column 13: expected a tensor, found 'relu'"),
+        ("x(i)=concat(2)", "column 13: expected a tensor, found '2'"),
+        ("x(i)=slice[k:0](a(k))", "column 15: expected :, found ']'"),
+        ("x(i)=slice[k:0:b](a(k))", "column 16: expected a whole number, found 'b'"),
+        ("x(i)=slice[k:0:1.5](a(k))", "column 16: expected a whole number, found '1.5'"),
+        ("x(i)=slice(a(k))", "column 11: expected [, found '('"),
+        ("x(i)=slice[i:0:2](a(i))", "column 1: index i is one of x(i), where it has other"),
+        ("x(i)=slice[j:0:2](a(k))", "column 19: index j is not in a(k)"),
+        ("x(i)=slice[k:2:0](a(k))", "slice[k:2:0]: must begin at 0 or later, end not before it"),
+        ("x(i)=slice[k:0:2:0](a(k))", "slice[k:0:2:0]: must begin at 0 or later"),
+        ("x(i)=slice[k:0:2](a(k,l))", "column 19: index l of a(k,l) is not in x(i): must be"),
+        ("x(i,j)=slice[k:0:2](a(k))", "column 1: x(i,j) has i and j of its own: must have one"),
+        ("x=slice[k:0:2](a(k))", "column 1: x has no index for k: slice[k:0:2] must be of one"),
+        ("x(i)=slice[k:0:2](a(k),b(k))", "column 1: slice is of 2 tensors: must be of one"),
+        ("x(i)=reshape(a(i),b(i))", "column 1: reshape is of 2 tensors: must be of one"),
+        ("x(i,j)=reshape(a(k))", "column 1: sizes of i and j are not known: write reshape[i:N]"),
+        ("x(i,j)=reshape[k:2](a(i,k))", "size of k: must be of an index that only x(i,j) has"),
+        ("x(i,j)=reshape[j:2,j:2](a(i,k))", "size of j: is there already"),
+        ("x(j)=concat(a(j))", "column 1: x(j) has no index of its own: must have one index that"),
+        ("x(i,k)=concat(a(j))", "column 1: x(i,k) has i and k of its own: must have one index"),
+        ("x(i,j)=concat(a(k,l,j))", "column 15: a(k,l,j) has k and l of its own: must have one"),
+        ("x(i,j,k)=concat(a(l,j,k),b(l,j))", "column 26: b(l,j) lacks index k of x(i,j,k)"),
+        ("x(i)=reshape(x(i,j))", "column 14: result x cannot also be an operand"),
+        ("x(i)=reshape(a(j,j))", "column 14: index j appears twice in a(j,j)"),
+    ],
+)
+def test_what_says_not_what_goes_where_is_refused(statement: str, problem: str) -> None:
+    with pytest.raises(WorkloadError, match=re.escape(problem)):
+        parse_program(f"{statement}; y=sum[z](w(z))")
+
+
+def test_what_is_moved_has_no_order_of_loops() -> None:
+    text = "r(i)=slice[k:0:2](a(k)); x=sum[i](r(i)) -s=reorder(r:i)"
+    with pytest.raises(WorkloadError, match="-s names r, which has no loops: its elements are"):
+        parse_program(text)
+
+
+@pytest.mark.parametrize(
+    ("statement", "shapes", "wanted"),
+    [
+        ("r(i,j,k)=reshape[j:2](t(i,a))", {"t": (3, 8)}, (3, 2, 4)),
+        ("r(k,i)=reshape(t(i,a,b))", {"t": (3, 2, 4)}, (8, 3)),
+        ("r(i,j)=reshape(t(i))", {"t": (3,)}, (3, 1)),
+        ("r(i)=reshape(t(i,a))", {"t": (3, 1)}, (3,)),
+        ("r(i,j)=reshape[j:0](t(a))", {"t": (0,)}, None),
+        ("r(i,j)=reshape[j:3](t(a))", {"t": (0,)}, (0, 3)),
+        ("r(i,j)=reshape[i:5,j:0](t(a))", {"t": (0,)}, (5, 0)),
+        ("r(i,j)=concat(t(k,j),u(j),t(l,j))", {"t": (2, 4), "u": (4,)}, (5, 4)),
+        ("r(i)=concat(t,t)", {"t": ()}, (2,)),
+        ("r(i,j)=slice[k:1:8:3](t(k,j))", {"t": (8, 2)}, (3, 2)),
+        ("r(j)=slice[k:0:1](t(k,j))", {"t": (8, 2)}, (2,)),
+        ("r(j)=slice[k:8:8](t(k))", {"t": (8,)}, (0,)),
+    ],
+)
+def test_sizes(
+    statement: str, shapes: dict[str, tuple[int, ...]], wanted: tuple[int, ...] | None
+) -> None:
+    program = parse_program(f"{statement}; y=sum[z](w(z))")
+    given = {**shapes, "w": (2,)}
+    if wanted is None:
+        message = re.escape(
+            "statement r, column 1: the size of index i of r(i,j) is not known: write "
+            "reshape[i:N] with its size N"
+        )
+        with pytest.raises(WorkloadError, match=message):
+            program_shapes(program, given)
+    else:
+        assert program_shapes(program, given).tensors["r"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("statement", "shapes", "problem"),
+    [
+        (
+            "r(i,j,k)=reshape[j:5](t(i,a))",
+            {"t": (3, 8)},
+            "8 coordinates (8 of a) become 5 (5 of j, 1 of k): must be as many",
+        ),
+        (
+            "r(i,j)=reshape[i:5,j:2](t(a,b))",
+            {"t": (3, 3)},
+            "9 coordinates (3 of a, 3 of b) become 10 (5 of i, 2 of j): must be as many",
+        ),
+        (
+            "r(i)=reshape(t(i,a))",
+            {"t": (3, 2)},
+            "2 coordinates (2 of a) become 1 (of no index): must be as many",
+        ),
+        (
+            "r(i)=slice[k:2:9](t(k))",
+            {"t": (8,)},
+            "slice[k:2:9]: index k of t(k) has size 8: must end there or before",
+        ),
+        (
+            "r(i)=slice[k:2:8](t(k)); z(i)=r(i)*u(i)",
+            {"t": (8,), "u": (5,)},
+            "index i of r(i) has size 5: must be 6",
+        ),
+        (
+            "r(i)=concat(t(k),t(l)); z(i)=r(i)*u(i)",
+            {"t": (8,), "u": (5,)},
+            "index i of r(i) has size 5: must be 16",
+        ),
+        (
+            "r(i,j)=concat(t(k,j),u(l,j))",
+            {"t": (8, 2), "u": (5, 3)},
+            "index j has size 3 in mode 1 of u, but 2 in mode 1 of t; it must have one size",
+        ),
+        (
+            "r(i,j)=reshape[j:1](t(a,b))",
+            {"t": (2**32, 2**31)},
+            "9,223,372,036,854,775,808 coordinates become others: must be below 2**63",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(
+    statement: str, shapes: dict[str, tuple[int, ...]], problem: str
+) -> None:
+    program = parse_program(f"{statement}; y=sum[z](w(z))")
+    with pytest.raises(WorkloadError, match=rf"^statement r, column \d+: {re.escape(problem)}"):
+        program_shapes(program, {**shapes, "w": (2,)})
