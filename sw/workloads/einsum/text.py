@@ -28,7 +28,7 @@ from gnarl.sw.workloads.einsum.program import (
     reductions,
 )
 from gnarl.sw.workloads.tensor.columns import fail
-from gnarl.sw.workloads.tensor.expression_parser import ExpressionParser, Token
+from gnarl.sw.workloads.tensor.expression_parser import MAX_DEPTH, ExpressionParser, Token
 from gnarl.sw.workloads.tensor.notation import Written, text_of
 from gnarl.sw.workloads.tensor.options import FormatOptions, parse_order, split_options
 
@@ -86,6 +86,7 @@ def unused(program: EinsumProgram) -> tuple[str, ...]:
 
 class _Parser(ExpressionParser):
     operators = ("+", "-", "*", "/")
+    max_depth = MAX_DEPTH + 2  # statements' sums are written out, their signs in parentheses
 
     def statement(self) -> Einsum:
         result, written = self.assignment()
