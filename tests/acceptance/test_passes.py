@@ -46,7 +46,7 @@ CASES = {
             "mark_skips": GRAPH,
             "size_queues": (),  # of a model
             "parallelize": (),  # not asked for
-            "verify": GRAPH,
+            "verify": ("dot", "gv", "txt"),
             "configure": TEXT,
         },
     ),

@@ -49,7 +49,7 @@ def _assembly(path: Path) -> object:
 
 def _dot(path: Path) -> object:
     found = read_dot(path.read_text(), "g.gv")
-    return found.statement, found.graph
+    return found.text, found.graph
 
 
 def _module(path: Path) -> object:

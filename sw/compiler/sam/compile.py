@@ -15,6 +15,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_functions
+from gnarl.sw.compiler.sam.dot_write import plan_dot
 from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion, stored_formats
 from gnarl.sw.compiler.sam.fuse.schedule import chosen, schedule_text
 from gnarl.sw.compiler.sam.graph_pass import (
@@ -24,18 +25,19 @@ from gnarl.sw.compiler.sam.graph_pass import (
     SamState,
     graph_pass,
     launch_texts,
+    state_texts,
 )
 from gnarl.sw.compiler.sam.host_steps import host_step
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.placement import NO_PLACES, PlacedLaunch, own_places, places
+from gnarl.sw.compiler.sam.plan import Plan, kernel_of_statement
 from gnarl.sw.compiler.sam.sections import (
     SAM_SCHEMA,
     encode,
-    encode_kernel,
     encode_parameters,
 )
 from gnarl.sw.compiler.sam.verify import verify
-from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
+from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
@@ -48,7 +50,7 @@ from gnarl.sw.workloads.tensor.program_tensors import statement_tensors, storage
 
 
 def compile(
-    workload: SamWorkload | SamModel,
+    workload: SamWorkload | SamGraph | SamModel,
     config: SamConfig,
     *,
     seed: int = 0,
@@ -78,26 +80,32 @@ def compile(
     options |= {"schedule_out": schedule_out}
     if given := [name for name, value in options.items() if value is not None]:
         raise WorkloadError(f"{given[0]}: not for an expression or a graph: must be left out")
-    pass_options = SamOptions(
-        workload.statement,
-        skip=config.skip and config.fabric is None,
-        has_graph=workload.graph is not None,
-        config=config,
-    )
-    given_graph = workload.graph
-    first = SamState() if given_graph is None else SamState((SamLaunch("", given_graph),))
-    state = run_passes(passes, first, pass_options, trace)
+    skip = config.skip and config.fabric is None
+    if isinstance(workload, SamGraph):
+        plan = workload.plan
+        state = SamState((SamLaunch("", plan.graph),))
+        state = run_passes(passes, state, SamOptions(given=plan, config=config), trace)
+    else:
+        pass_options = SamOptions(workload.statement, skip=skip, config=config)
+        state = run_passes(passes, SamState(), pass_options, trace)
+        kernel = kernel_of_statement(workload.statement)
+        plan = Plan(state.graph, kernel, workload.text, False)
     _require_made(state, config)
-    if config.fabric is None:
-        config = _with_graph(config, state.graph, workload.text)
     trace.progress(1.0)
+    return _program_of_one(workload.name, config, state, plan)
+
+
+def _program_of_one(name: str, config: SamConfig, state: SamState, plan: Plan) -> Program:
+    """The program of a graph whose tensors may have any sizes."""
+    if config.fabric is None:
+        config = _with_graph(config, state.graph, plan.text)
     return Program.of_one_launch(
         config,
-        workload.name,
-        *statement_tensors(workload.statement, config.format),
+        name,
+        *statement_tensors(plan.kernel, config.format),
         statistics=_statistics(state.graph),
         sections={
-            "plan": encode(state.graph, workload.text),
+            "plan": encode(replace(plan, graph=state.graph)),
             "configuration": state.launches[0].words,
             "parameters": encode_parameters({}),
             "places": own_places(config) if config.memory == "shared" else NO_PLACES,
@@ -144,7 +152,7 @@ def _model_program(
         text = program_text(kernel.program)
         inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes), False)
         sections = {
-            "plan": encode_kernel(each.graph, text, each.region.region.longest),
+            "plan": encode(Plan(each.graph, kernel, text, True, each.region.region.longest)),
             "configuration": each.words,
             "parameters": encode_parameters({} if launches else model.parameters),
             "places": placed,
@@ -234,12 +242,29 @@ def resolve(config: SamConfig) -> SamConfig:
     return replace(config, graph=graph)
 
 
+def _verified_texts(state: SamState, options: SamOptions) -> dict[str, str]:
+    """The dump of graphs that are sound, also as files that are workloads."""
+    files = launch_texts(state, lambda launch: {"gv": _file_text(launch, options)})
+    return {**state_texts(state, options), **files}
+
+
+def _file_text(launch: SamLaunch, options: SamOptions) -> str:
+    if options.given is not None:
+        return plan_dot(replace(options.given, graph=launch.graph))
+    assert launch.region is not None
+    kernel = launch.region.kernel
+    plan = Plan(launch.graph, kernel, program_text(kernel.program), True)
+    if options.fusion is not None:
+        plan = plan.bounded(launch.region.longest(options.shapes), options.config)
+    return plan_dot(plan)
+
+
 def _verified(graph: Graph, options: SamOptions) -> Graph:
     """``graph``, which is refused here if it is not sound."""
     try:
         verify(graph)
     except GnarlError as error:
-        if options.has_graph:
+        if options.given is not None:
             raise
         raise PassError(f"pass verify: {error}") from error
     return graph
@@ -284,6 +309,7 @@ PASSES = (
         "verify",
         "checks every stream's kind, order and loops",
         _verified,
+        texts=_verified_texts,
         is_needed=lambda state, options: True,
     ),
     Pass(

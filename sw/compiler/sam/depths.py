@@ -51,21 +51,10 @@ def size_queues(
     ``WorkloadError`` for an index that ``longest`` lacks, and for what would be deeper than
     ``DEPTHS``. O(loops · edges³).
     """
-    table = trace(graph)
     waiting: dict[Edge, int] = {}
     fibers: set[Edge] = set()
-    for around, cases in _late_blocks(graph, table):
-        held: dict[Edge, int] = {}
-        for late in cases:
-            if _all_in_step(graph, late):
-                continue
-            tokens = {edge: _tokens(edge, table, around, longest) for edge in graph.edges}
-            for edge, lag in _lags(graph, config, tokens, late).items():
-                passing = lag * tokens[edge]
-                if tokens[edge] > 1:
-                    passing -= 1  # the last stop, which nothing waits for
-                    fibers.add(edge)
-                held[edge] = max(held.get(edge, 0), passing)
+    for _, tokens, held in _waits(graph, trace(graph), longest, config):
+        fibers.update(edge for edge in held if tokens[edge] > 1)
         for edge, passing in held.items():
             waiting[edge] = waiting.get(edge, 0) + passing
     depths = {}
@@ -78,6 +67,39 @@ def size_queues(
         if depth > (edge.depth or config.queue_depth):
             depths[edge.target, edge.input] = depth
     return graph.with_depths(depths)
+
+
+def waiting_indices(graph: Graph, longest: Mapping[str, int], config: SamConfig) -> set[str]:
+    """Indices whose fibers wait in queues, for ``longest`` as ``size_queues`` takes it: of others
+    they may be longer."""
+    table = trace(graph)
+    return {
+        index
+        for around, tokens, held in _waits(graph, table, longest, config)
+        for edge in held
+        if tokens[edge] > 1
+        for index in _indices(edge, table)[len(around) :]
+    }
+
+
+def _waits(
+    graph: Graph, table: StreamTable, longest: Mapping[str, int], config: SamConfig
+) -> Iterator[tuple[Indices, Mapping[Edge, int], Mapping[Edge, int]]]:
+    """Loops around blocks that are late together, how many tokens pass each edge in an iteration of
+    these, and how many of them wait at those edges where some do."""
+    for around, cases in _late_blocks(graph, table):
+        held: dict[Edge, int] = {}
+        tokens: dict[Edge, int] = {}
+        for late in cases:
+            if _all_in_step(graph, late):
+                continue
+            tokens = {edge: _tokens(edge, table, around, longest) for edge in graph.edges}
+            for edge, lag in _lags(graph, config, tokens, late).items():
+                passing = lag * tokens[edge]
+                if tokens[edge] > 1:
+                    passing -= 1  # the last stop, which nothing waits for
+                held[edge] = max(held.get(edge, 0), passing)
+        yield around, tokens, held
 
 
 def _late_blocks(graph: Graph, table: StreamTable) -> Iterator[tuple[Indices, list[set[str]]]]:

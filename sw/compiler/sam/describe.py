@@ -9,7 +9,7 @@ import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Block, Edge, Graph
-from gnarl.sw.compiler.sam.dot_write import JOINERS
+from gnarl.sw.compiler.sam.agreement import walked_indices
 from gnarl.sw.compiler.sam.drops import writers_of
 from gnarl.sw.compiler.sam.streams import trace
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
@@ -84,13 +84,14 @@ class _Reader:
                 f"graph: the loops over {loop} lie in each other; there must be one loop order"
             ) from None
 
-    def _own_loops(self) -> Iterator[list[str]]:
+    def _own_loops(self) -> Iterator[Sequence[str]]:
         """Indices of the levels of each tensor, and of what each sum adds up, outermost first."""
         for levels in writers_of(self._graph).values():
             yield [level["index"] for level in levels]
         for block in self._graph.blocks:
             if block.type == "arrayvals" and block["tensor"].isidentifier():
-                yield self._indices(block["tensor"], self._graph.drivers[block.name, "ref"])
+                edge = self._graph.drivers[block.name, "ref"]
+                yield walked_indices(self._graph, block["tensor"], edge)
             elif block.type in ("reduce", "spaccumulator"):
                 edge = self._graph.drivers[block.name, "val"]
                 own = set(_indices_of(self._value(edge).written))
@@ -105,7 +106,9 @@ class _Reader:
                 tensor = block["tensor"]
                 if not tensor.isidentifier():
                     return _Part(Constant(float(tensor)))
-                indices = self._indices(tensor, self._graph.drivers[block.name, "ref"])
+                indices = walked_indices(
+                    self._graph, tensor, self._graph.drivers[block.name, "ref"]
+                )
                 return _Part(self._access(tensor, indices))
             case "alu" if block["op"] in SIGNS:
                 return self._infix(block)
@@ -161,25 +164,7 @@ class _Reader:
                 "summed already; it sums each whole term"
             )
 
-    def _indices(self, tensor: str, edge: Edge | None) -> list[str]:
-        """Index of each level whose positions lead to these references, outermost first."""
-        indices = []
-        while edge is not None and self._graph[edge.source].type != "root":
-            block = self._graph[edge.source]
-            if block.type in ("fiberlookup", "bitvectorlookup", "locate"):
-                if block["tensor"] != tensor:
-                    raise WorkloadError(
-                        f"graph: {block.type} {block.name} is of tensor {block['tensor']}, but "
-                        f"its references reach values of {tensor}"
-                    )
-                indices.append(block["index"])
-            port = "i" if block.type == "parallelizer" else "ref"
-            if block.type in (*JOINERS, "bitvectorexpand"):
-                port = edge.output.removeprefix("out_")
-            edge = self._graph.drivers.get((block.name, port))
-        return indices[::-1]
-
-    def _access(self, tensor: str, indices: list[str]) -> Access:
+    def _access(self, tensor: str, indices: Sequence[str]) -> Access:
         format = self._formats.get(tensor)
         if format is None or len(format.levels) != len(indices):
             has = "no format" if format is None else f"{len(format.levels)} levels"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,10 +10,9 @@ import networkx as nx
 
 from gnarl.hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as, short
 from gnarl.hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES
-from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
-from gnarl.sw.compiler.sam.describe import describe
 from gnarl.sw.compiler.sam.dot_generations import modernise
+from gnarl.sw.compiler.sam.dot_meaning import plan_in
 from gnarl.sw.compiler.sam.dot_netlist import Netlist, Node
 from gnarl.sw.compiler.sam.dot_syntax import DotGraph, parse_dot
 from gnarl.sw.compiler.sam.dot_write import JOINERS
@@ -25,25 +23,19 @@ from gnarl.sw.compiler.sam.passes import (
     mark_skips,
     remove_unused,
 )
+from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.text_file import is_number
 
 
-@dataclass(frozen=True)
-class ReadGraph:
-    """A graph, how its tensors are stored, the result first, and the statement it computes."""
+def read_dot(text: str, name: str) -> Plan:
+    """The graph in the text of the file called ``name``, and what it computes: what its attribute
+    ``einsum`` says, or, without one, a statement that is found in the graph.
 
-    graph: Graph
-    formats: Mapping[str, TensorFormat]
-    statement: str
-
-
-def read_dot(text: str, name: str) -> ReadGraph:
-    """The graph in the text of the file called ``name``.
-
-    Raises ``WorkloadError`` that names the file, and the line where one can be named; for a
-    difference whose order of operands is ambiguous, too: see ``dot_netlist``.
+    Raises ``WorkloadError`` that names the file, and the line or the attribute where one can be
+    named; for a difference whose order of operands is ambiguous, see ``dot_netlist``, and for a
+    graph whose tensors or indices are not those of ``einsum``, too.
     """
     with damaged_as(WorkloadError, f"{name}: file"):
         syntax = parse_dot(text, name)
@@ -58,7 +50,7 @@ def read_dot(text: str, name: str) -> ReadGraph:
             if not any("skip" in node.values for node in netlist.nodes.values()):
                 graph = mark_skips(graph)
             verify(graph)
-            return ReadGraph(graph, formats, describe(graph, formats))
+            return plan_in(syntax, graph, formats)
         except GnarlError as error:
             raise WorkloadError(f"{name}: {error}") from error
 

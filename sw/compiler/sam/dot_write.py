@@ -3,17 +3,22 @@
 Types that the tools do not have (``locate``, bitvectors, functions, ``max``, ``min``, lanes) are
 written in the same manner, and so are depths of queues, which edges have. What a reader adds by
 itself is not written: the root, whose readers say ``root=true``, and the coordinates that
-reductions see; depths of these are the reader's ``ref_depth`` and ``crd_depth``.
+reductions see; depths of these are the reader's ``ref_depth`` and ``crd_depth``. What the graph
+computes is the attribute ``einsum`` of the digraph, and ``longest`` how many coordinates of an
+index a fiber may have for which queues are deep enough; readers that do not know these leave them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
 from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.compiler.sam.streams import trace
+from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.expression import Indexed
 
 _STYLES = {"crd": "dashed", "ref": "bold", "repsig": "dotted", "bv": "dashed"}
@@ -30,9 +35,27 @@ _COLOURS = {
 }
 
 
-def write_dot(graph: Graph, statement: Indexed) -> str:
-    """The text of a DOT file. Raises ``WorkloadError`` for blocks that the dialect cannot say."""
-    return _Writer(graph, statement).text()
+def plan_dot(plan: Plan) -> str:
+    """The text of a DOT file that says what its graph computes, as an Einsum program.
+
+    Raises ``WorkloadError`` for blocks that the dialect cannot say.
+    """
+    program = plan.kernel.program
+    names = dict.fromkeys((*program.inputs, *program.results, *program.formats))
+    formats = {name: program.formats[name] for name in names}
+    attributes = {"einsum": program_text(replace(program, formats=formats))}
+    if plan.longest:
+        known = (index for index in plan.kernel.order if index in plan.longest)
+        attributes["longest"] = ",".join(f"{index}={plan.longest[index]}" for index in known)
+    return write_dot(plan.graph, plan.kernel, attributes)
+
+
+def write_dot(graph: Graph, statement: Indexed, attributes: Mapping[str, str] = {}) -> str:
+    """The text of a DOT file of the SAM tools, with more ``attributes`` of the digraph.
+
+    Raises ``WorkloadError`` for blocks that the dialect cannot say.
+    """
+    return _Writer(graph, statement).text(attributes)
 
 
 class _Writer:
@@ -40,7 +63,7 @@ class _Writer:
         self._graph = graph
         self._statement = statement
         self._loops = trace(graph).loops
-        self._ids = _numbered(graph)
+        self._ids = _numbered(graph, [result.tensor for result in statement.results])
         # Inputs in the order of the ids of their blocks, so that operands come left to right.
         self._edges = [
             edge
@@ -53,12 +76,13 @@ class _Writer:
         added = self._graph[edge.target].type == "reduce" and edge.input == "crd"
         return self._graph[edge.source].type != "root" and not added
 
-    def text(self) -> str:
+    def text(self, attributes: Mapping[str, str]) -> str:
         formats = self._statement.formats
         results = (result.tensor for result in self._statement.results)
         names = dict.fromkeys((*results, *formats))
         tensors = ",".join(f"{name}={formats[name]}" for name in names)
         lines = ["digraph SAM {", f'    comment="{tensors}"']
+        lines += [f'    {name}="{value}"' for name, value in attributes.items()]
         for name, number in self._ids.items():
             lines.append(f"    {number} {self._node(self._graph[name])}")
         readers: dict[tuple[str, str], list[Edge]] = {}
@@ -295,13 +319,16 @@ class _Writer:
         return [names[result.indices[mode]] for mode in modes]
 
 
-def _numbered(graph: Graph) -> dict[str, int]:
-    """Ids by block: 0 the values' writer, then the other writers, then from left to right.
+def _numbered(graph: Graph, results: Sequence[str]) -> dict[str, int]:
+    """Ids by block: first the writers of values, in the order of ``results``, then the other
+    writers, then from left to right.
 
     The root has none.
     """
     writers = [block for block in graph.blocks if not block.outputs]
-    writers.sort(key=lambda block: -block.parameters.get("level", 1 << 30))
+    writers.sort(
+        key=lambda block: (-block.parameters.get("level", 1 << 30), results.index(block["tensor"]))
+    )
     names = {block.name: None for block in writers}
     waiting = [block.name for block in reversed(writers)]
     seen: set[str] = set()

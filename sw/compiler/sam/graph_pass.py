@@ -13,6 +13,7 @@ from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass
 from gnarl.sw.compiler.sam.dumps import graph_texts
 from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion
+from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.workloads.tensor.expression import Statement
 
 
@@ -51,8 +52,8 @@ class SamOptions:
         of all tensors of that program, by name.
     skip
         whether lookups may leave out what intersections do not need.
-    has_graph
-        whether the workload has its graph already.
+    given
+        the graph that the workload has already, and what it computes.
     config
         of the hardware, where it is known.
     """
@@ -61,7 +62,7 @@ class SamOptions:
     fusion: Fusion | None = None
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     skip: bool = True
-    has_graph: bool = False
+    given: Plan | None = None
     config: SamConfig = SamConfig()
 
 
@@ -86,7 +87,7 @@ def launch_texts(
 
 def is_compiled(state: SamState, options: SamOptions) -> bool:
     """Whether the graphs are ours."""
-    return not options.has_graph
+    return options.given is None
 
 
 def graph_pass(
@@ -94,6 +95,7 @@ def graph_pass(
     does: str,
     run: Callable[[Graph, SamOptions], Graph],
     *,
+    texts: Callable[[SamState, SamOptions], Mapping[str, str]] = state_texts,
     is_needed: Callable[[SamState, SamOptions], bool] = is_compiled,
     optional: bool = False,
 ) -> SamPass:
@@ -101,7 +103,7 @@ def graph_pass(
     return Pass(
         name,
         does,
-        state_texts,
+        texts,
         run=lambda state, options: replace(
             state,
             launches=tuple(

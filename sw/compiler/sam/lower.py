@@ -98,7 +98,7 @@ LOWERING = (
         "deals a loop to lanes, where the statement says so",
         _dealt,
         is_needed=lambda state, options: (
-            not options.has_graph
+            options.given is None
             and options.statement is not None
             and options.statement.lanes is not None
         ),

@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.tensor.operands import Operand
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.workload import TensorWorkload
 
 
-@dataclass(frozen=True)
 class SamWorkload(TensorWorkload):
-    """A statement, maybe with a graph that computes it, and tensors for its operands.
+    """A statement, which is to be compiled, and tensors for its operands."""
 
-    graph
-        a graph that was given; ``None``: to be compiled from the statement.
+
+@dataclass(frozen=True)
+class SamGraph:
+    """A graph that was given, with what it computes, and tensors for its operands.
+
+    name
+        what reports call it.
+    inputs
+        operands by name; ``None``: they come later.
     """
 
-    graph: Graph | None = None
+    name: str
+    plan: Plan
+    inputs: Mapping[str, Operand] | None = None
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.memory_map import stall_counters, token_counters, units_of
 from gnarl.hw.sam.unit import OPERATIONS, Unit
-from gnarl.sw.compiler.sam.dot_write import write_dot
-from gnarl.sw.compiler.sam.sections import graph_of, kernel_of
+from gnarl.sw.compiler.sam.dot_write import plan_dot
+from gnarl.sw.compiler.sam.sections import graph_of, kernel_of, plan_of
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Chart, Figures, intensity
 from gnarl.sw.runtime.report.timeline import Activity
-from gnarl.sw.runtime.sam.image import Operands
+from gnarl.sw.runtime.sam.image import Operands, is_model
 from gnarl.sw.runtime.sam.traffic import Traffic, traffic
 
 _SHOWN = 8
@@ -153,8 +153,22 @@ def dot(program: Program) -> str:
             f"{program.workload}: has {len(program.launches)} graphs: --dump FOLDER writes each, "
             "--dot only one"
         )
-    sections = program.launches[0].sections
-    return write_dot(graph_of(sections), kernel_of(sections))
+    (launch,) = program.launches
+    plan, sizes = plan_of(launch.sections), dict(_sizes(launch))
+    if is_model(program):
+        longest = {index: min(size, plan.longest.get(index, size)) for index, size in sizes.items()}
+        plan = plan.bounded(longest, SamConfig.from_dict(launch.config))
+    return plan_dot(plan)
+
+
+def _sizes(launch: Launch) -> Iterator[tuple[str, int]]:
+    """Indices whose sizes are known."""
+    shapes = {spec.name: spec.shape for spec in (*launch.inputs, *launch.outputs)}
+    kernel = kernel_of(launch.sections)
+    for access in (*kernel.operands, *kernel.results):
+        for index, size in zip(access.indices, shapes[access.tensor], strict=True):
+            if isinstance(size, int):
+                yield index, size
 
 
 def _alus(launch: Launch) -> int:

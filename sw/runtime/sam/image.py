@@ -143,8 +143,10 @@ class Operands:
 
 
 def is_model(program: Program) -> bool:
-    """Whether it is of a model, whose sizes are all known, and not of an expression."""
-    return plan_of(program.launches[0].sections).is_program
+    """Whether it is of a model, whose sizes are all known, and not of an expression or a graph."""
+    specs = (*program.inputs, *program.outputs)
+    is_sized = all(isinstance(size, int) for spec in specs for size in spec.shape)
+    return is_sized and plan_of(program.launches[0].sections).is_program
 
 
 def own_name(name: str, names: Collection[str]) -> str:

@@ -13,7 +13,7 @@ from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.dot_read import read_dot
 from gnarl.sw.compiler.sam.sections import kernel_of, parameters_of
-from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
+from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.python_files import split_name
 from gnarl.sw.runtime.sam.image import is_model, own_name
@@ -30,7 +30,6 @@ from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
-from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import format_of
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from gnarl.sw.workloads.tensor.workload import read_expression, split_source
@@ -43,10 +42,10 @@ _MLIR_SUFFIX = ".mlir"
 _FILE_NAME = re.compile(r"[^()*+]*\.[A-Za-z]\w*")
 
 
-SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload | SamModel
+SamSource: TypeAlias = str | Path | tuple[Any, Any] | SamWorkload | SamGraph | SamModel
 
 
-def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamModel:
+def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamGraph | SamModel:
     """The workload of an expression, a graph's file or a model, with operands from files by
     name."""
     program = _program(text)
@@ -59,21 +58,23 @@ def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamModel:
         formats = {name: each for name, each in parsed.program.formats.items()}
         named = {parsed.own_name(name): path for name, path in tensors.items()}
         return replace(parsed, inputs={**parsed.inputs, **load_operands(named, formats)})
-    return replace(parsed, inputs=load_operands(tensors, parsed.statement.formats))
+    indexed = parsed.plan.kernel if isinstance(parsed, SamGraph) else parsed.statement
+    return replace(parsed, inputs=load_operands(tensors, indexed.formats))
 
 
-def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
+def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamGraph | SamModel:
     """The workload that ``source`` means.
 
-    ``source`` is an expression, the path of a ``.gv`` graph, or a ``SamWorkload``; or a tuple of
-    one of the first two and operands by name, each whatever ``Tensor.from_any`` takes, or ``None``.
+    ``source`` is an expression, the path of a ``.gv`` graph, a ``SamWorkload`` or a ``SamGraph``;
+    or a tuple of one of the first two and operands by name, each whatever ``Tensor.from_any``
+    takes, or ``None``.
     Or a model: a tuple of a PyTorch module and the arguments of its ``forward``, the path of a
     ``.pt2`` file, ``FILE.py:NAME``, or a ``SamModel``; or the text of an Einsum program, or the
     path of its ``.mlir`` file, with operands that tell all sizes.
 
     Raises ``WorkloadError`` that names the column, or the file and line.
     """
-    if isinstance(source, SamWorkload | SamModel):
+    if isinstance(source, SamWorkload | SamGraph | SamModel):
         return source
     if isinstance(source, tuple) and len(source) == 2 and is_module(source[0]):
         return _model(module_program(*source))
@@ -88,9 +89,7 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamModel:
         return _of_tensors(program, operands or {})
     if str(text).endswith(GRAPH_SUFFIXES):
         path = Path(text)
-        dot = read_dot(read_text(path), str(path))
-        parsed = parse(dot.statement)
-        return SamWorkload(path.stem, dot.statement, parsed, operands, dot.graph)
+        return SamGraph(path.stem, read_dot(read_text(path), str(path)), operands)
     if str(text).endswith(SUFFIX):
         return _model(file_program(text))
     file, name = split_name(str(text))
@@ -153,7 +152,7 @@ def _model(model: Model) -> SamModel:
 
 def inputs(
     program: Program,
-    workload: SamWorkload | SamModel | None,
+    workload: SamWorkload | SamGraph | SamModel | None,
     arguments: RunArguments,
 ) -> dict[str, Operand]:
     """The program's operands, from files in place of the workload's own.

@@ -16,7 +16,7 @@ from gnarl.sw.compiler.sam.dumps import listing
 from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
 from gnarl.sw.compiler.sam.host_steps import step_program
 from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of
-from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload
+from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
 from gnarl.sw.golden import einsum as golden_model
 from gnarl.sw.golden.einsum import Entries
 from gnarl.sw.golden.words import typed
@@ -54,7 +54,7 @@ from gnarl.sw.workloads.tensor.program_tensors import result_array
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
-class SamReader(Reader[SamSource, SamWorkload | SamModel]):
+class SamReader(Reader[SamSource, SamWorkload | SamGraph | SamModel]):
     """Reads expressions, graphs and their operands."""
 
     target = "sam"
@@ -68,7 +68,7 @@ class SamReader(Reader[SamSource, SamWorkload | SamModel]):
         return [Example(name, text, tensors) for name, text in EXAMPLES.items()]
 
 
-class SamCompiler(Compiler[SamConfig, SamWorkload | SamModel]):
+class SamCompiler(Compiler[SamConfig, SamWorkload | SamGraph | SamModel]):
     """Compiles expressions."""
 
     filled_in = ("expression", "graph")
@@ -78,7 +78,7 @@ class SamCompiler(Compiler[SamConfig, SamWorkload | SamModel]):
 
     def compile(
         self,
-        workload: SamWorkload | SamModel,
+        workload: SamWorkload | SamGraph | SamModel,
         config: SamConfig,
         *,
         seed: int = 0,

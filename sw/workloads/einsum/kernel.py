@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import networkx as nx
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.tensor.expression import Access, common_sizes
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -28,13 +29,23 @@ class Kernel:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Every index, outermost first: an order that agrees with those of all statements."""
+        """Every index, outermost first: an order that agrees with those of all statements.
+
+        Raises ``WorkloadError`` where there is none.
+        """
         graph: nx.DiGraph = nx.DiGraph()
         for statement in self.program.statements:
             graph.add_nodes_from(statement.order)
             graph.add_edges_from(pairwise(statement.order))
         place = {index: number for number, index in enumerate(graph)}
-        return tuple(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
+        try:
+            return tuple(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
+        except nx.NetworkXUnfeasible:
+            loops = ", ".join(outer for outer, _ in nx.find_cycle(graph))
+            raise WorkloadError(
+                f"program: the loops over {loops} lie in each other: the loop orders of its "
+                "statements must agree"
+            ) from None
 
     @cached_property
     def operands(self) -> tuple[Access, ...]:

@@ -43,7 +43,7 @@ from gnarl.sw.workloads.einsum.rearrangement import (
 )
 from gnarl.sw.workloads.tensor.columns import fail
 from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS, Access
-from gnarl.sw.workloads.tensor.expression_parser import ExpressionParser, Token
+from gnarl.sw.workloads.tensor.expression_parser import MAX_DEPTH, ExpressionParser, Token
 from gnarl.sw.workloads.tensor.notation import Written, text_of
 from gnarl.sw.workloads.tensor.options import FormatOptions, parse_order, split_options
 
@@ -115,6 +115,7 @@ def unused(program: EinsumProgram) -> tuple[str, ...]:
 
 class _Parser(ExpressionParser):
     operators = ("+", "-", "*", "/")
+    max_depth = MAX_DEPTH + 2  # statements' sums are written out, their signs in parentheses
 
     def statement(self) -> AnyStatement:
         result = self._result()

@@ -70,6 +70,7 @@ class ExpressionParser:
     """
 
     operators: Sequence[str] = ("+", "-", "*")
+    max_depth = MAX_DEPTH
 
     def __init__(self, text: str, column: int = 1) -> None:
         self._rest = _tokens(text, column)[::-1]
@@ -117,8 +118,8 @@ class ExpressionParser:
 
     def _signed(self) -> Written:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            fail(self._rest[-1].column, f"parts are nested deeper than {MAX_DEPTH}")
+        if self._depth > self.max_depth:
+            fail(self._rest[-1].column, f"parts are nested deeper than {self.max_depth}")
         if self._rest[-1].text == "-":
             self._pop()
             value = self._signed()
@@ -133,19 +134,19 @@ class ExpressionParser:
 
     def _atom(self) -> Written:
         token = self._pop()
+        if token.text == "(":
+            value = self._sum()
+            self._close()
+            return value
+        if token.text in REDUCTIONS and self._rest[-1].text == "[":
+            return self._reduction(token)
         self._operands += 1
         if self._operands > MAX_OPERANDS:
             fail(token.column, f"there are more than {MAX_OPERANDS} operands")
         if token.kind == "number":
             return self._number(token)
-        if token.text == "(":
-            value = self._sum()
-            self._close()
-            return value
         if token.kind != "name":
             fail(token.column, f"expected an operand, found {token.shown}")
-        if token.text in REDUCTIONS and self._rest[-1].text == "[":
-            return self._reduction(token)
         if token.text == SUM:
             return self._over(token)
         if token.text in FUNCTIONS:

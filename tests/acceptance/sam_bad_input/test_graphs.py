@@ -78,7 +78,8 @@ def test_a_graph_without_one_of_its_lines(tmp_path: Path, dot: Path, operands: l
     given = (*operands[:2], *operands[4:])
     assert gnarl("run", CONFIG, dot, *given, "--backend", "model").exit_code == 0
     lines = dot.read_text().splitlines(keepends=True)
-    for left_out in range(len(lines)):
+    (meaning,) = (number for number, line in enumerate(lines) if " einsum=" in line)
+    for left_out in {*range(len(lines))} - {meaning}:
         dot.write_text("".join(lines[:left_out] + lines[left_out + 1 :]))
         line = refusal(tmp_path, "run", CONFIG, dot, *given)
         assert line.startswith(f"gnarl: {dot}")
@@ -101,3 +102,17 @@ def test_a_graph_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_graph_is_not_written_over(tmp_path: Path, dot: Path) -> None:
     line = refusal(tmp_path, "compile", CONFIG, dot, "--dot", dot)
     assert line == f"gnarl: {dot}: is an input of this command: must be another file"
+
+
+def test_a_graph_without_its_text_is_read_as_a_statement(dot: Path, operands: list[str]) -> None:
+    lines = dot.read_text().splitlines(keepends=True)
+    dot.write_text("".join(line for line in lines if " einsum=" not in line))
+    given = (*operands[:2], *operands[4:])
+    assert gnarl("run", CONFIG, dot, *given, "--backend", "model").exit_code == 0
+
+
+def test_a_graph_with_the_text_of_another(tmp_path: Path, dot: Path) -> None:
+    dot.write_text(dot.read_text().replace("B(i,j)*", "B(j,i)*"))
+    assert refused(tmp_path, dot) == (
+        f"{dot}: einsum: block vals_B: reads B(i,j): the statement has B(j,i)"
+    )

@@ -75,8 +75,8 @@ def test_what_is_written_is_read_back(name: str) -> None:
     graph = lower(statement)
     found = read_dot(write_dot(graph, statement), f"{name}.gv")
     assert is_isomorphic(found.graph, graph)
-    assert parse(found.statement) == statement
-    assert dict(found.formats) == statement.formats
+    assert parse(found.text) == statement
+    assert dict(found.kernel.formats) == statement.formats
 
 
 def test_what_is_read_and_written_again_is_the_same_text() -> None:
@@ -84,7 +84,7 @@ def test_what_is_read_and_written_again_is_the_same_text() -> None:
         statement = parse(text)
         written = write_dot(lower(statement), statement)
         found = read_dot(written, name)
-        assert write_dot(found.graph, parse(found.statement)) == written
+        assert write_dot(found.graph, parse(found.text)) == written
 
 
 def round_trip(seed: int) -> None:
@@ -97,8 +97,8 @@ def round_trip(seed: int) -> None:
         return
     with noted(f"{seed}: {case.text}"):
         found = read_dot(write_dot(graph, statement), "corner.gv")
-        again = parse(found.statement)
-        assert dict(found.formats) == statement.formats
+        again = parse(found.text)
+        assert dict(found.kernel.formats) == statement.formats
         assert write_dot(found.graph, again) == write_dot(graph, statement)
 
 
@@ -247,7 +247,7 @@ FILES = {
 def test_files_of_the_tools_compute_what_they_should(name: str) -> None:
     formats, lines, text = FILES[name]
     found = read_dot(ordered(dialect(formats, lines), "id"), f"{name}.gv")
-    statement, expected = parse(found.statement), parse(text)
+    statement, expected = parse(found.text), parse(text)
     assert (statement.result, statement.formats) == (expected.result, expected.formats)
     assert statement.order == expected.order
     rng = np.random.default_rng(5)
@@ -278,7 +278,7 @@ def test_held_points_become_streams() -> None:
 
 def test_formats_come_with_the_result_first() -> None:
     found = read_dot(dialect("x=s0,B=ss10,c=s0", files.JI_POINTS), "ji.gv")
-    assert list(found.formats.items()) == [
+    assert list(found.kernel.formats.items()) == [
         ("x", TensorFormat(("compressed",), (0,))),
         ("B", TensorFormat(("compressed", "compressed"), (1, 0))),
         ("c", TensorFormat(("compressed",), (0,))),
@@ -293,30 +293,30 @@ BY_ID, BY_EDGE = "x(i)=b(i)-C(i,j)*d(j)", "x(i)=C(i,j)*d(j)-b(i)"
 def test_the_order_of_operands_does_not_depend_on_the_path(name: str) -> None:
     statement = parse("x(i)=b(i)-c(i) -f=x:s -f=b:s -f=c:s")
     found = read_dot(write_dot(lower(statement), statement), name)
-    assert parse(found.statement) == statement
-    assert BY_ID in read_dot(ordered(RESIDUAL, "id"), name).statement
-    assert BY_EDGE in read_dot(ordered(RESIDUAL, "edge"), name).statement
+    assert parse(found.text) == statement
+    assert BY_ID in read_dot(ordered(RESIDUAL, "id"), name).text
+    assert BY_EDGE in read_dot(ordered(RESIDUAL, "edge"), name).text
 
 
 def test_edges_give_the_order_of_operands() -> None:
     for first, expression in ((1, BY_ID), (0, BY_EDGE)):
         text = commented(RESIDUAL, ["in-0", "in-1"] if first == 0 else ["in-1", "in-0"])
-        assert expression in read_dot(ordered(text, "edge"), "x.gv").statement
-        assert expression in read_dot(ordered(text, "id"), "x.gv").statement
+        assert expression in read_dot(ordered(text, "edge"), "x.gv").text
+        assert expression in read_dot(ordered(text, "id"), "x.gv").text
 
 
 def test_one_edge_gives_the_order_of_both_operands() -> None:
     for comments, expression in ((["", "in-0"], BY_ID), (["in-0", ""], BY_EDGE)):
         text = commented(RESIDUAL, comments)
-        assert expression in read_dot(ordered(text, "edge"), "x.gv").statement
-        assert expression in read_dot(ordered(text, "id"), "x.gv").statement
+        assert expression in read_dot(ordered(text, "edge"), "x.gv").text
+        assert expression in read_dot(ordered(text, "id"), "x.gv").text
 
 
 def test_names_that_are_no_ids_leave_the_order_of_edges() -> None:
     text = re.sub(
         r"(?m)^    3 |\b3 ->|->  3 ", lambda match: match[0].replace("3", "minus"), RESIDUAL
     )
-    assert BY_EDGE in read_dot(text, "x.gv").statement
+    assert BY_EDGE in read_dot(text, "x.gv").text
     with refused(
         "x.gv, line 33: operand_order = id: node minus: names must be numbers from left to right"
     ):

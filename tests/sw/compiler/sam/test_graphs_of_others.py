@@ -13,7 +13,7 @@ from bench.sam_parts.suite import dense
 from gnarl.sw.compiler.sam.dot_read import read_dot
 from gnarl.sw.compiler.sam.dot_write import write_dot
 from gnarl.sw.compiler.sam.suite import SUITE
-from gnarl.sw.compiler.sam.workload import SamWorkload
+from gnarl.sw.compiler.sam.workload import SamGraph
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.tensor.parser import parse
@@ -122,8 +122,7 @@ def device() -> Iterator[Device[Any]]:
 def check(device: Device[Any], file: File, densities: tuple[float, ...], seeds: int) -> None:
     """NumPy's result, at each density for so many seeds."""
     found = read_dot(file.dot, "x.gv")
-    statement = parse(found.statement)
-    program = device.compile(SamWorkload("x", found.statement, statement, None, found.graph))
+    program = device.compile(SamGraph("x", found))
     expected = parse(file.text)
     for density in densities:
         for seed in range(seeds):
@@ -147,10 +146,9 @@ def check(device: Device[Any], file: File, densities: tuple[float, ...], seeds: 
 def test_an_intersection_without_drops_writes_empty_fibers(device: Device[Any]) -> None:
     (file,) = (each for each in hand_written() if each.name == "no drops")
     found = read_dot(file.dot, "x.gv")
-    workload = SamWorkload("x", found.statement, parse(found.statement), None, found.graph)
     b = Tensor((2, 2, 2), np.array([[0, 0, 0], [1, 0, 0]]), np.array([2.0, 3.0]))
     c = Tensor((2, 2, 2), np.array([[0, 0, 0], [1, 0, 1]]), np.array([2.0, 3.0]))
-    result = device.run(device.compile(workload), {"B": b, "C": c})
+    result = device.run(device.compile(SamGraph("x", found)), {"B": b, "C": c})
     (x,) = result.outputs.values()
     assert (x.coordinates.tolist(), x.values.tolist()) == ([[0, 0, 0]], [4.0])
     assert device.verify(result).difference == ""

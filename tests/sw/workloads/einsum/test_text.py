@@ -238,7 +238,7 @@ RELU = (
             "program, column 11: options come last and have the form -f=TENSOR:LEVELS or "
             "-s=reorder(i,j)",
         ),
-        ("x=" + 61 * "(" + "a", "statement x, column 63: parts are nested deeper than 60"),
+        ("x=" + 63 * "(" + "a", "statement x, column 65: parts are nested deeper than 62"),
         ("x=a" + 300 * "+a", "statement x, column 603: there are more than 300 operands"),
         (
             "x=" + 200_000 * "a",
