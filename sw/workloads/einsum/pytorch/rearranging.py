@@ -70,15 +70,12 @@ def _flattened(step: Step, x: View, start: int = 0, end: int = -1) -> View:
 
 
 def _reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
-    """Dimensions of size 1 come and go; the others must stay."""
+    """Dimensions of size 1 come and go at no cost."""
     count = math.prod(size for size in shape if size != -1)
     sizes = [math.prod(x.shape) // max(count, 1) if size == -1 else size for size in shape]
     kept = [size for size in x.shape if size != 1]
     if kept != [size for size in sizes if size != 1]:
-        step.refuse(
-            f"from {[*x.shape]} to {sizes}: must keep every dimension that is not of size 1: "
-            "write torch.einsum of the tensors as they are"
-        )
+        return step.reshaped(x, sizes)
     view = x.squeezed(range(x.rank))
     return view.spread([dim for dim, size in enumerate(sizes) if size != 1], len(sizes))
 
@@ -92,9 +89,8 @@ def _sliced(
     by: int = 1,
 ) -> View:
     size = x.shape[dim]
-    if len(range(size)[start:end:by]) != size:
-        step.refuse("a part of a dimension: must be all of it")
-    return x
+    chosen = range(size)[start:end:by]
+    return x if len(chosen) == size else step.part(x, dim % x.rank, chosen)
 
 
 REARRANGING: dict[str, Operator] = {

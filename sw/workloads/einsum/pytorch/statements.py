@@ -113,13 +113,13 @@ class Step:
         dims: Sequence[int],
         keepdim: bool = False,
         part: str = "",
-        factor: float = 1.0,
+        finish: Element | None = None,
     ) -> View:
-        """The sum or maximum over dimensions, times ``factor``."""
+        """The sum or maximum over dimensions. ``finish``: see ``product``."""
         space = Space(self.statements, view.shape)
         expression = space.reduced(op, space.element(view), dims)
-        if factor != 1:
-            expression = Call("mul", (expression, Constant(factor)))
+        if finish is not None:
+            expression = finish(expression)
         found = self._add(space, view.rank, expression, part)
         left = [dim for dim in range(view.rank) if dim not in dims]
         found = found.permuted(left)
@@ -162,6 +162,21 @@ class Step:
             rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
             expression = finish(expression, *map(space.element, rest))
         return self._add(space, len(result), expression, part)
+
+    def reshaped(self, view: View, shape: Sequence[int]) -> View:
+        """The elements in another shape that has other dimensions than those of size 1."""
+        self.refuse(
+            f"from {[*view.shape]} to {[*shape]}: must keep every dimension that is not of size 1: "
+            "write torch.einsum of the tensors as they are"
+        )
+
+    def part(self, view: View, dim: int, chosen: range) -> View:
+        """Some of the elements along a dimension."""
+        self.refuse("a part of a dimension: must be all of it")
+
+    def mean_of_none(self, view: View, dims: Sequence[int], keepdim: bool) -> View:
+        """The mean over dimensions one of which has size 0."""
+        self.refuse("a mean of no elements: must be of some")
 
     def _add(self, space: Space, rank: int, expression: EinsumExpression, part: str = "") -> View:
         """The statement of an expression over the first ``rank`` dimensions of a space: its tensor

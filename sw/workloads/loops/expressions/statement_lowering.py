@@ -89,6 +89,17 @@ class StatementLowering:
             shared += 1
         return shared
 
+    @property
+    def outer_dimensions(self) -> int:
+        """How many dimensions of the result, the first ones, the ``shared`` loops are over; those
+        of size 1 have none."""
+        left = self.shared
+        for dimension, index in enumerate(self.statement.result.indices):
+            if not left:
+                return dimension
+            left -= self.sizes[index] != 1
+        return len(self.statement.result.indices)
+
     @cached_property
     def _kept(self) -> list[str]:
         return [index for index in self.statement.result.indices if self.sizes[index] != 1]
