@@ -52,7 +52,11 @@ def _in_attribute(name: str) -> Iterator[None]:
 def _kernel(text: str, formats: Mapping[str, TensorFormat]) -> Kernel:
     """What a text says, its loops without an order in the one that this means."""
     program = parse_program(text)
-    statements = (replace(each, order=each.order or each.indices) for each in program.statements)
+    if moved := program.rearrangements:
+        raise WorkloadError(
+            f"statement {moved[0].name}: moves elements, which no graph does: must be left out"
+        )
+    statements = (replace(each, order=each.order or each.indices) for each in program.einsums)
     kernel = Kernel(replace(program, statements=tuple(statements)))
     _check_indices(kernel)
     for tensor in (*program.inputs, *program.results):

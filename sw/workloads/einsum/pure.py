@@ -92,7 +92,7 @@ def inlined(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> Eins
         takers = [
             taker
             for taker in statements.values()
-            for access in _taken(taker.expression)
+            for access in read_accesses(taker.expression)
             if access.tensor == own.name
         ]
         if own.name in program.results or len(takers) != 1:
@@ -115,18 +115,18 @@ def _fits(own: Einsum, taker: Einsum, sizes: Mapping[str, Mapping[str, int]]) ->
     return {*access.indices} == {*taker.indices}
 
 
-def _taken(expression: EinsumExpression) -> Iterator[Access]:
+def read_accesses(expression: EinsumExpression) -> Iterator[Access]:
     """Every access, but once where an absolute value is written with two."""
     match expression:
         case Access():
             yield expression
         case Call("max", (part, Call("neg", (other,)))) if part == other:
-            yield from _taken(part)
+            yield from read_accesses(part)
         case Call(_, arguments):
             for each in arguments:
-                yield from _taken(each)
+                yield from read_accesses(each)
         case Reduction(part=part):
-            yield from _taken(part)
+            yield from read_accesses(part)
 
 
 def _with(expression: EinsumExpression, own: Einsum) -> EinsumExpression:

@@ -11,7 +11,7 @@ from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS
 from gnarl.sw.workloads.einsum.pytorch.moving import PARTS
 from gnarl.sw.workloads.loops.expressions.program_nest import model_workload
 from gnarl.sw.workloads.loops.pytorch import lowering as nests
-from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
+from gnarl.sw.workloads.loops.pytorch.operators import SUPPORTED
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.pytorch.export import Exported, export, load, operator_name
 
@@ -29,9 +29,9 @@ def module_workload(module: Any, inputs: Any) -> LoopWorkload:
     The nest's arrays are called as the module calls its parameters and inputs, with _ for dots;
     sparse matrices are several. Raises ``WorkloadError`` naming the operator and its line.
     """
-    graph = export(module, inputs, {*_ALGEBRA, *OPERATORS})
-    if not _is_algebra(graph) and not _names(graph) <= {*OPERATORS}:
-        graph = export(module, inputs, OPERATORS)
+    graph = export(module, inputs, {*_ALGEBRA, *SUPPORTED})
+    if not _is_algebra(graph) and not _names(graph) <= SUPPORTED:
+        graph = export(module, inputs, SUPPORTED)
     return _workload(graph)
 
 
@@ -47,7 +47,7 @@ def _workload(graph: Exported) -> LoopWorkload:
         return model_workload(einsums.lower(graph, {}))
     except WorkloadError:
         # Parts of dimensions, say, which statements do not have.
-        if not _names(graph) <= {*OPERATORS}:
+        if not _names(graph) <= SUPPORTED:
             raise
     return nests.graph_workload(graph)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
@@ -25,11 +26,11 @@ def _layer_norm(
     *others: object,
 ) -> View:
     dims = range(x.rank - len(shape), x.rank)
-    factor = 1 / max(math.prod(shape), 1)
-    mean = step.reduced("sum", x, dims, True, "mean", factor)
+    averaged = partial(scaled, factor=1 / max(math.prod(shape), 1))
+    mean = step.reduced("sum", x, dims, True, "mean", averaged)
     centred = step.elementwise(lambda a, b: call("sub", a, b), x, mean, part="sub")
     square = step.elementwise(lambda a: call("mul", a, a), centred, part="square")
-    variance = step.reduced("sum", square, dims, True, "var", factor)
+    variance = step.reduced("sum", square, dims, True, "var", averaged)
     return step.elementwise(
         _normalised(eps, weight, bias), *_given(centred, variance, weight, bias)
     )
@@ -119,7 +120,7 @@ def _attention(
 def _item(step: Step, values: Sequence[View | None], number: int) -> View:
     value = values[number]
     if value is None:
-        step.refuse("places of maxima, or moments: only values are supported")
+        step.refuse("places of maxima, sizes of bags, or moments: only values are supported")
     return value
 
 

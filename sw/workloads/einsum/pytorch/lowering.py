@@ -50,7 +50,8 @@ OPERATORS: dict[str, Operator] = {
 _LIFTED = "lifted_tensor_"
 """What ``torch.export`` calls constants that a module makes of numbers."""
 
-_WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
+WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
+"""Operators that only check."""
 
 _INSTEAD = {
     "masked_fill": "a sum of the scores and a mask",
@@ -139,7 +140,7 @@ class _Lowering:
 
     def _called(self, node: Any, location: Location) -> Any:
         name, place = operator_name(node), f"{location.file}:{location.line}"
-        if name in _WITHOUT_RESULT:
+        if name in WITHOUT_RESULT:
             return None
         if name not in OPERATORS and name not in CONSTANTS:
             raise WorkloadError(f"{place}: {_not_supported(name)}")
@@ -258,7 +259,12 @@ def _not_supported(name: str) -> str:
     instead = _INSTEAD.get(short)
     if instead:
         return f"{name}: not supported: write {instead}"
-    known = sorted({_short(each) for each in OPERATORS} - {"getitem"})
+    return not_of(name, OPERATORS)
+
+
+def not_of(name: str, operators: Iterable[str]) -> str:
+    """What to say of an operator that is none of these."""
+    known = sorted({_short(each) for each in operators} - {"getitem"})
     shown = [each for each in known if not each.startswith("_")]
     return f"{name}: not supported: must be of {', '.join(shown)}"
 

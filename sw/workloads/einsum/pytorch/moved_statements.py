@@ -7,14 +7,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
-from gnarl.sw.workloads.einsum.pytorch.statements import Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.einsum.rearrangement import Concat, How, Rearrangement, Reshape, Slice
 from gnarl.sw.workloads.tensor.expression import Access
 
+if TYPE_CHECKING:
+    from gnarl.sw.workloads.einsum.pytorch.statements import Step
 
-def reshaped(step: Step, x: View, shape: Sequence[int], kept: Mapping[int, int]) -> View:
+
+def reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
+    """The view of a tensor in another shape; dimensions that stay, and those of size 1, are none of
+    the statement's."""
+    before = [dim for dim, size in enumerate(x.shape) if size != 1]
+    after = [dim for dim, size in enumerate(shape) if size != 1]
+    short, wanted = x.permuted(before), [shape[dim] for dim in after]
+    found = _reshaped(step, short, wanted, dict(_kept(short.shape, wanted)))
+    return found.spread(after, len(shape))
+
+
+def _kept(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Dimensions that stay what they are in a reshape: places before and after."""
+    if 0 in before:
+        return
+    here, there = ([*accumulate(each, int.__mul__, initial=1)] for each in (before, after))
+    places = {product: place for place, product in enumerate(there)}
+    for place, (start, end) in enumerate(pairwise(here)):
+        if start in places and there[places[start] : places[start] + 2] == [start, end]:
+            yield place, places[start]
+
+
+def _reshaped(step: Step, x: View, shape: Sequence[int], kept: Mapping[int, int]) -> View:
     """A view without dimensions of size 1 in another shape without such.
 
     kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from gnarl.sw.workloads.einsum.pytorch import moved_statements as moved
@@ -15,31 +15,15 @@ from gnarl.sw.workloads.einsum.pytorch.views import View
 def reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
     """The view of a tensor in another shape, in which -1 may stand for one size.
 
-    Dimensions of size 1 come and go, and those that stay do, without a statement.
+    Dimensions of size 1 come and go without a statement.
     """
     count = math.prod(size for size in shape if size != -1)
     sizes = [math.prod(x.shape) // max(count, 1) if size == -1 else size for size in shape]
     before = [dim for dim, size in enumerate(x.shape) if size != 1]
     after = [dim for dim, size in enumerate(sizes) if size != 1]
-    short = x.permuted(before)
-    wanted = [sizes[dim] for dim in after]
-    kept = dict(_kept(short.shape, wanted))
-    if len(kept) < max(len(before), len(after)):
-        short = moved.reshaped(step, short, wanted, kept)
-    return short.spread(after, len(sizes))
-
-
-def _kept(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Dimensions that stay what they are in a reshape: places before and after."""
-    if 0 in before:
-        if list(before) == list(after):
-            yield from enumerate(range(len(before)))
-        return
-    here, there = ([*accumulate(each, int.__mul__, initial=1)] for each in (before, after))
-    places = {product: place for place, product in enumerate(there)}
-    for place, (start, end) in enumerate(pairwise(here)):
-        if start in places and there[places[start] : places[start] + 2] == [start, end]:
-            yield place, places[start]
+    if [x.shape[dim] for dim in before] != [sizes[dim] for dim in after]:
+        return step.reshaped(x, sizes)
+    return x.permuted(before).spread(after, len(sizes))
 
 
 def _flattened(step: Step, x: View, start: int = 0, end: int = -1) -> View:
@@ -79,13 +63,14 @@ def _sliced(
     by: int = 1,
 ) -> View:
     dim %= x.rank
-    return moved.sliced(step, x, dim, range(x.shape[dim])[start:end:by])
+    chosen = range(x.shape[dim])[start:end:by]
+    return x if chosen == range(x.shape[dim]) else step.part(x, dim, chosen)
 
 
 def _selected(step: Step, x: View, dim: int, index: int) -> View:
     dim %= x.rank
     index %= x.shape[dim]
-    one = moved.sliced(step, x, dim, range(index, index + 1))
+    one = step.part(x, dim, range(index, index + 1)) if x.shape[dim] > 1 else x
     return one.permuted([each for each in range(x.rank) if each != dim])
 
 

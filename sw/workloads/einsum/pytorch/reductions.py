@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
-from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call
+from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call, scaled
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.tensor.expression import Constant
 
 
 def require_real(step: Step, dtype: Any) -> None:
@@ -53,8 +54,16 @@ def _mean(
     dims = _dims(x, dim)
     count = math.prod(x.shape[each] for each in dims)
     if not count:
-        step.refuse("a mean of no elements: must be of some")
-    return step.reduced("sum", x, dims, keepdim, factor=1 / count)
+        return step.mean_of_none(x, dims, keepdim)
+    return step.reduced("sum", x, dims, keepdim, finish=lambda total: divided(total, count))
+
+
+def divided(total: EinsumExpression, count: int) -> EinsumExpression:
+    """A quotient as PyTorch rounds it: by a power of two it is a product, which is exact, too."""
+    is_power_of_two = not count & (count - 1)
+    if is_power_of_two:
+        return scaled(total, 1 / count)
+    return call("div", total, Constant(float(count)))
 
 
 def _maximum(

@@ -16,6 +16,7 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumExpression,
     free_indices,
 )
+from gnarl.sw.workloads.einsum.pytorch import moved_statements as moved
 from gnarl.sw.workloads.einsum.pytorch.names import Names
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
@@ -129,13 +130,13 @@ class Step:
         dims: Sequence[int],
         keepdim: bool = False,
         part: str = "",
-        factor: float = 1.0,
+        finish: Element | None = None,
     ) -> View:
-        """The sum or maximum over dimensions, times ``factor``."""
+        """The sum or maximum over dimensions. ``finish``: see ``product``."""
         space = Space(self.statements, view.shape)
         expression = space.reduced(op, space.element(view), dims)
-        if factor != 1:
-            expression = Call("mul", (expression, Constant(factor)))
+        if finish is not None:
+            expression = finish(expression)
         found = self._add(space, view.rank, expression, part)
         left = [dim for dim in range(view.rank) if dim not in dims]
         found = found.permuted(left)
@@ -178,6 +179,18 @@ class Step:
             rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
             expression = finish(expression, *map(space.element, rest))
         return self._add(space, len(result), expression, part)
+
+    def reshaped(self, view: View, shape: Sequence[int]) -> View:
+        """The elements in another shape that has other dimensions than those of size 1."""
+        return moved.reshaped(self, view, shape)
+
+    def part(self, view: View, dim: int, chosen: range) -> View:
+        """Some of the elements along a dimension."""
+        return moved.sliced(self, view, dim, chosen)
+
+    def mean_of_none(self, view: View, dims: Sequence[int], keepdim: bool) -> View:
+        """The mean over dimensions one of which has size 0."""
+        self.refuse("a mean of no elements: must be of some")
 
     def _add(
         self,

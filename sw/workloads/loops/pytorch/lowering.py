@@ -1,7 +1,8 @@
 """Graphs of PyTorch's operators as loop nests.
 
-What is elementwise, or looks up, becomes an expression; what adds up becomes loops that store it,
-into a result if nothing else takes it. Integers are int32, and indices below 0 do not count from
+Operators of Einsum programs are lowered to their statements. What is elementwise, or looks up,
+becomes an expression; what adds up becomes loops that store it, into a result if nothing else takes
+it. Integers are int32, and indices below 0 do not count from
 the end.
 """
 
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.pytorch.lowering import WITHOUT_RESULT, not_of
 from gnarl.sw.workloads.loops.ir.nest import Nest
 from gnarl.sw.workloads.loops.ir.verify import verify
-from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS
+from gnarl.sw.workloads.loops.pytorch import einsums
+from gnarl.sw.workloads.loops.pytorch.operators import OPERATORS, SUPPORTED
 from gnarl.sw.workloads.loops.pytorch.parameters import Parameters
 from gnarl.sw.workloads.loops.pytorch.values import Pooled, Stepwise, Value
 from gnarl.sw.workloads.loops.workload import LoopWorkload
@@ -101,24 +104,21 @@ class _Lowering:
 
 
 def _call(node: Any, of: Any, parameters: Parameters, place: Location) -> Any:
-    name = operator_name(node)
-    operator = OPERATORS.get(name)
-    if operator is None:
-        raise WorkloadError(
-            f"{place}: {name}: not supported: must be of "
-            f"{', '.join(sorted({_short(each) for each in OPERATORS}))}"
-        )
-    shape = getattr(node.meta.get("val"), "shape", ())
+    name, like = operator_name(node), node.meta.get("val")
+    if name in WITHOUT_RESULT:
+        return None
+    if name not in SUPPORTED:
+        raise WorkloadError(f"{place}: {not_of(name, SUPPORTED)}")
+    shape = getattr(like, "shape", ())
     if not all(isinstance(size, int) for size in shape):
         raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
     arguments = [of(each) for each in node.args]
     named = {key: of(each) for key, each in node.kwargs.items()}
     try:
-        signature(operator).bind(parameters, place, *arguments, **named)
-    except TypeError as error:
-        raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
-    try:
-        result = operator(parameters, place, *arguments, **named)
+        if name in OPERATORS:
+            result = _own(name, parameters, place, arguments, named)
+        else:
+            result = einsums.lowered(name, like, parameters, place, arguments, named)
     except WorkloadError as error:
         raise WorkloadError(str(error).replace(f"{place}: ", f"{place}: {name}: ", 1)) from None
     if all(each is not result for each in arguments):
@@ -126,5 +126,15 @@ def _call(node: Any, of: Any, parameters: Parameters, place: Location) -> Any:
     return result
 
 
-def _short(name: str) -> str:
-    return name.removeprefix("aten.").partition(".")[0]
+def _own(
+    name: str,
+    parameters: Parameters,
+    place: Location,
+    arguments: list[Any],
+    named: dict[str, Any],
+) -> Any:
+    try:
+        signature(OPERATORS[name]).bind(parameters, place, *arguments, **named)
+    except TypeError as error:
+        raise WorkloadError(f"{place}: {error}: not supported") from None
+    return OPERATORS[name](parameters, place, *arguments, **named)

@@ -1,4 +1,7 @@
-"""What ATen's operators mean. Source: PyTorch's documentation of ``torch.nn.functional``."""
+"""What ATen's operators mean that look up, join or scatter.
+
+Source: PyTorch's documentation of ``torch`` and ``torch.nn.functional``.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from gnarl.sw.workloads.loops.element_functions import number
+from gnarl.sw.workloads.loops.expressions.destination import Indices
 from gnarl.sw.workloads.loops.ir.nest import Expression
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
-from gnarl.sw.workloads.loops.pytorch import elementwise, shapes
+from gnarl.sw.workloads.loops.pytorch import einsums, shapes
 from gnarl.sw.workloads.loops.pytorch.parameters import TYPE_NAMES, Parameters, type_of
-from gnarl.sw.workloads.loops.pytorch.pooling import embedding_bag, index_add, mean, sparse_mm, sum_
+from gnarl.sw.workloads.loops.pytorch.pooling import embedding_bag, index_add
 from gnarl.sw.workloads.loops.pytorch.values import (
-    Indices,
     Value,
     View,
     broadcast,
@@ -32,20 +35,6 @@ _EXACT = 1 << 24
 
 Operator = Callable[..., Any]
 """From the nest's parameters, the operator's place and its arguments."""
-
-
-def _same(
-    parameters: Parameters, place: Location, value: Any, *arguments: Any, **named: Any
-) -> Any:
-    return value
-
-
-def _item(parameters: Parameters, place: Location, values: Any, number: int) -> Any:
-    if isinstance(values, list):
-        return values[number]
-    if number:
-        refuse(place, "embedding_bag: only its first result is supported")
-    return values
 
 
 def _embedding(
@@ -159,11 +148,7 @@ def _arange_to(parameters: Parameters, place: Location, end: int, **named: Any) 
     return _arange(parameters, place, 0, end, **named)
 
 
-_SAME = ("alias", "clone", "contiguous", "detach", "lift_fresh_copy")
-
 OPERATORS: dict[str, Operator] = {
-    **elementwise.OPERATORS,
-    **{f"aten.{name}.default": _same for name in _SAME},
     "aten.embedding.default": _embedding,
     "aten.index_select.default": _index_select,
     "aten.index.Tensor": _index,
@@ -174,28 +159,14 @@ OPERATORS: dict[str, Operator] = {
     "aten.arange.default": _arange_to,
     "aten.arange.start": _arange,
     "aten.arange.start_step": _arange,
-    "aten.view.default": shapes.reshape,
-    "aten.reshape.default": shapes.reshape,
-    "aten._unsafe_view.default": shapes.reshape,
-    "aten.unsqueeze.default": shapes.unsqueeze,
-    "aten.squeeze.dim": shapes.squeeze,
-    "aten.squeeze.dims": shapes.squeeze,
     "aten.select.int": shapes.select,
-    "aten.slice.Tensor": shapes.slice_,
     "aten.unbind.int": shapes.unbind,
     "aten.cat.default": shapes.cat,
     "aten.stack.default": shapes.stack,
-    "aten.expand.default": shapes.expand,
-    "aten.permute.default": shapes.permute,
-    "aten.transpose.int": shapes.transpose,
-    "aten.t.default": shapes.transpose,
     "aten.embedding_bag.padding_idx": embedding_bag,
     "aten.index_add.default": index_add,
-    **{f"aten.{name}.default": sparse_mm for name in ("_sparse_mm", "mm", "matmul")},
-    "aten.sum.dim_IntList": sum_,
-    "aten.sum.default": sum_,
-    "aten.mean.dim": mean,
-    "aten.mean.default": mean,
-    "getitem": _item,
 }
-"""Operators by their names."""
+"""By their names: those that Einsum programs do not have."""
+
+SUPPORTED = frozenset((*OPERATORS, *einsums.OPERATORS))
+"""The names of all operators."""

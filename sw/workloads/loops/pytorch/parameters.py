@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.sw.workloads.einsum.pytorch.inputs import format_of, is_strided
 from gnarl.sw.workloads.embedding.data import check_bag_offsets
+from gnarl.sw.workloads.loops.expressions.program_arrays import Layout, layout
 from gnarl.sw.workloads.loops.ir.names import name_problem
 from gnarl.sw.workloads.loops.ir.nest import Array, Expression, Load, Statement, Variable
 from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, FLOAT32, INT32, ScalarType, common
 from gnarl.sw.workloads.loops.pytorch.loop import Loop
+from gnarl.sw.workloads.loops.pytorch.sparse_matrix import SparseMatrix
 from gnarl.sw.workloads.loops.pytorch.storing import stored
 from gnarl.sw.workloads.loops.pytorch.values import (
     Destination,
@@ -28,6 +32,7 @@ from gnarl.sw.workloads.loops.pytorch.values import (
 )
 from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.export import Exported
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 _TYPES = {"float32": FLOAT32, "int64": INT32}
 _TYPES |= {name: BY_NAME[name] for name in ("int32", "int16", "int8", "uint8")}
@@ -97,28 +102,39 @@ class Parameters:
             return value
         value = value.detach().cpu()
         name = self._graph.names[node.name]
-        layout = str(value.layout).removeprefix("torch.")
-        if layout == "strided":
+        if is_strided(value):
             return self.tensor(name, value, place)
-        if layout not in ("sparse_csr", "sparse_coo") or value.dim() != 2:
+        try:
+            format = format_of(name, value)
+        except WorkloadError as error:
+            raise WorkloadError(f"{place}: {error}") from None
+        return self._sparse(name, value, format, place)
+
+    def _sparse(self, name: str, value: Any, format: TensorFormat, place: Location) -> SparseMatrix:
+        """A matrix by rows or columns, or a tensor of entries."""
+        if DENSE in format.levels[1:]:
             raise WorkloadError(
-                f"{place}: {name} is {layout} of {value.dim()} dimensions: must be dense, or a "
-                "sparse matrix, CSR or COO"
+                f"{place}: {name} has entries that are dense tensors: must be of numbers"
             )
-        if layout == "sparse_csr":
-            segments = self.tensor(f"{name}_segments", value.crow_indices(), place)
-            columns, rows = value.col_indices(), None
+        wanted = layout(name, format)
+        if wanted.segments:
+            is_by_rows = format.modes[0] == 0
+            segments = value.crow_indices() if is_by_rows else value.ccol_indices()
+            arrays = [(wanted.segments, segments)]
+            coordinates = [value.col_indices() if is_by_rows else value.row_indices()]
         else:
             value = value.coalesce()
-            segments, (row, columns) = None, value.indices()
-            rows = self.tensor(f"{name}_rows", row, place)
-        return SparseMatrix(
-            tuple(value.shape),
-            segments,
-            rows,
-            self.tensor(f"{name}_columns", columns, place),
-            self.tensor(f"{name}_values", value.values(), place),
+            arrays, coordinates = [], [*value.indices()]
+        arrays += zip(wanted.coordinates.values(), coordinates, strict=True)
+        arrays.append((wanted.values, value.values()))
+        views = {array: self.tensor(array, each, place) for array, each in arrays}
+        own = Layout(
+            views[wanted.segments].array if wanted.segments else "",
+            {mode: views[array].array for mode, array in wanted.coordinates.items()},
+            views[wanted.values].array,
         )
+        by_name = {view.array: view for view in views.values()}
+        return SparseMatrix(tuple(value.shape), format, own, by_name)
 
     def tensor(self, wanted: str, tensor: Any, place: Location) -> View:
         """A tensor without dimensions becomes an array of one element."""
@@ -188,12 +204,16 @@ class Parameters:
         if isinstance(value, View):
             return value
         if isinstance(value, Stepwise):
-            if id(value) not in self._stored:
-                name = self.name("temporary")
-                self.temporaries.add(name)
-                self.store(value, name, place)
-            return self._stored[id(value)][1]
-        refuse(place, "takes a sparse matrix: only the first operand of a product may be one")
+            return self.in_array(value, place)
+        refuse(place, "takes a sparse matrix: must be dense")
+
+    def in_array(self, value: Value, place: Location) -> View:
+        """A tensor that is stored, in an array of its own if it is not yet."""
+        if id(value) not in self._stored:
+            name = self.name("temporary")
+            self.temporaries.add(name)
+            self.store(value, name, place)
+        return self._stored[id(value)][1]
 
     def store(self, value: Value, name: str, place: Location, begun: bool = False) -> None:
         """Stores into the array ``name``, which is made if there is none; if ``begun``, a sum
@@ -213,27 +233,17 @@ class Parameters:
         self._stored[id(value)] = value, View(value.shape, value.type, element)
 
     def loop(self, size: int | tuple[Expression, Expression], place: Location) -> Loop:
-        variable = Variable(self.name(f"i{self._loops}"), INT32, place)
-        self._loops += 1
+        variable = Variable(self.variable(), INT32, place)
         bounds = (integer(0, place), integer(size, place)) if isinstance(size, int) else size
         return Loop(variable, *bounds)
+
+    def variable(self) -> str:
+        """A name of a loop's variable."""
+        name = self.name(f"i{self._loops}")
+        self._loops += 1
+        return name
 
     @staticmethod
     def _require_held(name: str, array: np.ndarray, place: Location) -> None:
         if array.size and (array.min() < INT32.least or array.max() > INT32.most):
             raise WorkloadError(f"{place}: {name}: must be in int32")
-
-
-class SparseMatrix:
-    """A CSR matrix has ``segments``, a COO matrix ``rows``."""
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        segments: View | None,
-        rows: View | None,
-        columns: View,
-        values: View,
-    ) -> None:
-        self.shape, self.segments, self.rows = shape, segments, rows
-        self.columns, self.values = columns, values

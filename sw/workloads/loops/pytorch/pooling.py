@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any
-
 from gnarl.sw.workloads.loops.element_functions import number
+from gnarl.sw.workloads.loops.expressions.destination import Destination, Indices
 from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
@@ -19,17 +16,14 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
-from gnarl.sw.workloads.loops.pytorch.loop import Loop, nested
-from gnarl.sw.workloads.loops.pytorch.parameters import Parameters, SparseMatrix, type_of
+from gnarl.sw.workloads.loops.pytorch.loop import nested
+from gnarl.sw.workloads.loops.pytorch.parameters import Parameters
 from gnarl.sw.workloads.loops.pytorch.values import (
-    Destination,
-    Indices,
     Pooled,
     Value,
     View,
     binary,
     cast,
-    counted,
     integer,
     refuse,
 )
@@ -50,7 +44,7 @@ def embedding_bag(
     per_sample_weights: Value | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Pooled:
+) -> tuple[Pooled, None, None, None]:
     """An array of offsets has that of the last bag's end, too."""
     if padding_idx is not None and padding_idx >= 0:
         refuse(place, f"padding_idx = {padding_idx}: must be left out")
@@ -109,7 +103,7 @@ def embedding_bag(
         return binary("/", element, cast(count, FLOAT32, place), place)
 
     found = Pooled((bags, dim), 1, body, place)
-    return found.then(mean) if _MODES[mode] == "mean" else found
+    return found.then(mean) if _MODES[mode] == "mean" else found, None, None, None
 
 
 def index_add(
@@ -143,86 +137,6 @@ def index_add(
         return nested(loops, (_add(result, to, term, place),))
 
     return Pooled(into.shape, 0, body, place, start=None if into.zeros else into)
-
-
-def sparse_mm(parameters: Parameters, place: Location, left: Any, right: Value) -> Pooled:
-    if not isinstance(left, SparseMatrix):
-        refuse(place, "its first operand must be an input or a parameter, CSR or COO")
-    dense = parameters.plain(right, place)
-    if len(dense.shape) != 2:
-        refuse(place, f"its second operand has {len(dense.shape)} dimensions: must have 2")
-    shape, segments, rows = (left.shape[0], dense.shape[1]), left.segments, left.rows
-
-    def terms(
-        result: Destination, row: Expression, over: Loop, position: Expression
-    ) -> tuple[Statement, ...]:
-        along = parameters.loop(shape[1], place)
-        column = left.columns.at([position])
-        product = binary("*", left.values.at([position]), dense.at([column, along.variable]), place)
-        return nested([over, along], (_add(result, (row, along.variable), product, place),))
-
-    def by_rows(result: Destination, outer: Indices) -> tuple[Statement, ...]:
-        assert segments is not None
-        after = binary("+", outer[0], integer(1, place), place)
-        over = parameters.loop((segments.at(outer), segments.at([after])), place)
-        return terms(result, outer[0], over, over.variable)
-
-    def by_entries(result: Destination, outer: Indices) -> tuple[Statement, ...]:
-        assert rows is not None
-        over = parameters.loop(rows.shape[0], place)
-        return terms(result, rows.at([over.variable]), over, over.variable)
-
-    body: Callable[[Destination, Indices], tuple[Statement, ...]] = by_entries if rows else by_rows
-    return Pooled(shape, 1 if segments else 0, body, place)
-
-
-def sum_(
-    parameters: Parameters,
-    place: Location,
-    value: Value,
-    dimensions: Sequence[int] | None = None,
-    keepdim: bool = False,
-    dtype: Any = None,
-) -> Pooled:
-    """Sums up in the order of indices, the last the fastest."""
-    view = parameters.plain(value, place)
-    if view.type != FLOAT32 or (dtype is not None and type_of(dtype) != FLOAT32):
-        refuse(place, f"of {dtype or view.type}: must be of float32")
-    order = len(view.shape)
-    gone = {*range(order)}
-    if dimensions:
-        gone &= {counted(d, order) for d in dimensions}
-    outer = min(gone, default=order)
-    shape = tuple(
-        1 if d in gone else size for d, size in enumerate(view.shape) if keepdim or d not in gone
-    )
-
-    def body(result: Destination, around: Indices) -> tuple[Statement, ...]:
-        loops = [parameters.loop(size, place) for size in view.shape[outer:]]
-        indices = [*around, *(each.variable for each in loops)]
-        zero = integer(0, place)
-        kept = [
-            zero if d in gone else each
-            for d, each in enumerate(indices)
-            if keepdim or d not in gone
-        ]
-        return nested(loops, (_add(result, kept, view.at(indices), place),))
-
-    return Pooled(shape, outer, body, place)
-
-
-def mean(
-    parameters: Parameters,
-    place: Location,
-    value: Value,
-    dimensions: Sequence[int] | None = None,
-    keepdim: bool = False,
-    dtype: Any = None,
-) -> Pooled:
-    """The sum, divided by how many elements are in it."""
-    sums = sum_(parameters, place, value, dimensions, keepdim, dtype)
-    count = number(prod(value.shape) // max(prod(sums.shape), 1), FLOAT32, place)
-    return sums.then(lambda indices, element: binary("/", element, count, place))
 
 
 def _add(result: Destination, at: Indices, value: Expression, place: Location) -> AugmentedStore:

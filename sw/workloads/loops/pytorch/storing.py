@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from gnarl.sw.workloads.loops.ir.nest import Load, Statement, Store
+from gnarl.sw.workloads.loops.expressions.destination import Destination
+from gnarl.sw.workloads.loops.ir.nest import Expression, Load, Statement, Store
 from gnarl.sw.workloads.loops.pytorch.loop import Loop, nested
 from gnarl.sw.workloads.loops.pytorch.values import (
-    Destination,
-    Indices,
     Parts,
     Pooled,
     Value,
@@ -49,22 +48,27 @@ def stored(
 def _elements(
     value: View, to: Destination, make_loop: MakeLoop, place: Location
 ) -> tuple[Statement, ...]:
-    loops = [make_loop(size, place) for size in value.shape if size != 1]
-    variables = iter([each.variable for each in loops])
-    zero = integer(0, place)
-    at: Indices = [zero if size == 1 else next(variables) for size in value.shape]
+    loops, at = _over(value.shape, make_loop, place)
     around = loops or [make_loop(1, place)]
     return nested(around, (Store(to.array, to.at(at), value.at(at), place),))
 
 
+def _over(
+    shape: Sequence[int], make_loop: MakeLoop, place: Location
+) -> tuple[list[Loop], list[Expression]]:
+    """Loops over dimensions, none over those of size 1, and the index in each."""
+    loops = [make_loop(size, place) for size in shape if size != 1]
+    variables = iter([each.variable for each in loops])
+    return loops, [integer(0, place) if size == 1 else next(variables) for size in shape]
+
+
 def _pooled(value: Pooled, to: Destination, make_loop: MakeLoop) -> tuple[Statement, ...]:
     place = value.place
-    loops = [make_loop(size, place) for size in value.shape[: value.outer]]
-    outer = [each.variable for each in loops]
+    loops, outer = _over(value.shape[: value.outer], make_loop, place)
     body = value.body(to, outer)
     if value.finish is not None:
-        inner = [make_loop(size, place) for size in value.shape[value.outer :]]
-        at: Indices = [*outer, *(each.variable for each in inner)]
-        element = value.finish(at, Load(to.array, to.at(at), value.type, place))
-        body += nested(inner, (Store(to.array, to.at(at), element, place),))
+        inner, at = _over(value.shape[value.outer :], make_loop, place)
+        indices = [*outer, *at]
+        element = value.finish(indices, Load(to.array, to.at(indices), value.type, place))
+        body += nested(inner, (Store(to.array, to.at(indices), element, place),))
     return nested(loops, body)

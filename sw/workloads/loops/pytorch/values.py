@@ -8,6 +8,7 @@ from math import prod
 from typing import NoReturn, TypeAlias
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.expressions.destination import Destination, Indices
 from gnarl.sw.workloads.loops.ir.nest import (
     Binary,
     BinaryOperator,
@@ -18,8 +19,6 @@ from gnarl.sw.workloads.loops.ir.nest import (
 )
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
-
-Indices: TypeAlias = Sequence[Expression]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +46,6 @@ class View:
 
 Change: TypeAlias = Callable[[Indices, Expression], Expression]
 """What becomes of an element, from its indices and itself."""
-
-
-@dataclass(frozen=True, eq=False)
-class Destination:
-    """The destination of a tensor's elements, by their indices: elements of ``array``."""
-
-    array: str
-    at: Callable[[Indices], tuple[Expression, ...]]
-
-    def through(self, into: Callable[[Indices], Indices]) -> Destination:
-        """The destination of a part, whose elements are at ``into`` of the tensor."""
-        return Destination(self.array, lambda indices: self.at(into(indices)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +132,6 @@ def scaled(index: Expression, by: int, place: Location) -> Expression:
     if isinstance(index, Constant):
         return integer(int(index.value) * by, place)
     return index if by == 1 else binary("*", index, integer(by, place), place)
-
-
-def counted(dimension: int, order: int) -> int:
-    """A dimension of ``order`` ones, from the first on; what has none is taken to have one."""
-    return dimension % max(order, 1)
 
 
 def cast(value: Expression, type: ScalarType, place: Location) -> Expression:

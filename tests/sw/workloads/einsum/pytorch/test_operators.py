@@ -176,7 +176,8 @@ def test_results(forward: Callable[..., Any]) -> None:
             lambda self, x, y: (x @ y).t(),
             ["matmul(j,i)=sum[k](x(i,k)*y(k,j))"],
         ),
-        (lambda self, x, y: x.mean(0), ["mean(j)=sum[i](x(i,j))*0.3333333333333333"]),
+        (lambda self, x, y: x.mean(0), ["mean(j)=sum[i](x(i,j))/3.0"]),
+        (lambda self, x, y: y.mean(0), ["mean(j)=sum[i](y(i,j))*0.25"]),
     ],
 )
 def test_statements(forward: Callable[..., Any], wanted: list[str]) -> None:

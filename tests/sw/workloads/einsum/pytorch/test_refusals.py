@@ -31,7 +31,7 @@ MATRIX = torch.ones(4, 3)
         ),
         (
             lambda self, x: x.max(1)[1].to(torch.float64),
-            "getitem: places of maxima, or moments: only values are supported",
+            "getitem: places of maxima, sizes of bags, or moments: only values are supported",
         ),
         (
             lambda self, x: functional.scaled_dot_product_attention(x, x, x, is_causal=True),

@@ -13,7 +13,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.printer import print_nest
 from gnarl.sw.workloads.loops.modules import module_workload
 from tests.support.errors import refused
-from tests.support.nests.pytorch_modules import module, whole
+from tests.support.nests.pytorch_modules import compressed_rows, module, whole
 from tests.support.nests.pytorch_nests import require_same
 
 FILE = Path(__file__).name
@@ -181,3 +181,48 @@ def test_numbers_in_a_row_that_would_be_rounded_or_wrong(
     made = module(lambda self, x: torch.arange(*bounds, dtype=dtype))
     with pytest.raises(WorkloadError, match=f"arange: {message}"):
         module_workload(made, (whole(1),))
+
+
+def dense_layers(self, x, i, y):
+    """As a recommendation model has them behind its tables."""
+    hidden = torch.relu(self.first(torch.cat([x[i], y], 1)))
+    return self.second(hidden).squeeze(1), self.norm(hidden)
+
+
+def products_of_look_ups(self, x, i, y):
+    return x[i] @ y.t(), torch.einsum("ij,ij->i", x[i], y), (x[i] * 2).amax(1) * y.mean(0).sum()
+
+
+def batches(self, x, i, y):
+    return torch.relu(x[i].view(2, 2, 3)) @ y[:3], x[i].flatten().unsqueeze(0)
+
+
+@pytest.mark.parametrize("forward", (dense_layers, products_of_look_ups, batches))
+def test_tensor_algebra_of_look_ups(forward: Callable[..., Any]) -> None:
+    """Operators of Einsum programs mean the same beside look-ups."""
+    members = {"first": torch.nn.Linear(6, 4), "second": torch.nn.Linear(4, 1)}
+    with torch.no_grad():
+        for each in (each for made in members.values() for each in made.parameters()):
+            each.copy_(whole(*each.shape))
+    made = module(forward, **members, norm=lambda x: x - x.sum(1, keepdim=True))
+    require_same(made, whole(10, 3), torch.tensor([3, 0, 9, 1]), whole(4, 3))
+
+
+@pytest.mark.parametrize(
+    "layout", (compressed_rows, torch.Tensor.to_sparse_csc, torch.Tensor.to_sparse)
+)
+def test_sparse_matrices_beside_look_ups(layout: Callable[..., Any]) -> None:
+    """Transposed, in sums and in products of elements, too."""
+
+    def forward(self, a, x, i):
+        return a @ torch.relu(x[i]), a.t() @ x[i[:3]], a.to_dense().sum(0), (a * 2).to_dense()
+
+    matrix = torch.tensor([[0.0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]])
+    require_same(module(forward), layout(matrix), whole(10, 3), torch.tensor([3, 0, 9, 1]))
+
+
+def test_elements_are_computed_once_where_products_take_them_again() -> None:
+    made = module(lambda self, a, x, i: a @ torch.relu(x[i]))
+    a = compressed_rows(torch.tensor([[0.0, 2], [3, 4]]))
+    workload = require_same(made, a, whole(10, 3), torch.tensor([3, 0]))
+    assert workload.temporaries == {"temporary"}
