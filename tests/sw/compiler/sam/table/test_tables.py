@@ -43,6 +43,10 @@ EXAMPLES = {
     ),
     # Zeros of a function that is not 0 at 0 are dropped, and then rows without any entry.
     "zeros": ("x(i,j)=exp(B(i,j))-b -f=B:ss -f=x:ss", "ij"),
+    # Its lane beside another has one reference, not that of every coordinate, too.
+    "function_of_what_is_missing": ("y(i)=exp(A(i))*B(i) -f=A:s -f=B:s -f=y:s", "i"),
+    # A product's zeros stay, whatever is around.
+    "dense_outside": ("x(i,j)=B(i,j)*C(i,j) -f=B:ds -f=C:ds -f=x:ds", "ij"),
     # A dense level below a compressed one has every coordinate.
     "dense_below": ("x(i,j,k)=B(i,j,k)*C(i,j,k) -f=B:sss -f=C:sss -f=x:sds", "ijk"),
     "sums_of_two_loops": (
@@ -75,6 +79,13 @@ def shown(region: LoweredRegion) -> str:
 def test_tables(name: str) -> None:
     _, region = lowered(*EXAMPLES[name])
     assert shown(region) == (Path(__file__).parent / "tables" / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_graphs_have_what_writers_need(name: str) -> None:
+    graph = lowered(*EXAMPLES[name])[1].table.emit()
+    read = {source for source, _ in graph.readers}
+    assert [block.name for block in graph.blocks if block.outputs and block.name not in read] == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
