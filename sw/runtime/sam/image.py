@@ -77,6 +77,11 @@ class Operands:
         return replace(kernel.program, shapes=shapes)
 
     @cached_property
+    def config(self) -> SamConfig:
+        """The launch's machine."""
+        return SamConfig.from_dict(self.launch.config)
+
+    @cached_property
     def storages(self) -> dict[str, Storage]:
         """Operands in their formats, by name."""
         formats = kernel_of(self.launch.sections).formats
@@ -92,7 +97,7 @@ class Operands:
         Raises ``CapacityError`` where an array is too short.
         """
         launch, operands = self.launch, self._with_elements()
-        graph, config = graph_of(launch.sections), SamConfig.from_dict(launch.config)
+        graph, config = graph_of(launch.sections), self.config
         windows, arrays, needed = {}, {}, [_least_rows(operands)]
         # A fabric has settings of units, too, that are not what they are for, or not in use.
         used = set(settings_of(graph.blocks))
@@ -134,12 +139,11 @@ class Operands:
     @cached_property
     def model(self) -> tuple[Graph, ModelRun]:
         """What the image makes a machine do, by the model. Raises ``GnarlError`` if it stops."""
-        return interpret(SamConfig.from_dict(self.launch.config), self.image)
+        return interpret(self.config, self.image)
 
     def simulated(self, max_cycles: int, samples: int | None = None) -> SimulatedRun:
         """What the image makes a machine do, cycle by cycle; see ``simulate``."""
-        config = SamConfig.from_dict(self.launch.config)
-        return simulated(config, self.image, max_cycles, samples)
+        return simulated(self.config, self.image, max_cycles, samples)
 
 
 def is_model(program: Program) -> bool:

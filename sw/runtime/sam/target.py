@@ -120,7 +120,7 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
     def check(self, job: HostJob[Operands]) -> None:
         """Raises ``ProgramError`` for words that configure no graph."""
         try:
-            graph_in(SamConfig.from_dict(job.launch.config), job.image)
+            graph_in(job.operands.config, job.image)
         except GnarlError as error:
             raise ProgramError(f"{job.launch.name}: model {error}") from error
 
