@@ -30,7 +30,8 @@ COMMAND_LINE = CommandLine(
     workloads=(
         "a loop nest: a .c or .py file, with :FUNCTION behind it where there are several, whose"
         " arrays are given by --tensor or made up, results as zeros; its program is for any "
-        "sizes, and runs on any configuration; or a .sram file of commands"
+        "sizes, and runs on any configuration; or a PyTorch module: a .pt2 file that "
+        "torch.export.save wrote; or a .sram file of commands"
     ),
     options=_OPTIONS,
     shared={

@@ -1,4 +1,4 @@
-"""What reads loop nests and commands for in-SRAM computing."""
+"""What reads loop nests, PyTorch modules and commands for in-SRAM computing."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from gnarl.sw.program.python_files import split_name
 from gnarl.sw.runtime.sram_compute.examples import write_examples
 from gnarl.sw.runtime.target.reader import Example, FileReader, RunArguments
 from gnarl.sw.workloads.loops.ir.sequence import begun
+from gnarl.sw.workloads.loops.modules import file_workload as pytorch_file_workload
+from gnarl.sw.workloads.loops.modules import module_workload
 from gnarl.sw.workloads.loops.sources import file_workload, load_arrays
 from gnarl.sw.workloads.loops.synthesise import made_up, synthesised
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from gnarl.sw.workloads.made_up import ZEROS, MadeUp, without
+from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 
 SramWorkload: TypeAlias = LoopWorkload | CommandWorkload
 
 SramSource: TypeAlias = str | tuple[Any, ...] | SramWorkload
 """What it may be beside the path of a file: tuples are as ``workload`` says."""
 
-_NESTS = (".py", ".c")
+_NESTS = (".py", ".c", SUFFIX)
 
 
 class SramReader(FileReader[SramSource, SramWorkload]):
-    """Reads loop nests and commands."""
+    """Reads loop nests, modules and commands."""
 
     target = "sram"
 
@@ -48,19 +51,26 @@ class SramReader(FileReader[SramSource, SramWorkload]):
 
     def workload(self, source: Path | SramSource, seed: int = 0) -> SramWorkload:
         """Reads a workload from a path, in a tuple with paths of ``.npy`` files by the names of
-        arrays and, perhaps, with sizes by name. A nest lacks no values: those that are not given
-        are synthesised. Raises ``WorkloadError``."""
+        arrays and, perhaps, with sizes by name; or a PyTorch module, in a tuple with arguments of
+        its ``forward``. A nest lacks no values: those that are not given are synthesised. Raises
+        ``WorkloadError``."""
         if isinstance(source, LoopWorkload | CommandWorkload):
             return source
         text, tensors, *sizes = source if isinstance(source, tuple) else (source, {})
-        if not isinstance(text, str | Path):
+        if is_module(text):
+            loaded = _without_bags(module_workload(text, tensors))
+        elif not isinstance(text, str | Path):
             raise WorkloadError(
-                f"{quoted(text)}: must be the path of a loop nest (.py or .c) or of a file of "
-                "commands"
+                f"{quoted(text)}: must be the path of a loop nest (.py or .c), of a PyTorch module "
+                f"({SUFFIX}) or of a file of commands"
             )
-        if not _is_nest(str(text)):
+        elif not _is_nest(str(text)):
             return read(Path(text))
-        loaded = file_workload(str(text), tensors)
+        elif Path(text).suffix == SUFFIX:
+            module = _without_bags(pytorch_file_workload(text))
+            loaded = replace(module, inputs={**module.inputs, **load_arrays(tensors)})
+        else:
+            loaded = file_workload(str(text), tensors)
         arguments = loaded.nest, loaded.inputs, seed, *sizes
         values, extents = synthesised(*arguments)
         return replace(loaded, inputs=values, sizes=extents, made_up=made_up(*arguments))
@@ -101,6 +111,16 @@ def refuse_sizes(sizes: Mapping[str, int]) -> None:
         raise WorkloadError(f"--size {name}: only nests have sizes: must be left out")
 
 
+def _without_bags(workload: LoopWorkload) -> LoopWorkload:
+    """Raises ``WorkloadError`` for offsets of bags, which no run of a program would check."""
+    for name in workload.bag_offsets:
+        raise WorkloadError(
+            f"{workload.name}: {name}: offsets of bags are not supported by target sram: must be "
+            "bags of one length"
+        )
+    return workload
+
+
 def _is_nest(text: str) -> bool:
-    """Whether it names a file of Python or C, perhaps with a function."""
+    """Whether it names a file of Python or C, perhaps with a function, or of a module."""
     return Path(split_name(text)[0]).suffix in _NESTS

@@ -91,11 +91,11 @@ class StatementLowering:
 
     @property
     def outer_dimensions(self) -> int:
-        """How many dimensions of the result, the first ones, the ``shared`` loops are over; those
-        of size 1 have none."""
+        """How many dimensions of the result, the first ones, are of size 1, or what the ``shared``
+        loops are over."""
         left = self.shared
         for dimension, index in enumerate(self.statement.result.indices):
-            if not left:
+            if self.sizes[index] != 1 and not left:
                 return dimension
             left -= self.sizes[index] != 1
         return len(self.statement.result.indices)

@@ -64,7 +64,9 @@ def _over(
 
 def _pooled(value: Pooled, to: Destination, make_loop: MakeLoop) -> tuple[Statement, ...]:
     place = value.place
-    loops, outer = _over(value.shape[: value.outer], make_loop, place)
+    # Those of size 1, too: what becomes of elements then is in the loop of what they are.
+    loops = [make_loop(size, place) for size in value.shape[: value.outer]]
+    outer = [each.variable for each in loops]
     body = value.body(to, outer)
     if value.finish is not None:
         inner, at = _over(value.shape[value.outer :], make_loop, place)

@@ -11,6 +11,7 @@ import torch
 from torch.nn.functional import embedding_bag
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.ir.nest import For
 from gnarl.sw.workloads.loops.ir.printer import print_nest
 from gnarl.sw.workloads.loops.modules import module_workload
 from tests.support.errors import refused
@@ -184,3 +185,11 @@ def test_only_the_first_result_of_a_bag_is_supported() -> None:
     message = "places of maxima, sizes of bags, or moments: only values are supported"
     with refused(f"{place}: getitem: {message}"):
         module_workload(module(places), (whole(10, 6), INDICES, OFFSETS))
+
+
+def test_one_bag_is_finished_in_its_loop() -> None:
+    """Outside of it, what it becomes would be computed behind a launch."""
+    workload = require_same(module(pooled, bag=bag("mean")), INDICES, torch.tensor([0]))
+    (loop,) = workload.nest.body
+    assert print_nest(workload.nest).count("for i") == 4
+    assert isinstance(loop, For) and loop.variable == "i0"
