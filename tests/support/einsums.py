@@ -35,7 +35,8 @@ _ODD = (0.0, -0.0, 1e-45, -1e38, 3e38, np.inf, -np.inf, np.nan, 1.0, -2.5)
 
 @dataclass(frozen=True)
 class Case:
-    """A program, the tensors that it takes, and those that have the size of a result's index."""
+    """A program, the tensors that it takes, and those that have the size of a result's index, where
+    the program does not tell it."""
 
     program: EinsumProgram
     tensors: dict[str, Tensor]
@@ -90,6 +91,7 @@ class _Maker:
         rng = self._rng
         count = rng.randint(1, most)
         statements: list[AnyStatement] = []
+        shapes: dict[str, tuple[int, ...]] = {}
         for number in range(count):
             name = f"t{number}"
             if self._moving and self._shapes and rng.random() < 0.4:
@@ -101,6 +103,9 @@ class _Maker:
             self._shapes[name] = tuple(self._sizes[i] for i in statements[-1].result.indices)
             if not {*statement.result.indices} <= {*free_indices(statement.expression)}:
                 order = len(self._shapes[name])
+                if rng.random() < 0.5:
+                    shapes[name] = self._shapes[name]
+                    continue
                 self._tensors[name] = Tensor(
                     self._shapes[name], np.zeros((0, order), np.int64), np.zeros(0)
                 )
@@ -111,7 +116,7 @@ class _Maker:
             results = tuple(rng.sample(names, rng.randint(1, count)))
         stored = {*draft.inputs, *results, *(name for name in names if rng.random() < 0.2)}
         formats = {name: self._format(len(self._shapes[name])) for name in sorted(stored)}
-        program = check(EinsumProgram(draft.name, draft.statements, formats, results))
+        program = check(EinsumProgram(draft.name, draft.statements, formats, results, shapes))
         tensors = {
             name: each
             for name, each in self._tensors.items()

@@ -102,7 +102,13 @@ def inlined(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> Eins
             del statements[own.name]
             taken = replace(taker, expression=_with(taker.expression, own))
             statements[taker.name] = replace(taken, order=())
-    return replace(program, statements=tuple(statements.values()))
+    left = {*program.inputs, *statements}
+    return replace(
+        program,
+        statements=tuple(statements.values()),
+        formats={name: each for name, each in program.formats.items() if name in left},
+        shapes={name: each for name, each in program.shapes.items() if name in left},
+    )
 
 
 def _fits(own: Einsum, taker: Einsum, sizes: Mapping[str, Mapping[str, int]]) -> bool:

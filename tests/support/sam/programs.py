@@ -38,6 +38,7 @@ TRAITS = (
     "constants only",
     "diamond",
     "empty tensor",
+    "index of no operand",
     "input twice",
     "maximum",
     "nested sum",
@@ -96,7 +97,8 @@ class ProgramCase:
 
 def make_program(seed: int, odd: bool = False, moving: bool = False) -> ProgramCase:
     """A program of one to five statements over at most five indices; ``odd``: with numbers
-    that become infinite, and then NaN; ``moving``: with others, which move elements."""
+    that become infinite, and then NaN; ``moving``: with others, which move elements,
+    and indices of no operand."""
     return _Maker(random.Random(seed), odd, moving).case()
 
 
@@ -108,6 +110,7 @@ class _Maker:
     statements: list[AnyStatement] = field(default_factory=list)
     formats: dict[str, TensorFormat] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     indices_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     traits: set[str] = field(default_factory=set)
@@ -151,7 +154,9 @@ class _Maker:
             if len(uses) > 1 and name in self.indices_of:
                 self.traits.add("diamond")
         kept = dict.fromkeys(results)
-        return check(EinsumProgram("random", tuple(self.statements), self.formats, tuple(kept)))
+        return check(
+            EinsumProgram("random", tuple(self.statements), self.formats, tuple(kept), self.shapes)
+        )
 
     # Statements.
 
@@ -206,6 +211,11 @@ class _Maker:
             if any(True for inner in reductions(each.part)):
                 self.traits |= {"nested sum", "several indices"}
         name = f"t{len(self.statements)}"
+        if self.moving and len(free) < 3 and self.rng.random() < 0.15:
+            self.traits.add("index of no operand")
+            inside = {i for each in reductions(expression) for i in each.indices}
+            free.append(self.rng.choice([i for i in _INDICES if i not in {*free, *inside}]))
+            self.shapes[name] = tuple(self.sizes[index] for index in free)
         self.indices_of[name] = tuple(free)
         self.statements.append(Einsum(Access(name, tuple(free)), expression))
 

@@ -371,7 +371,7 @@ def test_sizes_come_from_later_statements_or_shapes() -> None:
     assert evaluate(program, tensors, "float32")["t"][0].tolist() == [[0, 0], [0, 1]]
     problem = (
         "statement t, column 1: index j of t(i,j) is in no operand, so its size is not known; "
-        "give the shape of t"
+        "give the shape of t, in a text by -n=t:…"
     )
     with pytest.raises(WorkloadError, match=f"^{re.escape(problem)}$"):
         evaluate(program, {"b": Tensor.from_any([1.0])}, "float32")

@@ -31,9 +31,16 @@ def test_what_is_in_no_operand_has_its_size_from_later_statements_or_a_shape() -
     assert program_shapes(program, {"a": (), "t": (2, 0)}).indices["t"] == {"i": 2, "j": 0}
     with refused(
         "statement t, column 1: index i of t(i,j) is in no operand, so its size is not known; "
-        "give the shape of t"
+        "give the shape of t, in a text by -n=t:…"
     ):
         program_shapes(program, {"a": ()})
+    program = parse_program("t(i,j)=a; -n=t:2,0")
+    assert program_shapes(program, {"a": ()}).tensors["t"] == (2, 0)
+    with refused(
+        "statement t, column 1: index i has size 2 in mode 0 of t, but 3 in mode 0 of b; it must "
+        "have one size"
+    ):
+        program_shapes(parse_program("t(i,j)=b(i); -n=t:2,0"), {"b": (3,)})
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,29 @@ RELU = (
         ),
         ("x=a -r=x,x", "program, column 10: result x is there twice"),
         ("x=a -r=x -r=x", "program, column 13: there are results already; give one -r"),
-        ("x=a -d=x", "program, column 5: unknown option -d; the options are -f, -s and -r"),
+        (
+            "x(i)=a -n=x",
+            "program, column 11: -n=x must be T:N,M with the size of each index of a tensor",
+        ),
+        (
+            "x(i)=a -n=x:-1",
+            "program, column 11: -n=x:-1 must be T:N,M with the size of each index of a tensor",
+        ),
+        ("x(i)=a -n=x:2,3", "program: shape of x: has 2 sizes and must have 1"),
+        ("x(i)=a -n=x:", "program: shape of x: has 0 sizes and must have 1"),
+        (
+            "x(i)=a -n=x:2 -n=x:2",
+            "program, column 18: there is a shape of x already; give each tensor one -n",
+        ),
+        (
+            "x(i)=a -n=a:",
+            "program, column 11: -n names tensor a, which no statement computes; they compute x",
+        ),
+        (
+            "r(i)=slice[k:0:2](a(k)); x=sum[i](r(i)) -n=r:2",
+            "program: shape of r: no statement computes it",
+        ),
+        ("x=a -d=x", "program, column 5: unknown option -d; the options are -f, -s, -n and -r"),
         (
             "x(i)=a(i) -s=reorder(y:i)",
             "program, column 22: -s names tensor y, which no statement computes; they compute x",
