@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnarl.sw.compiler.sam.fuse.choices import FUSIONS, ITERATIONS
+from gnarl.sw.compiler.sam.fuse.choices import FUSIONS, ITERATIONS, PROGRAM_PASSES
 from gnarl.sw.runtime.target.command_line import EXPRESSION_TENSORS, CommandLine
 from gnarl.sw.runtime.target.option import Choice, FilePath, TargetOption
 
@@ -47,4 +47,5 @@ COMMAND_LINE = CommandLine(
         "--dot": ("in the dialect of the SAM tools",),
         "--max-cycles": ("",),
     },
+    program_passes=PROGRAM_PASSES,
 )

@@ -200,8 +200,10 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
     kernel = kernel_of(launch.sections)
     known = {name: Tensor.from_result(tensor) for name, tensor in tensors.items()}
     shapes = {name: tensor.shape for name, tensor in known.items()}
-    if plan_of(launch.sections).is_program:  # which says the shapes of its results, too
-        shapes |= {spec.name: tuple(map(int, spec.shape)) for spec in launch.outputs}
+    for spec in launch.outputs:
+        shape = tuple(size for size in spec.shape if isinstance(size, int))
+        if len(shape) == len(spec.shape):  # as a model's are
+            shapes[spec.name] = shape
     sizes = check_shapes(kernel, shapes)
     bits = SamConfig.from_dict(launch.config).index_bits
     for index, size in sizes.items():

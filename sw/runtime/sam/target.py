@@ -15,6 +15,7 @@ from gnarl.sw.compiler.sam.compile import PASSES, compile, resolve
 from gnarl.sw.compiler.sam.dumps import listing
 from gnarl.sw.compiler.sam.examples import EXAMPLES, write_operands
 from gnarl.sw.compiler.sam.host_steps import step_program
+from gnarl.sw.compiler.sam.optimise import optimise
 from gnarl.sw.compiler.sam.sections import SAM_SCHEMA, graph_of
 from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
 from gnarl.sw.golden import einsum as golden_model
@@ -75,6 +76,7 @@ class SamCompiler(Compiler[SamConfig, SamWorkload | SamGraph | SamModel]):
     passes = PASSES
     schema = SAM_SCHEMA
     resolve = staticmethod(resolve)
+    optimise = staticmethod(optimise)
 
     def compile(
         self,

@@ -25,8 +25,11 @@ class CommandLine:
     shared
         options of all targets that have a meaning here, by their names, ``--tensor`` and others:
         texts that say it, which are empty where the option's help needs none.
+    program_passes
+        passes of ``gnarl opt`` that ``gnarl passes`` does not list, and what each does.
     """
 
     workloads: str = "a file"
     options: Sequence[TargetOption] = ()
     shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    program_passes: Mapping[str, str] = field(default_factory=dict)

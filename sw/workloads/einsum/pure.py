@@ -1,4 +1,7 @@
-"""Einsum programs of which every statement is element-wise, or one reduction of what is."""
+"""Einsum programs of which every statement is element-wise, or one reduction of what is.
+
+Statements that move elements stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gnarl.sw.workloads.einsum.program import (
+    AnyStatement,
     Einsum,
     EinsumExpression,
     EinsumProgram,
@@ -13,39 +17,54 @@ from gnarl.sw.workloads.einsum.program import (
     reductions,
     with_accesses,
 )
-from gnarl.sw.workloads.einsum.shapes import ProgramShapes, program_shapes
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
+from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 
 
-def pure(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> EinsumProgram:
-    """The program, bit for bit the same, whose reductions each are a statement of their own; it
-    has no statements that move elements.
+def pure(
+    program: EinsumProgram, shapes: Mapping[str, Sequence[int]] | None = None
+) -> EinsumProgram:
+    """The program, bit for bit the same, whose reductions each are a statement of their own.
 
     Reductions over indices of size 1 alone stay where they are: they are their only part.
-    ``shapes``: of the inputs, as ``program_shapes`` takes them.
+    ``shapes``: of the inputs, as ``program_shapes`` takes them; without, no size is known.
     """
-    return _Split(program, program_shapes(program, shapes)).program()
+    return _Split(program, _index_sizes(program, shapes)).program()
+
+
+_Sizes = Mapping[str, Mapping[str, int]]
+"""Sizes of indices, as far as they are known, by statement."""
+
+
+def _index_sizes(program: EinsumProgram, shapes: Mapping[str, Sequence[int]] | None) -> _Sizes:
+    if shapes is None:
+        return {each.name: {} for each in program.statements}
+    return program_shapes(program, shapes).indices
 
 
 def is_over_one(reduction: Reduction[EinsumExpression], sizes: Mapping[str, int]) -> bool:
-    """Whether a reduction is over a single element."""
-    return all(sizes[index] == 1 for index in reduction.indices)
+    """Whether a reduction is known to be over a single element."""
+    return all(sizes.get(index) == 1 for index in reduction.indices)
 
 
 def is_elementwise(statement: Einsum, sizes: Mapping[str, int]) -> bool:
-    """Whether all reductions of a statement are over single elements."""
+    """Whether all reductions of a statement are known to be over single elements."""
     return all(is_over_one(each, sizes) for each in reductions(statement.expression))
 
 
 class _Split:
-    def __init__(self, program: EinsumProgram, shapes: ProgramShapes) -> None:
-        self._program, self._shapes = program, shapes
+    def __init__(self, program: EinsumProgram, sizes: _Sizes) -> None:
+        self._program, self._sizes = program, sizes
         self._taken = {*program.inputs, *(each.name for each in program.statements)}
-        self._statements: list[Einsum] = []
+        self._statements: list[AnyStatement] = []
 
     def program(self) -> EinsumProgram:
-        for each in self._program.einsums:
-            expression, sizes = each.expression, self._shapes.indices[each.name]
+        for each in self._program.statements:
+            if isinstance(each, Rearrangement):
+                self._statements.append(each)
+                continue
+            expression, sizes = each.expression, self._sizes[each.name]
             if isinstance(expression, Reduction) and not is_over_one(expression, sizes):
                 expression = replace(expression, part=self._split(each, expression.part))
             else:
@@ -61,7 +80,7 @@ class _Split:
                 return Call(function, tuple(self._split(statement, each) for each in arguments))
             case Reduction(part=part):
                 reduced = replace(expression, part=self._split(statement, part))
-                if is_over_one(expression, self._shapes.indices[statement.name]):
+                if is_over_one(expression, self._sizes[statement.name]):
                     return reduced
                 result = Access(self._name(statement.name, expression.op), free_indices(reduced))
                 own = replace(statement, result=result, expression=reduced)
@@ -82,26 +101,29 @@ def _within(part: Einsum, whole: Einsum) -> tuple[str, ...]:
     return tuple(index for index in whole.order or whole.indices if index in part.indices)
 
 
-def inlined(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> EinsumProgram:
-    """A pure program, bit for bit the same, with what is element-wise and taken once in the place
-    where it is taken, unless it would be computed more often there."""
-    sizes = program_shapes(program, shapes).indices
-    statements = {each.name: each for each in program.einsums}
-    for each in program.einsums:
-        own = statements[each.name]
+def inlined(
+    program: EinsumProgram, shapes: Mapping[str, Sequence[int]] | None = None
+) -> EinsumProgram:
+    """The program, bit for bit the same, with what is element-wise and taken once in the place
+    where it is taken, unless it would be computed more often there. ``shapes``: see ``pure``."""
+    sizes = _index_sizes(program, shapes)
+    statements = {each.name: each for each in program.statements}
+    for name in [each.name for each in program.einsums]:
         takers = [
             taker
             for taker in statements.values()
-            for access in read_accesses(taker.expression)
-            if access.tensor == own.name
+            for access in _read(taker)
+            if access.tensor == name
         ]
-        if own.name in program.results or len(takers) != 1:
+        if name in program.results or len(takers) != 1:
             continue
-        (taker,) = takers
-        if is_elementwise(own, sizes[own.name]) and _fits(own, taker, sizes):
-            del statements[own.name]
+        own, (taker,) = statements[name], takers
+        if not (isinstance(own, Einsum) and isinstance(taker, Einsum)):
+            continue
+        if is_elementwise(own, sizes[name]) and _fits(own, taker, sizes):
+            del statements[name]
             taken = replace(taker, expression=_with(taker.expression, own))
-            statements[taker.name] = replace(taken, order=())
+            statements[taker.name] = replace(taken, order=taker.order or taker.indices)
     left = {*program.inputs, *statements}
     return replace(
         program,
@@ -109,6 +131,13 @@ def inlined(program: EinsumProgram, shapes: Mapping[str, Sequence[int]]) -> Eins
         formats={name: each for name, each in program.formats.items() if name in left},
         shapes={name: each for name, each in program.shapes.items() if name in left},
     )
+
+
+def _read(statement: AnyStatement) -> Iterator[Access]:
+    if isinstance(statement, Einsum):
+        yield from read_accesses(statement.expression)
+    else:
+        yield from statement.operands
 
 
 def _fits(own: Einsum, taker: Einsum, sizes: Mapping[str, Mapping[str, int]]) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gnarl.sw.compiler.sam.fuse.choices import PROGRAM_PASSES
 from tests.support.commands import gnarl, refusal
+from tests.support.results import load_dense
 
 PASSES = (
     "select",
@@ -77,4 +81,72 @@ def test_refusals(dumps: list[Path], tmp_path: Path) -> None:
     file.write_text("builtin.module {\n  frob\n}\n")
     assert refusal(tmp_path, "opt", file) == (
         f"gnarl: {file}:3:1: Operation frob is not registered"
+    )
+
+
+LAYER = """func.func @layer(%adj: tensor<?x?xf32>, %x: tensor<?x?xf32>, %weight: tensor<?x?xf32>,
+    %empty: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %t = linalg.matmul ins(%adj, %x : tensor<?x?xf32>, tensor<?x?xf32>)
+      outs(%init : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %y = linalg.matmul ins(%t, %weight : tensor<?x?xf32>, tensor<?x?xf32>)
+      outs(%init : tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %y : tensor<?x?xf32>
+}
+"""
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    """A program of Einsums: two products."""
+    path = tmp_path / "layer.mlir"
+    path.write_text(LAYER)
+    return path
+
+
+def test_a_program_of_einsums_goes_through_its_passes_and_runs(layer: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.mlir"
+    result = gnarl("opt", layer, "-p", "associate=adj*(x*weight),views")
+    assert result.exit_code == 0, result.stderr
+    changed.write_text(result.stdout)
+    first, second = result.stdout.split("linalg.generic ")[1:]
+    assert (" ins(%x, %weight :" in first, " ins(%adj, %t :" in second) == (True, True)
+    given = []
+    noise = np.random.default_rng(0)
+    for name, shape in {"adj": (3, 4), "x": (4, 5), "weight": (5, 2)}.items():
+        np.save(tmp_path / f"{name}.npy", noise.integers(-3, 4, shape).astype(np.float32))
+        given += ["--tensor", f"{name}={tmp_path / name}.npy"]
+    outputs = []
+    for file in (layer, changed):
+        options = ("--backend", "model", "-o", tmp_path / "y.npz")
+        assert gnarl("run", "sam_fp32", file, *given, *options).exit_code == 0
+        outputs.append(load_dense(tmp_path / "y.npz", "y"))
+    np.testing.assert_array_equal(*outputs)
+
+
+def test_help_lists_the_passes_of_programs() -> None:
+    listed = gnarl("opt", "--help").stdout.partition("Passes of programs of Einsums (sam):")[2]
+    names = re.findall(r"^  (\S+)", listed, re.MULTILINE)
+    assert names == [*PROGRAM_PASSES]
+
+
+def test_refusals_of_programs(layer: Path, tmp_path: Path) -> None:
+    known = ", ".join(PROGRAM_PASSES)
+    assert refusal(tmp_path, "opt", layer, "-p", "hoist") == (
+        f"gnarl: pass hoist: must be one of {known}"
+    )
+    assert refusal(tmp_path, "opt", layer, "--zero", "y") == (
+        "gnarl: --zero: not for a program of Einsums: must be left out"
+    )
+    assert refusal(tmp_path, "opt", layer, "-p", "associate=adj*(x*w)") == (
+        f"gnarl: {layer}: associate 'adj*(x*w)': the model has no product of just adj, w, x"
+    )
+    layer.write_text(LAYER.replace("constant 0.0", "constant 0x7F800000"))
+    assert refusal(tmp_path, "opt", layer) == (
+        f"gnarl: {layer}:5:3: linalg.matmul: inf must be finite"
+    )
+    layer.write_text(LAYER.replace("  func.return", "  frob\n  func.return"))
+    assert refusal(tmp_path, "opt", layer) == (
+        f"gnarl: {layer}:10:3: Operation frob is not registered"
     )

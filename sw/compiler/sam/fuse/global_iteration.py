@@ -7,8 +7,9 @@ Stardust, to compare with.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from gnarl.sw.compiler.sam.fuse.views import View, Views
+from gnarl.sw.compiler.sam.fuse.views import Views
 from gnarl.sw.workloads.einsum.program import EinsumExpression, accesses
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 
@@ -51,7 +52,7 @@ def globally(views: Views) -> Views:
     for view in views.views:
         expressions[view.result] = visited(view.expression)
     left = (view for view in views.views if view.result not in taken)
-    kept = tuple(View(view.result, expressions[view.result], view.order) for view in left)
+    kept = tuple(replace(view, expression=expressions[view.result]) for view in left)
     return Views(kept, views.results)
 
 

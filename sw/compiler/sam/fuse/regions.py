@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -218,22 +218,12 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     results = results_of(program, region.statements)
     views = views_of(program, region.statements, results)
     _require_sizes(views)
-    uses = Counter(access.tensor for access in {*views.inputs()})
-    fixed = {
-        name: each
-        for name, each in formats.items()
-        if uses[name] > 1 or not _is_free(fusion, name, each)
-    }
+    fixed = walked_formats(program, views, formats, fusion.fixed)
     graph = partial_order(views, fixed, region.before)
     if region.order:
         check_order(graph, region.order)
     order = region.order or first_order(graph)
-    stored = dict(fixed)
-    for access in views.inputs():
-        if access.tensor not in stored:
-            stored[access.tensor] = TensorFormat(
-                (DENSE,) * len(access.indices), modes_in(order, access)
-            )
+    stored = {**fixed, **free_formats(views, fixed, order)}
     if region.iteration == GLOBAL:
         views = globally(views)
     whole = formulas(views, stored)
@@ -260,8 +250,32 @@ def _require_sizes(views: Views) -> None:
                 )
 
 
-def _is_free(fusion: Fusion, name: str, format: TensorFormat) -> bool:
-    """Whether the host may store an input, or what it moves, with its modes in any order."""
-    if fusion.program.einsum(name) is not None or name in fusion.fixed:
-        return False
-    return all(level == DENSE for level in format.levels)
+def walked_formats(
+    program: EinsumProgram,
+    views: Views,
+    formats: Mapping[str, TensorFormat],
+    chosen: Collection[str] = (),
+) -> dict[str, TensorFormat]:
+    """Formats in which tensors must be walked as they are: all but those of dense inputs, and of
+    what the host moves, at one place: it may store these with their modes in any order, unless they
+    are ``chosen``."""
+    uses = Counter(access.tensor for access in {*views.inputs()})
+    return {
+        name: format
+        for name, format in formats.items()
+        if uses[name] > 1
+        or program.einsum(name) is not None
+        or name in chosen
+        or any(level != DENSE for level in format.levels)
+    }
+
+
+def free_formats(
+    views: Views, walked: Mapping[str, TensorFormat], order: Sequence[str]
+) -> dict[str, TensorFormat]:
+    """Formats of the inputs that ``walked`` lacks, in the order of the loops that walk them."""
+    return {
+        access.tensor: TensorFormat((DENSE,) * len(access.indices), modes_in(order, access))
+        for access in views.inputs()
+        if access.tensor not in walked
+    }

@@ -27,8 +27,9 @@ from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 @dataclass(frozen=True)
 class View:
-    """A statement at the region's indices."""
+    """A statement, by its name, at the region's indices."""
 
+    statement: str
     result: Access
     expression: EinsumExpression
     order: tuple[str, ...]
@@ -105,7 +106,7 @@ class _Renaming:
                 self._taken.add(renamed[index])
         expression = self._renamed(statement.expression, renamed)
         order = tuple(renamed[index] for index in statement.order)
-        self.views[access] = View(access, expression, order)
+        self.views[access] = View(name, access, expression, order)
         return access
 
     def _free_name(self, name: str, copies: int) -> str:

@@ -174,7 +174,7 @@ WRONG = {
     "empty": ("", "statement 1, column 1: expected a result such as X(i,j), found the end"),
     "an option": (
         "X(i,j)=B(i,j) -q=3",
-        "program, column 15: unknown option -q; the options are -f, -s and -r",
+        "program, column 15: unknown option -q; the options are -f, -s, -n and -r",
     ),
     "another operand": (
         f"X(i,j)=sum[k](B(i,k)*D(k,j)) {FORMATS.replace('C', 'D')}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from gnarl.sw.golden.einsum import evaluate
@@ -13,6 +14,7 @@ from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.expression import Reduction
 from gnarl.sw.workloads.tensor.notation import text_of
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.einsums import Case, cases
 
 
@@ -43,3 +45,31 @@ def test_what_is_taken_once_is_in_its_place() -> None:
     shown = {each.name: text_of(each.expression) for each in split.statements}
     assert [*shown] == ["b", "c", "d", "e"]
     assert shown["b"] == "max(x(i,j)*2.0,-(x(i,j)*2.0))"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t(i,j)=B(j,i)*2; y=sum[i,j](t(i,j)) -f=B:dd -r=y",
+        "t(i,j)=B(i,j)*2; y=sum[i,j](t(i,j)) -f=B:dd -r=y -s=reorder(y:j,i)",
+    ],
+)
+def test_sums_keep_their_order(text: str) -> None:
+    program = parse_program(text)
+    b = Tensor.from_any(np.random.default_rng(0).normal(size=(7, 5)))
+    (wanted,), (found,) = (
+        evaluate(each, {"B": b}, "float32")["y"][1] for each in (program, inlined(program))
+    )
+    assert [*inlined(program).statements] != [*program.statements]
+    assert found == wanted
+
+
+def test_formats_of_what_is_inlined_go() -> None:
+    program = parse_program("t(i)=a(i)*2; y(i)=exp(t(i)) -f=t:s -r=y")
+    assert [*check(inlined(program)).formats] == ["a", "y"]
+
+
+def test_without_sizes_every_reduction_is_split() -> None:
+    program = parse_program("y(i)=exp(sum[j](A(i,j)))")
+    assert [each.name for each in pure(program).statements] == ["y_sum", "y"]
+    assert [each.name for each in pure(program, {"A": (3, 1)}).statements] == ["y"]
