@@ -92,7 +92,7 @@ def test_hardware_that_stops_and_why(tmp_path: Path) -> None:
     line = refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "rtl")
     assert re.fullmatch(
         r"gnarl: X\(i,j\)=b\(i\)\*c\(j\): rtl stopped after \d+ cycles: error 1 \(FAULT\), "
-        r"detail \d+; model block write_X_j \(fiberwrite\): writes 1,600 words to crd: must be at "
+        r"detail \d+; model block write_X_j \(fiberwrite\): writes 1,600 rows to crd: must be at "
         r"most 256, array_words",
         line,
     )

@@ -43,7 +43,7 @@ def test_results_that_are_too_long(tmp_path: Path) -> None:
     given = ("--tensor", f"b={path}", "--tensor", f"c={path}", "--set", "array_words=256")
     line = refusal(tmp_path, "run", CONFIG, text, *given, "--backend", "model")
     assert line == (
-        "gnarl: X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 words to crd: "
+        "gnarl: X(i,j)=b(i)*c(j): model block write_X_j (fiberwrite): writes 1,600 rows to crd: "
         "must be at most 256, array_words"
     )
 
