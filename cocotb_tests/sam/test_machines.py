@@ -17,7 +17,7 @@ from gnarl.hw.sam.memory_map import memory_map
 from gnarl.sw.compiler.sam.compile import compile
 from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.golden.words import from_words
-from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.rows import Rows, row_spans
 from gnarl.sw.runtime.machine.host import HostDriver, Status
 from gnarl.sw.runtime.sam.image import Operands, bind, operands, result, result_rows
 from gnarl.sw.workloads.tensor.parser import parse
@@ -52,6 +52,15 @@ class Machine:
             for first, words in rows.spans():
                 self.driver.write_window(window, words, first)
 
+    def _read(self, window: str, rows: np.ndarray) -> np.ndarray:
+        parts = [
+            self.driver.read_window(window, int(rows[first]), last - first)
+            for first, last in row_spans(rows)
+        ]
+        return np.concatenate(
+            [np.zeros((0, memory_map(self._tested.config).window(window).words), np.uint32), *parts]
+        )
+
     def run_and_check(self, operands: Operands) -> int:
         """Cycles of a run on what has been loaded, which are those of the model."""
         self.driver.start()
@@ -59,7 +68,7 @@ class Machine:
         assert status == DONE, f"{status}, must be done"
         counters = self.driver.counters()
         memory = {
-            window: Rows(rows, self.driver.read_window(window, 0, len(rows)))
+            window: Rows(rows, self._read(window, rows))
             for window, rows in result_rows(operands.launch, counters).items()
         }
         coordinates, words = result(
