@@ -164,13 +164,13 @@ def _result(
             levels.append(DenseLevel(size))
             fibers *= size
         elif kind == "compressed":
-            ends = run.written[f"{name}_seg"].reshape(-1).astype(np.int64)[:fibers]
+            ends = run.written[f"{name}_seg"][:, 1].astype(np.int64)[:fibers]
             coordinates = run.written[f"{name}_crd"].reshape(-1).astype(np.int64)
             levels.append(CompressedLevel(size, np.concatenate([[0], ends]), coordinates))
             fibers = len(coordinates)
         else:
             count = fibers * -(-size // BITVECTOR_BITS)
-            words = run.written[f"{name}_bv"].reshape(-1)[:count].astype(np.uint32)
+            words = run.written[f"{name}_bv"][:count, 0].astype(np.uint32)
             levels.append(BitvectorLevel(size, words))
             fibers = int(np.bitwise_count(words).sum())
     writer = next(block.name for block in graph.blocks if block.type == "valwrite")

@@ -50,7 +50,7 @@ def check(case: Case, format: str = "float32", passes: Sequence[SamPass] = PASSE
     given_operands = operands(launch, bind(program, case.tensors))
     _, model = interpret(config, given_operands.image)
     simulation = simulated(config, given_operands.image, MOST_CYCLES)
-    run = machine_run(config, given.image, model, simulation, partial(result_rows, launch))
+    run = machine_run(config, given_operands.image, model, simulation, partial(result_rows, launch))
     shape = tuple(given_operands.sizes[index] for index in statement.result.indices)
     name = statement.result.tensor
     got = dense(*result(launch, given_operands, run.memory, name), shape, format)
