@@ -8,14 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.einsum.rearrangement import Concat, How, Rearrangement, Reshape, Slice
 from gnarl.sw.workloads.tensor.expression import Access
 
-if TYPE_CHECKING:
-    from gnarl.sw.workloads.einsum.pytorch.statements import Step
+
+class Step(Protocol):
+    """What is asked of an operator's step, see ``statements.Step``."""
+
+    @property
+    def statements(self) -> Any: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def place(self) -> str: ...
+
+    def repeated(self, view: View, part: str = "") -> View: ...
 
 
 def reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
