@@ -118,11 +118,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """A row for each length, queues and backend."""
-    body = []
-    for labels, row in rows(measured).items():
-        own = cells({**row, "error": None}, labels, _HEADER)
-        own[len(labels) + list(_HEADER).index("error")] = f"{row['error']:.1e}"
-        body.append(own)
+    table = rows(measured)
+    body = [cells(row, labels, _HEADER, shown={"error": ".1e"}) for labels, row in table.items()]
     return {"Attention": Cells(["longest row", "queues", "backend", *_HEADER.values()], body, 3)}
 
 

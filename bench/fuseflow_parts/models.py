@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,15 +165,8 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     for (data, variant, backend), row in table.items():
         none = table.get((data, NONE, "model"))
         over = {"over_none": row["cycles"] / none["cycles"]} if none else {}
-        body.append(_cells({**row, **over}, [data, variant, backend]))
+        body.append(cells({**row, **over}, [data, variant, backend], _HEADER, shown=_SHOWN))
     return {"Networks": Cells(["data", "variant", "backend", *_HEADER.values()], body, names=3)}
-
-
-def _cells(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    own = cells(row, names, _HEADER)
-    for name, shown in _SHOWN.items():
-        own[len(names) + list(_HEADER).index(name)] = format(row[name], shown)
-    return own
 
 
 def verdict(measured: Sequence[Record]) -> str:

@@ -34,10 +34,19 @@ def cell(value: Any, places: int = 2) -> str:
 
 
 def cells(
-    row: Mapping[str, Any], names: Sequence[Any], header: Iterable[str], places: int = 2
+    row: Mapping[str, Any],
+    names: Sequence[Any],
+    header: Iterable[str],
+    places: int = 2,
+    shown: Mapping[str, str] = {},
 ) -> list[str]:
-    """A table's row: names, then the metrics of ``header``, those that the row has."""
-    return [*map(str, names), *(cell(row.get(metric), places) for metric in header)]
+    """A table's row: names, then the metrics of ``header``, those that the row has. ``shown``:
+    format specifications of metrics that every row has."""
+    values = (
+        format(row[metric], shown[metric]) if metric in shown else cell(row.get(metric), places)
+        for metric in header
+    )
+    return [*map(str, names), *values]
 
 
 def mark(good: bool) -> str:

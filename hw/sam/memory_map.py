@@ -67,6 +67,11 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
     ]
 
 
+def array_windows(config: SamConfig) -> list[Window]:
+    """The window of each array of the machine, at no base, in the units' order."""
+    return [window for window, _ in arrays_of(config, units_of(config))]
+
+
 def memory_windows(config: SamConfig, units: Iterable[Unit]) -> list[Window]:
     """The host's windows onto arrays: each one's own, or those of the memory that they share."""
     arrays = [window for window, _ in arrays_of(config, units)]

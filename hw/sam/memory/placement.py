@@ -81,13 +81,3 @@ def bank_rams(path: str, banks: int, words: int, base: int) -> RamMap:
         ),
         base,
     )
-
-
-def own_places(arrays: Sequence[Window]) -> list[tuple[int, int]]:
-    """Places, base and rows, of arrays that each have their own with room for their windows: one
-    behind the other, in turn."""
-    places, base = [(0, 0)] * len(arrays), 0
-    for number in in_turn(arrays):
-        places[number] = base, arrays[number].rows
-        base += arrays[number].rows
-    return places

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnarl.hw.lib.errors import ProgramError
-from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
+from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED, Array
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Graph
-from gnarl.hw.sam.memory.placement import MemoryRows
-from gnarl.hw.sam.memory.placement import own_places as one_behind_the_other
-from gnarl.hw.sam.memory_map import arrays_of, units_of
+from gnarl.hw.sam.memory.placement import MemoryRows, in_turn
+from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
@@ -26,7 +25,6 @@ Key = tuple[str, int, str]
 
 Life = tuple[int, int]
 """The launches that need an array: the first, and one past the last."""
-
 
 NO_PLACES = np.zeros((0, 2), np.uint32)
 """Of arrays that share no memory."""
@@ -50,13 +48,12 @@ def places(config: SamConfig, launches: Sequence[PlacedLaunch]) -> list[np.ndarr
     small for all of the program's, places are free again after the last launch that needs them; if
     it is too small for that, each array of a launch has a place of its own, and tensors move.
     """
-    windows = [window for window, _ in arrays_of(config, units_of(config))]
+    windows = array_windows(config)
     rows, uses = _needs(config, launches)
     written = {
-        _key(block, array.name)
+        _key(block, array)
         for launch in launches
-        for block in launch.graph.blocks
-        for array in block.arrays
+        for block, array in _arrays(launch.graph)
         if array.writes
     }
     always = dict.fromkeys(uses, (0, len(launches)))
@@ -70,15 +67,16 @@ def places(config: SamConfig, launches: Sequence[PlacedLaunch]) -> list[np.ndarr
     placed = []
     for launch in launches:
         each = np.zeros((len(windows), 2), np.uint32)
-        for name, key in _arrays(launch.graph):
-            each[numbers[name]] = found[key], rows[key]
+        for block, array in _arrays(launch.graph):
+            key = _key(block, array)
+            each[numbers[f"{block.name}_{array.name}"]] = found[key], rows[key]
         placed.append(each)
     return placed
 
 
 def require_places(config: SamConfig, places: np.ndarray) -> None:
     """Raises ``ProgramError`` for places, int [arrays, 2], that are not in a machine's memory."""
-    windows = [window for window, _ in arrays_of(config, units_of(config))]
+    windows = array_windows(config)
     if places.shape != (len(windows), 2):
         raise ProgramError(f"places are {list(places.shape)}: must be {[len(windows), 2]}")
     memory = MemoryRows.of(windows)
@@ -93,22 +91,22 @@ def require_places(config: SamConfig, places: np.ndarray) -> None:
 
 
 def own_places(config: SamConfig) -> np.ndarray:
-    """Places of arrays that each have their own: uint32 [arrays, 2]."""
-    windows = [window for window, _ in arrays_of(config, units_of(config))]
-    return np.array(one_behind_the_other(windows), np.uint32).reshape(-1, 2)
+    """Places of arrays that each have their own, with room for their windows, one behind the other:
+    uint32 [arrays, 2]."""
+    windows = array_windows(config)
+    found, base = np.zeros((len(windows), 2), np.uint32), 0
+    for number in in_turn(windows):
+        found[number] = base, windows[number].rows
+        base += windows[number].rows
+    return found
 
 
-def _arrays(graph: Graph) -> list[tuple[str, Key]]:
-    """Arrays of a graph's blocks, and those of tensors that they are."""
-    return [
-        (f"{block.name}_{array.name}", _key(block, array.name))
-        for block in graph.blocks
-        for array in block.arrays
-    ]
+def _arrays(graph: Graph) -> list[tuple[Block, Array]]:
+    return [(block, array) for block in graph.blocks for array in block.arrays]
 
 
-def _key(block: Block, array: str) -> Key:
-    return block["tensor"], block.parameters.get("level", -1), array
+def _key(block: Block, array: Array) -> Key:
+    return block["tensor"], block.parameters.get("level", -1), array.name
 
 
 def _needs(
@@ -124,7 +122,7 @@ def _needs(
             for name, format in launch.kernel.formats.items()
             if name in launch.shapes
         }
-        for _, key in _arrays(launch.graph):
+        for key in (_key(*each) for each in _arrays(launch.graph)):
             # A constant has one value.
             bound = bounds[key[0]][key[1:]] if key[0] in bounds else 1
             rows[key] = max(rows.get(key, 1), min(bound, config.array_words))

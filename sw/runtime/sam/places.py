@@ -10,7 +10,7 @@ import numpy as np
 from gnarl.hw.lib.machine.memory_map import Window
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.memory.placement import PAIRS, PLACES, WORDS, MemoryRows
-from gnarl.hw.sam.memory_map import arrays_of, units_of
+from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.compiler.sam.placement import NO_PLACES, require_places
 from gnarl.sw.program.rows import Rows
 
@@ -78,7 +78,7 @@ class Places:
 
 @lru_cache(maxsize=16)
 def _windows(config: SamConfig) -> dict[str, Window]:
-    return {window.name: window for window, _ in arrays_of(config, units_of(config))}
+    return {window.name: window for window in array_windows(config)}
 
 
 def _together(parts: Iterator[tuple[str, np.ndarray]]) -> Iterator[tuple[str, np.ndarray]]:

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from gnarl.hw.lib.machine.memory_map import Window
-from gnarl.hw.sam.memory.placement import MemoryRows, own_places
+from gnarl.hw.sam.memory.placement import MemoryRows
 
 SEG = Window("seg", 20, 2, 8)
 CRD = Window("crd", 24, 1, 8)
@@ -20,7 +20,8 @@ COORDINATES = [[200 - row] for row in range(CRD.rows)]
 
 
 WINDOWS = [window for window, _ in ARRAYS]
-PLACES = own_places(WINDOWS)
+PLACES = [(0, 20), (20, 24), (44, 24)]
+"""Each array has its own, those of two words first."""
 
 
 def simulate(memory: Any, bench: Any) -> None:

@@ -57,7 +57,7 @@ class BitvectorWriter(Instanced):
         crd = self.crd
         word = Signal.like(self.words)  # of the fiber, the one that is being filled
         bits = Signal(BITVECTOR_BITS)
-        before = Signal.like(self.entries)  # the word that is being filled
+        before = Signal.like(self.entries)  # ones before that word
         is_empty = Signal(init=1)
         is_last = word + 1 == self.words
         written = rows.i.valid & rows.i.ready

@@ -22,22 +22,19 @@ def fiberwrite(site: Site, inputs: Inputs) -> Done:
         site.require_room_for("crd", len(data))
         site.require_room_for("seg", len(lengths))
         ends = np.cumsum(lengths)
-        written = {"crd": data, "seg": np.stack([ends - lengths, ends], axis=1)}
-        return Done({}, _words(written), {"fibers": len(lengths), "entries": len(data)})
+        written = {"crd": _rows(data), "seg": _rows(ends - lengths, ends)}
+        return Done({}, written, {"fibers": len(lengths), "entries": len(data)})
     if site.block["format"] == BITVECTOR:
         words = _bitvector(site, data, lengths)
         ones = np.bitwise_count(words).astype(np.int64)
-        rows = np.stack([words, np.cumsum(ones) - ones], axis=1)
-        return Done({}, _words({"bv": rows}), {"rows": len(rows), "entries": len(data)})
+        rows = _rows(words, np.cumsum(ones) - ones)
+        return Done({}, {"bv": rows}, {"rows": len(rows), "entries": len(data)})
     return Done({})
 
 
-def _words(written: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Rows of arrays, uint32 [rows, words]."""
-    return {
-        name: rows.astype(np.uint32).reshape(len(rows), rows.shape[1] if rows.ndim > 1 else 1)
-        for name, rows in written.items()
-    }
+def _rows(*words: np.ndarray) -> np.ndarray:
+    """Rows of an array, uint32 [rows, words], of their words."""
+    return np.stack(words, axis=1).astype(np.uint32)
 
 
 def _bitvector(site: Site, data: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -56,4 +53,4 @@ def valwrite(site: Site, inputs: Inputs) -> Done:
     values = inputs["val"]
     words = values.words[values.is_data]
     site.require_room_for("vals", len(words))
-    return Done({}, _words({"vals": words}), {"entries": len(words)})
+    return Done({}, {"vals": _rows(words)}, {"entries": len(words)})

@@ -16,7 +16,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.hw.sam.graph_datapath import hint_of
 from gnarl.hw.sam.memory.placement import in_turn
-from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, arrays_of, units_of
+from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, array_windows
 from gnarl.sw.runtime.sam.simulator import (
     accumulator,
     bypass,
@@ -399,7 +399,7 @@ class _Layout:
     def _share_memory(self) -> None:
         """The banks of the one memory, and its ports in the order of their turns."""
         s, config = self._s, self._config
-        windows = [window for window, _ in arrays_of(config, units_of(config))]
+        windows = array_windows(config)
         # A fabric has arrays that the graph does not use.
         names = (windows[number].name for number in in_turn(windows))
         used = [name for name in names if name in self._ports]

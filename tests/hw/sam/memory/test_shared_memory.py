@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gnarl.hw.sam.memory.placement import MemoryRows, in_turn, own_places
+from gnarl.hw.sam.memory.placement import MemoryRows, in_turn
 from gnarl.hw.sam.memory.shared_memory import SharedArrays
 from tests.hw.sam.arrays import (
     ARRAYS,
@@ -25,7 +25,6 @@ from tests.hw.sam.arrays import (
 def test_arrays_of_two_words_come_first():
     windows = [ARRAYS[at][0] for at in (1, 2, 0)]
     assert in_turn(windows) == [2, 0, 1]
-    assert own_places(windows) == [(20, 24), (44, 24), (0, 20)]
     assert MemoryRows.of(windows) == MemoryRows(20, 48)
 
 

@@ -14,7 +14,7 @@ from gnarl.hw.lib.errors import ProgramError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory.placement import MemoryRows
-from gnarl.hw.sam.memory_map import arrays_of, units_of
+from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.compiler.sam.placement import (
     PlacedLaunch,
     own_places,
@@ -43,7 +43,7 @@ def chain(config: SamConfig) -> Program:
 def by_tensor(config: SamConfig) -> list[dict[tuple[str, str], tuple[int, int]]]:
     """For each launch, the places of tensors' arrays that its blocks use."""
     program, found = chain(config), []
-    numbers = [window.name for window, _ in arrays_of(config, units_of(config))]
+    numbers = [window.name for window in array_windows(config)]
     for launch in program.launches:
         own: dict[tuple[str, str], tuple[int, int]] = {}
         for block in graph_of(launch.sections).blocks:
@@ -71,7 +71,7 @@ def test_a_tensor_stays_where_it_was_written():
 def test_places_are_free_again_where_memory_is_small():
     """Ten arrays of 16 words: A, t, u, v and w have ten of 30 rows, which do not fit at once."""
     config = replace(FABRIC, array_words=30)
-    memory = MemoryRows.of(window for window, _ in arrays_of(config, units_of(config)))
+    memory = MemoryRows.of(array_windows(config))
     launches = by_tensor(config)
     used = {key: place for own in launches for key, place in own.items()}
     assert sum(rows for (_, array), (_, rows) in used.items() if array != "seg") > memory.words - 30
@@ -107,7 +107,7 @@ def test_what_a_launch_uses_lies_apart_in_the_memory(array_words, shapes):
         (launch,) = compiled(program, tensors, [], "factored", config=config).launches
         found = program_shapes(program, {name: size}).tensors
         launches.append(PlacedLaunch(graph_of(launch.sections), kernel_of(launch.sections), found))
-    numbers = [window.name for window, _ in arrays_of(config, units_of(config))]
+    numbers = [window.name for window in array_windows(config)]
     for launch, placed in zip(launches, places(config, launches), strict=True):
         require_places(config, placed)
         used = [tuple(placed[numbers.index(name)].tolist()) for name in _names(launch.graph)]
