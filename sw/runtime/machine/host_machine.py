@@ -190,7 +190,8 @@ class HostMachine(Generic[OperandsT]):
             self.driver.read_window(window, int(rows[first]), last - first)
             for first, last in row_spans(rows)
         ]
-        return np.concatenate(parts) if parts else np.zeros((0, 0), np.uint32)
+        none = np.zeros((0, self._map.window(window).words), np.uint32)
+        return np.concatenate([none, *parts])
 
     def _is_left(self, window: str, rows: Rows) -> np.ndarray:
         """Whether a launch has left each row as it is to be: bool [n]."""
