@@ -15,12 +15,14 @@ from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
+from bench.lib.sam_machine import LIMIT_FASTER, machine_s
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL, ITERATIONS
 from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.workload import SamModel
+from gnarl.sw.runtime.report.stages import TimedStages, quiet
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.figures import longest_stream
 from gnarl.sw.runtime.target.configuration import load_configuration
@@ -47,13 +49,17 @@ METRICS = {
     "cycles": Metric("cycles", "lower"),
     "longest": Metric("tokens", "none"),
     "distance": Metric("cycles/token", "lower"),
+    "cycles_a_second": Metric("cycles/s", "higher"),
     "bit_exact": Metric("", "higher"),
 }
+"""``cycles_a_second``: cycles over ``machine_s``."""
+
 _HEADER = {
     "blocks": "blocks",
     "cycles": "cycles",
     "longest": "longest streams",
     "distance": "distance",
+    "cycles_a_second": "machine's cycles/s",
     "bit_exact": "bit-exact",
 }
 
@@ -85,11 +91,13 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     regions = tuple(Region((name,)) for name in names)
     if job.iteration != SEPARATE:
         regions = (Region(names, iteration=job.iteration),)
-    with Device(CONFIG, job.backend) as device:
+    timed = TimedStages(quiet)
+    with Device(CONFIG, job.backend, stages=timed) as device:
         inputs = _inputs(job)
         program = device.compile(_layer(inputs), schedule=Schedule(regions=regions))
         result = device.run(program, inputs)
         bit_exact = device.verify(result).bit_exact
+        alone_s = machine_s(device, timed, program, inputs)
     longest = sum(longest_stream(run.launch, run.finished.counters) for run in result.launches)
     assert result.cycles is not None
     return {
@@ -97,6 +105,7 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         "cycles": result.cycles,
         "longest": longest,
         "distance": result.cycles / longest,
+        "cycles_a_second": result.cycles / alone_s,
         "bit_exact": bit_exact,
     }
 
@@ -160,6 +169,14 @@ def verdict(measured: Sequence[Record]) -> str:
             f"cora, rtl: {cycles:,} cycles factored, limit {LIMIT_CYCLES:,.0f} "
             f"{mark(cycles <= LIMIT_CYCLES)}"
         )
+    for iteration in ITERATIONS:
+        built, simulated = (table.get(("cora", iteration, each)) for each in ("rtl", "model"))
+        if built and simulated:
+            faster = simulated["cycles_a_second"] / built["cycles_a_second"]
+            lines.append(
+                f"cora, {iteration}: cycles/s of the cycle simulator over those of the Verilated "
+                f"machine, {faster:.1f}, at least {LIMIT_FASTER:g} {mark(faster >= LIMIT_FASTER)}"
+            )
     exact = sum(row["bit_exact"] for row in table.values())
     return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
 

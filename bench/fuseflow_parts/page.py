@@ -21,7 +21,8 @@ INTROS = {
     "layer": Intro(
         "One layer",
         "relu((A·F)·W), 16 outputs, A and F in CSR, as the paper's figure 4b compares factored "
-        "with global iteration.",
+        "with global iteration. *Machine's cycles/s*: of the Verilated machine with its loads, or of "
+        "the cycle simulator without the values of results.",
     ),
     "kernels": Intro(
         "Kernels on one fabric",

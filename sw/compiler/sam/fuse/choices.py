@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-FUSIONS = ("none", "layer")
-"""What shares a graph: nothing, or the statements of a layer."""
+FUSIONS = ("none", "layer", "full")
+"""What shares a graph: nothing, the statements of a layer, or all."""
 
 FACTORED, GLOBAL = "factored", "global"
 ITERATIONS = (FACTORED, GLOBAL)

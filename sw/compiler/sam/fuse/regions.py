@@ -148,7 +148,7 @@ def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -
         if (
             fusion == "none"
             or not last
-            or last[-1].layer != each.layer
+            or (fusion == "layer" and last[-1].layer != each.layer)
             or not before[each.name].isdisjoint(one.name for one in last)
         ):
             groups.append([])
