@@ -16,7 +16,12 @@ from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_functions
 from gnarl.sw.compiler.sam.dot_write import plan_dot
-from gnarl.sw.compiler.sam.fuse.regions import Fusion, LoweredRegion, stored_formats
+from gnarl.sw.compiler.sam.fuse.regions import (
+    Fusion,
+    LoweredRegion,
+    copied_program,
+    stored_formats,
+)
 from gnarl.sw.compiler.sam.fuse.schedule import chosen, schedule_text
 from gnarl.sw.compiler.sam.graph_pass import (
     SamLaunch,
@@ -76,7 +81,8 @@ def compile(
         if schedule_out is not None:
             write_text(Path(schedule_out), schedule_text(workload, fusion, _regions(state)))
         trace.progress(1.0)
-        return _model_program(workload, config, state, fusion.program)
+        program = copied_program(fusion.program, _regions(state))
+        return _model_program(workload, config, state, program)
     options |= {"schedule_out": schedule_out}
     if given := [name for name, value in options.items() if value is not None]:
         raise WorkloadError(f"{given[0]}: not for an expression or a graph: must be left out")
@@ -151,8 +157,10 @@ def _model_program(
         kernel = each.region.kernel
         text = program_text(kernel.program)
         inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes), False)
+        region = each.region
+        plan = Plan(each.graph, kernel, text, True, region.region.longest, region.remarks)
         sections = {
-            "plan": encode(Plan(each.graph, kernel, text, True, each.region.region.longest)),
+            "plan": encode(plan),
             "configuration": each.words,
             "parameters": encode_parameters({} if launches else model.parameters),
             "places": placed,

@@ -37,6 +37,7 @@ def encode(plan: Plan) -> np.ndarray:
         "graph": plan.graph.to_dict(),
         "einsum" if plan.is_program else "statement": plan.text,
         "longest": dict(plan.longest),
+        "remarks": list(plan.remarks),
     }
     return np.frombuffer(json.dumps(members, sort_keys=True).encode(), np.uint8)
 
@@ -60,7 +61,11 @@ def _decode(octets: bytes) -> Plan:
     is_program = "einsum" in members
     text = members["einsum" if is_program else "statement"]
     graph, longest = Graph.from_dict(members["graph"]), members.get("longest", {})
-    return (Plan.of_program if is_program else Plan.of_statement)(graph, text, longest)
+    plan = (Plan.of_program if is_program else Plan.of_statement)(graph, text, longest)
+    remarks = members.get("remarks", [])
+    if not isinstance(remarks, list) or not all(isinstance(each, str) for each in remarks):
+        raise ProgramError("remarks: must be a list of texts")
+    return replace(plan, remarks=tuple(remarks))
 
 
 def encode_parameters(tensors: Mapping[str, Array]) -> np.ndarray:

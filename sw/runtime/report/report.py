@@ -65,6 +65,7 @@ JSON_FIELDS = {
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
     "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
+    "remarks": "list: what fusion copied, computed more than once, or cut, and why (models on SAM)",
     "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',
@@ -142,6 +143,8 @@ class Figures:
         for people.
     places
         where parts of the workload ran, and why, a line each.
+    remarks
+        what the compiler did that a user may want to know, a line each.
     estimate
         of the time on a device that was not asked.
     bytes
@@ -156,6 +159,7 @@ class Figures:
     statistics: Mapping[str, int] = field(default_factory=dict)
     charts: Sequence[Chart] = ()
     places: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     estimate: Estimate | None = None
     bytes: int | None = None
     launches: Mapping[str, Mapping[str, int | float | str | None]] = field(default_factory=dict)
@@ -274,6 +278,7 @@ class Report:
             "counters": dict(self.counters),
             "statistics": dict(self.figures.statistics),
             "places": list(self.figures.places),
+            "remarks": list(self.figures.remarks),
             "outputs": outputs_to_json(self.outputs),
             "estimate": self.figures.estimate and asdict(self.figures.estimate),
             "launches": {
@@ -307,6 +312,8 @@ class Report:
         parts += [Padding(line, INDENT, expand=False) for line in lines]
         if self.figures.places:
             parts.append(titled("Places", Text("\n".join(self.figures.places))))
+        if self.figures.remarks:
+            parts.append(titled("Remarks", Text("\n".join(self.figures.remarks))))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())

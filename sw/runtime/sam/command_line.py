@@ -11,8 +11,16 @@ _OPTIONS = (
         "--fuse",
         commands=("compile",),
         type=Choice(FUSIONS),
-        help="What of a model shares a graph: each statement has its own, or each layer; by "
-        "default layer, or what the schedule says.",
+        help="What of a model shares a graph: each statement has its own, or each layer, or all "
+        "is one; by default layer, or what the schedule says.",
+    ),
+    TargetOption(
+        "--no-copies",
+        "copies",
+        commands=("compile",),
+        help="Store no tensor of a model once more, to suit an order of loops.",
+        is_flag=True,
+        flag_value=False,
     ),
     TargetOption(
         "--iteration",

@@ -94,8 +94,15 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         statistics,
         list(_charts(runs[0])) if len(runs) == 1 else [],
         bytes=sum(each.bytes for each in moved.values()),
+        remarks=list(_remarks(program)),
         launches={run.launch.name: _launch_figures(run, moved[run.launch.name]) for run in runs},
     )
+
+
+def _remarks(program: Program) -> Iterator[str]:
+    for launch in program.launches:
+        for remark in plan_of(launch.sections).remarks:
+            yield f"{launch.name}: {remark}"
 
 
 def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:

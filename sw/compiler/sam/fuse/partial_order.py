@@ -7,7 +7,8 @@ loop that it does not depend on. Source: FuseFlow, section 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import networkx as nx
@@ -23,10 +24,45 @@ WHY = "why"
 """The attribute of an edge that says where it comes from, as errors name it."""
 
 
+@dataclass(frozen=True)
+class Constraint:
+    """Indices each of which is outside of the next, and why; ``access``: of the tensor that is
+    stored so, if that is the reason."""
+
+    order: tuple[str, ...]
+    why: str
+    access: Access | None = None
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        return list(pairwise(self.order))
+
+
+def constraints(
+    views: Views, formats: Mapping[str, TensorFormat], before: Iterable[Sequence[str]] = ()
+) -> Iterator[Constraint]:
+    """What an order of a region's loops must respect; see ``partial_order``."""
+    for access in (*views.inputs(), *views.results):
+        format = formats.get(access.tensor)
+        if format is not None:
+            stored = stored_indices(access, format)
+            yield Constraint(stored, f"{access} is stored {format}", access)
+    for view in views.views:
+        yield Constraint(view.order, f"{view.result.tensor} is computed in this order")
+        for reduction in reductions(view.expression):
+            if reduction.op == "max":
+                for index in free_indices(reduction):
+                    for inner in reduction.indices:
+                        yield Constraint((index, inner), "an accumulator only adds")
+    for order in before:
+        yield Constraint(tuple(order), "the schedule says so")
+
+
 def partial_order(
     views: Views,
     formats: Mapping[str, TensorFormat],
     before: Iterable[Sequence[str]] = (),
+    copied: Collection[Access] = (),
 ) -> nx.DiGraph:
     """The graph of a region's indices, in order of appearance, with an edge from outer to inner.
 
@@ -34,24 +70,16 @@ def partial_order(
         of tensors whose levels must be walked, or written, from the outside in.
     before
         sequences of indices, each outside of the next.
+    copied
+        accesses whose tensors are stored once more, to suit the order.
 
     Raises ``WorkloadError`` naming the edges of a cycle.
     """
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(indices_of(views))
-    for access in (*views.inputs(), *views.results):
-        format = formats.get(access.tensor)
-        if format is not None:
-            _add(graph, stored_indices(access, format), f"{access} is stored {format}")
-    for view in views.views:
-        _add(graph, view.order, f"{view.result.tensor} is computed in this order")
-        for reduction in reductions(view.expression):
-            if reduction.op == "max":
-                for index in free_indices(reduction):
-                    for inner in reduction.indices:
-                        _add(graph, (index, inner), "an accumulator only adds")
-    for order in before:
-        _add(graph, order, "the schedule says so")
+    for each in constraints(views, formats, before):
+        if each.access not in copied:
+            _add(graph, each)
     _check_cycles(graph)
     _prefer(graph, _reuse(views))
     _prefer(graph, _within_accumulators(views))
@@ -74,13 +102,25 @@ def first_order(graph: nx.DiGraph) -> tuple[str, ...]:
     return tuple(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
 
 
+def demanded(graph: nx.DiGraph) -> nx.DiGraph:
+    """The graph without edges that an order need not keep to."""
+    found: nx.DiGraph = nx.DiGraph()
+    found.add_nodes_from(graph)
+    edges = graph.edges(data=WHY)
+    found.add_edges_from((outer, inner) for outer, inner, why in edges if why != _PREFERRED)
+    return found
+
+
+def check_indices(views: Views, order: Sequence[str]) -> None:
+    """Raises ``WorkloadError`` unless ``order`` has every index of a region once."""
+    known = indices_of(views)
+    if sorted(order) != sorted(known):
+        raise WorkloadError(f"order {','.join(order)}: must have each of {', '.join(known)} once")
+
+
 def check_order(graph: nx.DiGraph, order: Sequence[str]) -> None:
-    """Raises ``WorkloadError`` unless ``order`` has every index once, and keeps to the edges that
-    storage demands."""
-    missing = [index for index in graph if index not in order]
-    unknown = [index for index in order if index not in graph]
-    if missing or unknown or len(set(order)) < len(order):
-        raise WorkloadError(f"order {','.join(order)}: must have each of {', '.join(graph)} once")
+    """Raises ``WorkloadError`` unless ``order``, of all indices, keeps to the edges that storage
+    demands."""
     place = {index: number for number, index in enumerate(order)}
     for outer, inner, why in graph.edges(data=WHY):
         if why != _PREFERRED and place[outer] > place[inner]:
@@ -93,13 +133,13 @@ _PREFERRED = "preferred"
 """Why of edges that an order need not keep to."""
 
 
-def _add(graph: nx.DiGraph, order: Iterable[str], why: str) -> None:
-    for outer, inner in pairwise(order):
+def _add(graph: nx.DiGraph, constraint: Constraint) -> None:
+    for outer, inner in constraint.edges:
         if outer not in graph or inner not in graph:
             unknown = outer if outer not in graph else inner
             raise WorkloadError(f"index {unknown} is not in the region; it has {', '.join(graph)}")
         if not graph.has_edge(outer, inner):
-            graph.add_edge(outer, inner, **{WHY: why})
+            graph.add_edge(outer, inner, **{WHY: constraint.why})
 
 
 def _check_cycles(graph: nx.DiGraph) -> None:

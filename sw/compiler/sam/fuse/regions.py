@@ -13,8 +13,10 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.compiler.sam.fuse.barriers import needed_before, with_moved
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
+from gnarl.sw.compiler.sam.fuse.copies import Copy, copies_of, discordant, renamed, with_copies
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
 from gnarl.sw.compiler.sam.fuse.partial_order import (
+    check_indices,
     check_order,
     first_order,
     modes_in,
@@ -26,7 +28,7 @@ from gnarl.sw.compiler.sam.table.table import FusionTable
 from gnarl.sw.workloads.einsum.explicit import explicit
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram, accesses
-from gnarl.sw.workloads.tensor.expression import Statement
+from gnarl.sw.workloads.tensor.expression import Access, Statement
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
@@ -68,6 +70,8 @@ class Fusion:
         whether a region that has no graph is cut into some that have; else it is an error.
     associations
         of products that the program has already, as schedules say them.
+    may_copy
+        whether what no order of loops suits as it is stored may be stored once more.
     """
 
     program: EinsumProgram
@@ -75,6 +79,7 @@ class Fusion:
     fixed: frozenset[str] = frozenset()
     may_cut: bool = False
     associations: tuple[str, ...] = ()
+    may_copy: bool = False
 
     @classmethod
     def of_statement(cls, statement: Statement) -> Fusion:
@@ -98,6 +103,8 @@ class LoweredRegion:
         that was chosen.
     cut
         why what follows is not in it, where it was cut; else empty.
+    copies
+        of tensors that it takes, stored to suit its order.
     """
 
     region: Region
@@ -107,6 +114,7 @@ class LoweredRegion:
     order: tuple[str, ...]
     table: FusionTable
     cut: str = ""
+    copies: tuple[Copy, ...] = ()
 
     @property
     def name(self) -> str:
@@ -116,7 +124,8 @@ class LoweredRegion:
     def longest(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
         """Coordinates in the longest fiber of each index: the size of the index, or the region's
         bound. Raises ``WorkloadError`` for a bound of an index that there is not."""
-        sizes, bounds = self.kernel.sizes(shapes), self.region.longest
+        copied = {copy.name: shapes[copy.source.tensor] for copy in self.copies}
+        sizes, bounds = self.kernel.sizes({**shapes, **copied}), self.region.longest
         for index in bounds:
             if index not in sizes:
                 raise WorkloadError(
@@ -124,6 +133,22 @@ class LoweredRegion:
                     f"{', '.join(sizes)}"
                 )
         return {index: min(size, bounds.get(index, size)) for index, size in sizes.items()}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user may want to know: copies, what is computed more than once, and where the
+        region was cut."""
+        found = [str(copy) for copy in self.copies]
+        computed: dict[str, list[Access]] = {}
+        for view in self.views.views:
+            computed.setdefault(view.statement, []).append(view.result)
+        for name, results in computed.items():
+            if len(results) > 1:
+                places = ", ".join(f"({','.join(each.indices)})" for each in results)
+                found.append(f"{name} is computed at each of {places}")
+        if self.cut:
+            found.append(f"cut behind {self.region.statements[-1]}: {self.cut}")
+        return tuple(found)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -168,8 +193,14 @@ def stored_formats(
     return formats
 
 
+def copied_program(program: EinsumProgram, regions: Sequence[LoweredRegion]) -> EinsumProgram:
+    """The program with the copies that its regions take."""
+    return with_copies(program, (copy for each in regions for copy in each.copies))
+
+
 def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
-    """Lowers regions one after the other; what one writes, later ones take in its format.
+    """Lowers regions one after the other; what one writes, later ones take in its format, or as
+    copies of it.
 
     Raises ``WorkloadError`` as ``partial_order`` and ``fill`` do.
     """
@@ -177,9 +208,8 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
     for region in fusion.regions:
         left = region.statements
         while left:
-            formats = stored_formats(fusion.program, lowered)
             try:
-                found = _longest(fusion, replace(region, statements=left), formats)
+                found = _longest(fusion, replace(region, statements=left), lowered)
             except WorkloadError as error:
                 if not region.place:
                     raise
@@ -189,12 +219,12 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
     return lowered
 
 
-def _longest(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) -> LoweredRegion:
+def _longest(fusion: Fusion, region: Region, before: Sequence[LoweredRegion]) -> LoweredRegion:
     """The region, or, where that has no graph and may be cut, its longest beginning that has."""
     refusal = ""
     for count in range(len(region.statements), 0, -1):
         try:
-            found = _lower(fusion, replace(region, statements=region.statements[:count]), formats)
+            found = _lower(fusion, replace(region, statements=region.statements[:count]), before)
             return replace(found, cut=refusal)
         except WorkloadError as error:
             if not fusion.may_cut or count == 1:
@@ -213,16 +243,24 @@ def results_of(program: EinsumProgram, statements: Sequence[str]) -> list[str]:
     ]
 
 
-def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) -> LoweredRegion:
+def _lower(fusion: Fusion, region: Region, before: Sequence[LoweredRegion]) -> LoweredRegion:
     program = fusion.program
+    formats = stored_formats(program, before)
     results = results_of(program, region.statements)
     views = views_of(program, region.statements, results)
     _require_sizes(views)
+    if region.order:
+        check_indices(views, region.order)
     fixed = walked_formats(program, views, formats, fusion.fixed)
-    graph = partial_order(views, fixed, region.before)
+    copied = discordant(views, fixed, region.before, region.order) if fusion.may_copy else []
+    graph = partial_order(views, fixed, region.before, copied)
     if region.order:
         check_order(graph, region.order)
     order = region.order or first_order(graph)
+    known = [copy for each in before for copy in each.copies]
+    copies = copies_of(program, copied, formats, order, known)
+    views = renamed(views, copies)
+    fixed |= {copy.name: copy.format for copy in copies.values()}
     stored = {**fixed, **free_formats(views, fixed, order)}
     if region.iteration == GLOBAL:
         views = globally(views)
@@ -235,7 +273,9 @@ def _lower(fusion: Fusion, region: Region, formats: Mapping[str, TensorFormat]) 
     stored |= results_formats
     used = dict.fromkeys(access.tensor for access in (*views.inputs(), *views.results))
     kept = {name: stored[name] for name in used}
-    return LoweredRegion(replace(region, order=order), views, kept, graph, order, table)
+    region = replace(region, order=order)
+    made = tuple({copy.name: copy for copy in copies.values()}.values())
+    return LoweredRegion(region, views, kept, graph, order, table, copies=made)
 
 
 def _require_sizes(views: Views) -> None:

@@ -21,6 +21,7 @@ from gnarl.sw.compiler.sam.fuse.regions import (
     Fusion,
     LoweredRegion,
     Region,
+    copied_program,
     regions_of,
 )
 from gnarl.sw.compiler.sam.workload import SamModel
@@ -61,6 +62,7 @@ def chosen(
     fuse: str | None = None,
     iteration: str | None = None,
     schedule: str | Path | Schedule | None = None,
+    copies: bool | None = None,
 ) -> Fusion:
     """What of a model shares a graph.
 
@@ -68,6 +70,9 @@ def chosen(
         of ``FUSIONS`` and ``ITERATIONS``; not together with a schedule that has regions.
     schedule
         the path of a file, or what it says.
+    copies
+        whether a tensor may be stored once more where loops walk it in another order; by default
+        it may.
 
     Raises ``WorkloadError`` naming the field of a schedule that does not fit the model.
     """
@@ -83,7 +88,7 @@ def chosen(
     except WorkloadError as error:
         raise WorkloadError(f"{place}{error}") from error
     placed = (replace(each, place=f"{place}{each.place}") for each in fusion.regions)
-    return replace(fusion, regions=tuple(placed))
+    return replace(fusion, regions=tuple(placed), may_copy=copies is not False)
 
 
 def read_schedule(path: str | Path) -> Schedule:
@@ -118,12 +123,14 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
     yield ""
     yield "[formats]"
     formats: dict[str, TensorFormat] = {}
+    copied = {copy.name: copy for region in regions for copy in region.copies}
     for region in regions:
         formats |= region.formats
     for name, format in formats.items():
-        yield f"{_toml(model.names.get(name, name))} = {_toml(_format_text(name, format))}"
-    for each in fusion.program.rearrangements:
-        yield f"# the host makes {each}"
+        if name not in copied:
+            yield f"{_toml(model.names.get(name, name))} = {_toml(_format_text(name, format))}"
+    for each in copied_program(fusion.program, regions).rearrangements:
+        yield f"# {copied[each.name] if each.name in copied else f'the host makes {each}'}"
     for region in regions:
         yield ""
         yield "[[region]]"

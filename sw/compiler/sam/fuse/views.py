@@ -9,7 +9,7 @@ view's loop, so that the tensor is computed once. Source: FuseFlow, section 5, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from gnarl.hw.lib.errors import WorkloadError
@@ -20,6 +20,7 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumProgram,
     Reduction,
     accesses,
+    with_accesses,
 )
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, stored_indices
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -56,6 +57,17 @@ class Views:
         computed = {view.result.tensor for view in self.views}
         for view in self.views:
             yield from (each for each in accesses(view.expression) if each.tensor not in computed)
+
+    def with_tensors(self, names: Mapping[Access, str]) -> Views:
+        """The views with other names of tensors at some accesses of inputs."""
+
+        def change(access: Access) -> Access:
+            return replace(access, tensor=names.get(access, access.tensor))
+
+        views = (
+            replace(view, expression=with_accesses(view.expression, change)) for view in self.views
+        )
+        return replace(self, views=tuple(views))
 
     def consumers(self, access: Access) -> list[View]:
         """The views that take an access."""
