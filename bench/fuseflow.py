@@ -8,19 +8,28 @@ from pathlib import Path
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.fuseflow_parts import attention_queues, kernels, layer, models, page
+from bench.fuseflow_parts import attention_queues, kernels, layer, models, orders, page, sweep
 from bench.lib.command import Benchmark
 
 main = Benchmark(
     "fuseflow",
-    {"models": models, "layer": layer, "kernels": kernels, "attention": attention_queues},
+    {
+        "models": models,
+        "layer": layer,
+        "orders": orders,
+        "sweep": sweep,
+        "kernels": kernels,
+        "attention": attention_queues,
+    },
     page.PAGE,
 ).command(
     """Measure models on SAM; all PARTS by default.
 
     \b
-    models     two-layer networks: unfused, by layer, globally iterated, and associated
+    models     two-layer networks: unfused, by layer, in full, globally iterated, and associated
     layer      one layer, factored against global iteration
+    orders     how many orders of loops fully fused networks have
+    sweep      a nested product in all orders of its loops
     kernels    those of unfused models on one fabric: RTL against model
     attention  rows that wait for their own sums: cycles, and bits of queues
     page       no measurement: writes build/bench into docs/results/fuseflow.md and README.md

@@ -1,11 +1,14 @@
-"""A GraphSAGE network of two layers, which takes the mean of neighbours, on a small graph.
+"""A GraphSAGE network of two layers, which takes the mean of neighbours, with sparse graphs.
 
 Source: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NeurIPS 2017.
 """
 
+import os
 import warnings
+from pathlib import Path
 
 import networkx
+import scipy.io
 import scipy.sparse
 import torch
 
@@ -34,6 +37,16 @@ def karate():
     return model(adjacency, features, classes=4)
 
 
+def cora():
+    """2,708 papers that cite each other, with 1,433 words that they have or have not."""
+    return model(read("cora_adjacency"), read("cora_features"), classes=7)
+
+
+def citeseer():
+    """3,327 papers that cite each other, with 3,703 words that they have or have not."""
+    return model(read("citeseer_adjacency"), read("citeseer_features"), classes=6)
+
+
 def model(adjacency, features, classes, hidden=16):
     """A network with random weights, and its inputs."""
     torch.manual_seed(0)
@@ -42,9 +55,9 @@ def model(adjacency, features, classes, hidden=16):
 
 
 def mean(adjacency):
-    """D^-1·A, where D has the degrees of A."""
+    """D^-1·A, where D has the degrees of A, or 1 where a node has no neighbour."""
     rows = scipy.sparse.csr_array(adjacency, dtype=float)
-    return scipy.sparse.diags_array(1 / rows.sum(axis=1)) @ rows
+    return scipy.sparse.diags_array(1 / rows.sum(axis=1).clip(1)) @ rows
 
 
 def csr(matrix):
@@ -61,3 +74,14 @@ def csr(matrix):
             dtype=torch.float32,
             check_invariants=True,
         )
+
+
+def read(name):
+    """A Matrix Market file of the folder of workloads."""
+    folder = Path(os.environ.get("GNARL_WORKLOADS", "../shared/workloads"))
+    path = folder / "graph" / f"{name}.mtx"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path} is not there: GNARL_WORKLOADS must name the folder of real workloads"
+        )
+    return scipy.io.mmread(path)

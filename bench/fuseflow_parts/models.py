@@ -1,4 +1,4 @@
-"""Two-layer graph convolutional networks: cycles, operations and bounds by what shares a graph."""
+"""Two-layer graph networks: cycles, operations and bounds by what shares a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from bench.fuseflow_parts.variants import BEST, LAYER, LAYER_GLOBAL, NONE, VARIANTS
+from bench.fuseflow_parts.variants import (
+    BEST,
+    FULL,
+    GCN,
+    GRAPHSAGE,
+    LAYER,
+    LAYER_GLOBAL,
+    NETWORKS,
+    NONE,
+    VARIANTS,
+)
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import ROOT, Metric, Record, Setting, rows
@@ -28,9 +38,12 @@ CONFIG = "sam_fp32"
 OVERRIDES = ("array_words=524288",)
 """Citeseer's A·X, which unfused networks store, has 302,314 entries."""
 DATA = ("karate", "citeseer", "cora")
-ON_RTL = ("cora", LAYER)
+ON_RTL = (GCN, "cora", LAYER)
 
 COMPILATIONS = 7
+
+PAPER = {GCN: "1.63, 0.29", GRAPHSAGE: "2.10, 0.48"}
+"""By layer and in full, of the paper's artefact: Cora with dense features."""
 
 LIMIT_BEST = 0.45
 LIMIT_GLOBAL = 1.27
@@ -74,8 +87,9 @@ _SHOWN = {"intensity": ".3f", "error": ".1e"}
 
 @dataclass(frozen=True)
 class Job:
-    """A network's data, how it is fused, and what it runs on."""
+    """A network, its data, how it is fused, and what it runs on."""
 
+    network: str
     data: str
     variant: str
     backend: str
@@ -84,7 +98,12 @@ class Job:
 
     @property
     def labels(self) -> dict[str, str]:
-        return {"data": self.data, "variant": self.variant, "backend": self.backend}
+        return {
+            "network": self.network,
+            "data": self.data,
+            "variant": self.variant,
+            "backend": self.backend,
+        }
 
     def setting(self) -> Setting:
         return Setting.of(self.configuration(), self.seed)
@@ -93,14 +112,14 @@ class Job:
         return load_configuration(CONFIG, OVERRIDES)
 
     def __str__(self) -> str:
-        return f"{self.data}, {self.variant}, {self.backend}"
+        return f"{self.network}, {self.data}, {self.variant}, {self.backend}"
 
 
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``. Raises ``GnarlError`` where a compiler, machine or model gives up."""
     os.environ["GNARL_WORKLOADS"] = str(job.workloads.resolve())
     with Device(job.configuration(), job.backend) as device:
-        workload = device.workload(f"{ROOT / 'examples' / 'gcn.py'}:{job.data}")
+        workload = device.workload(f"{ROOT / 'examples' / f'{job.network}.py'}:{job.data}")
         options = VARIANTS[job.variant]
         seconds = []
         for _ in range(COMPILATIONS):
@@ -151,10 +170,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
         ):
             request.console.print(f"{BENCH}: {data} is absent: skipped", style="yellow")
             continue
-        for variant in VARIANTS:
-            jobs.append(Job(data, variant, "model", request.workloads, request.seed))
-            if request.backend == "rtl" and (data, variant) == ON_RTL:
-                jobs.append(Job(data, variant, "rtl", request.workloads, request.seed))
+        for network, variant in ((name, each) for name in NETWORKS for each in NETWORKS[name]):
+            own = network, data, variant
+            jobs.append(Job(*own, "model", request.workloads, request.seed))
+            if request.backend == "rtl" and own == ON_RTL:
+                jobs.append(Job(*own, "rtl", request.workloads, request.seed))
     return measure_exact(BENCH, measure, jobs, METRICS, request)
 
 
@@ -162,11 +182,12 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     """A row for each variant on each data set, with its cycles over those of no fusion."""
     table = rows(measured)
     body = []
-    for (data, variant, backend), row in table.items():
-        none = table.get((data, NONE, "model"))
+    for labels, row in table.items():
+        none = table.get((*labels[:2], NONE, "model"))
         over = {"over_none": row["cycles"] / none["cycles"]} if none else {}
-        body.append(cells({**row, **over}, [data, variant, backend], _HEADER, shown=_SHOWN))
-    return {"Networks": Cells(["data", "variant", "backend", *_HEADER.values()], body, names=3)}
+        body.append(cells({**row, **over}, labels, _HEADER, shown=_SHOWN))
+    names = ["network", "data", "variant", "backend"]
+    return {"Networks": Cells([*names, *_HEADER.values()], body, names=4)}
 
 
 def verdict(measured: Sequence[Record]) -> str:
@@ -174,12 +195,17 @@ def verdict(measured: Sequence[Record]) -> str:
     table = rows(measured)
     exact = sum(row["bit_exact"] for row in table.values())
     lines = [f"bit-exact: {exact} of {len(table)} runs"]
-    data = "cora" if ("cora", LAYER, "model") in table else "karate"
-    own = {
-        variant: row
-        for (name, variant, backend), row in table.items()
-        if (name, backend) == (data, "model")
-    }
+    data = "cora" if (GCN, "cora", LAYER, "model") in table else "karate"
+    own = {variant: table[GCN, data, variant, "model"] for variant in NETWORKS[GCN]}
+    for network in NETWORKS:
+        none, layer, full = (
+            table[network, data, each, "model"]["cycles"] for each in (NONE, LAYER, FULL)
+        )
+        is_ranked = layer < none < full
+        lines.append(
+            f"{network}, {data}: times as fast as unfused, by layer {none / layer:.2f}, in full "
+            f"{none / full:.2f} (paper {PAPER[network]}), ranked as there {mark(is_ranked)}"
+        )
     best = own[BEST]["cycles"] / own[LAYER]["cycles"]
     wide = own[LAYER_GLOBAL]["cycles"] / own[LAYER]["cycles"]
     compile_ms = max(row["compile_ms"] for row in table.values())
@@ -202,18 +228,21 @@ def verdict(measured: Sequence[Record]) -> str:
 def draw(measured: Sequence[Record], path: Path) -> None:
     """Cycles of each variant as shares of those without fusion."""
     table = rows(measured)
-    names = list(dict.fromkeys(data for data, *_ in table))
-    series = {
-        variant: [
-            table[data, variant, "model"]["cycles"] / table[data, NONE, "model"]["cycles"]
-            for data in names
-        ]
-        for variant in VARIANTS
-    }
-    figure, (axes,) = subplots(1, (9, 4.4))
-    bars(axes, series)
-    axes.set_xticks(range(len(names)), names)
-    axes.set(ylabel="cycles / cycles without fusion")
-    axes.set_title(f"{CONFIG}: two-layer GCN", loc="left", fontsize=11)
-    figure.legend(frameon=False, loc="outside lower center", ncols=3)
+    names = list(dict.fromkeys(data for _, data, *_ in table))
+    figure, all_axes = subplots(len(NETWORKS), (11, 4.4))
+    for axes, (network, variants) in zip(all_axes, NETWORKS.items(), strict=True):
+        series = {
+            variant: [
+                table[network, data, variant, "model"]["cycles"]
+                / table[network, data, NONE, "model"]["cycles"]
+                for data in names
+            ]
+            for variant in variants
+        }
+        bars(axes, series)
+        axes.set_xticks(range(len(names)), names)
+        axes.set(ylabel="cycles / cycles without fusion", yscale="log")
+        axes.set_title(f"{CONFIG}: two-layer {network}", loc="left", fontsize=11)
+    shown = all_axes[0].get_legend_handles_labels()
+    figure.legend(*shown, frameon=False, loc="outside lower center", ncols=3)
     save(figure, path)

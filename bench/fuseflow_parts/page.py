@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.fuseflow_parts import attention_queues, kernels, models
+from bench.fuseflow_parts import attention_queues, kernels, models, sweep
 from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
@@ -21,8 +21,21 @@ INTROS = {
     "layer": Intro(
         "One layer",
         "relu((A·F)·W), 16 outputs, A and F in CSR, as the paper's figure 4b compares factored "
-        "with global iteration. *Machine's cycles/s*: of the Verilated machine with its loads, or of "
-        "the cycle simulator without the values of results.",
+        "with global iteration. *Machine's cycles/s*: of the Verilated machine with its loads, or "
+        "of the cycle simulator without the values of results.",
+    ),
+    "orders": Intro(
+        "Orders of loops of whole networks",
+        "Networks of two layers on the karate club in one region (`--fuse full`): orders of its "
+        "loops, counted exactly, as the paper's table 4 has them, which renames the indices of "
+        "each operator, where equal views are one here. *As stored*: sparse tensors are walked "
+        "from the outside in; *products' orders*: i, k, j of each matrix product.",
+    ),
+    "sweep": Intro(
+        "A nested product in all orders",
+        "N = (A·X)·W, A and X the karate club's matrix, W dense with "
+        f"{sweep.COLUMNS} columns, in one region, in all 24 orders of its loops, as the paper's "
+        "figure 18 has them; operands are stored to suit the order, the result, too.",
     ),
     "kernels": Intro(
         "Kernels on one fabric",

@@ -18,8 +18,8 @@ INTROS = {
     "speed": Intro(
         "Time to the first result",
         "Seconds from an expression to its result with nothing cached; simulated cycles a "
-        "second include loading the operands and reading the result; *machine's* only the Verilated "
-        "machine from start to end, or the cycle simulator without the values of results.",
+        "second include loading the operands and reading the result; *machine's* only the "
+        "Verilated machine, or the cycle simulator without the values of results.",
     ),
     "suite": Intro(
         "Every kernel on random tensors",

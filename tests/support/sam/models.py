@@ -51,6 +51,7 @@ def compiled(
     regions: Sequence[Sequence[str] | Region] = (),
     iteration: str = FACTORED,
     config: SamConfig = CONFIG,
+    copies: bool | None = None,
 ) -> Program:
     """The program of a model with these regions; without any, each statement has its own."""
     if isinstance(program, str):
@@ -58,7 +59,8 @@ def compiled(
     each = [r if isinstance(r, Region) else Region(tuple(r), iteration=iteration) for r in regions]
     model = model_of(program, {name: Tensor.from_any(value) for name, value in tensors.items()})
     schedule = Schedule(regions=tuple(each)) if each else None
-    return compile(model, config, schedule=schedule, fuse=None if each else "none")
+    fuse = None if each else "none"
+    return compile(model, config, schedule=schedule, fuse=fuse, copies=copies)
 
 
 def words(

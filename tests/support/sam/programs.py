@@ -95,11 +95,13 @@ class ProgramCase:
         return [each.statements for each in regions_of(self.program, "layer")]
 
 
-def make_program(seed: int, odd: bool = False, moving: bool = False) -> ProgramCase:
+def make_program(
+    seed: int, odd: bool = False, moving: bool = False, disordered: bool = False
+) -> ProgramCase:
     """A program of one to five statements over at most five indices; ``odd``: with numbers
     that become infinite, and then NaN; ``moving``: with others, which move elements,
-    and indices of no operand."""
-    return _Maker(random.Random(seed), odd, moving).case()
+    and indices of no operand; ``disordered``: with tensors that no order of loops suits."""
+    return _Maker(random.Random(seed), odd, moving, disordered).case()
 
 
 @dataclass
@@ -107,6 +109,7 @@ class _Maker:
     rng: random.Random
     odd: bool
     moving: bool
+    disordered: bool = False
     statements: list[AnyStatement] = field(default_factory=list)
     formats: dict[str, TensorFormat] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -379,7 +382,7 @@ class _Maker:
         chosen = self.rng.sample(_INDICES, self.rng.randint(least, most))
         if must and must not in chosen:
             chosen[self.rng.randrange(len(chosen))] = must
-        if self.rng.random() < 0.85:
+        if not self.disordered and self.rng.random() < 0.85:
             chosen.sort(key=self.place.__getitem__)
         return tuple(chosen)
 
@@ -405,7 +408,7 @@ class _Maker:
         letters = self.rng.choices("dsb", [5, 5, 1], k=len(indices))
         modes = list(range(len(indices)))
         modes.sort(key=lambda mode: self.place[indices[mode]])
-        if self.rng.random() < 0.05:
+        if self.disordered or self.rng.random() < 0.05:
             self.rng.shuffle(modes)
         return TensorFormat(tuple(LEVEL_FORMATS[each] for each in letters), tuple(modes))
 

@@ -18,7 +18,7 @@ from gnarl.sw.compiler.sam.fuse.partial_order import Constraint, constraints, mo
 from gnarl.sw.compiler.sam.fuse.views import Views
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.rearrangement import Rearrangement, Reshape
-from gnarl.sw.workloads.tensor.expression import Access, stored_indices
+from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
@@ -97,7 +97,7 @@ def copies_of(
     order: Sequence[str],
     known: Collection[Copy],
 ) -> dict[Access, Copy]:
-    """A copy for each access, its modes in the order of loops; of ``known`` ones, if it is there."""
+    """A copy for each access, its modes in the order of loops: a ``known`` one, where there is."""
     found: dict[Access, Copy] = {}
     taken = {*program.inputs, *(each.name for each in program.statements)}
     taken |= {each.name for each in known}

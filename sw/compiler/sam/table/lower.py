@@ -253,9 +253,20 @@ class _Lowering:
         return Computed(kept, val)
 
     def _check_streams(self, formula: Formula, index: str, found: Coordinates, nest: Nest) -> None:
-        """Refuses streams of several levels where the outer one would lose coordinates."""
+        """Refuses streams of several levels where the outer one would lose coordinates, or the
+        inner one would be walked again in each turn of a loop between them."""
+        walked = {loop.index for loop in nest.loops}
         for operand in operands(formula):
-            if operand.number not in self._streams or index not in operand.indices:
+            if operand.number not in self._streams:
+                continue
+            if index not in operand.indices:
+                left = [each for each in operand.indices if each not in walked]
+                if left and left != list(operand.indices):
+                    raise WorkloadError(
+                        f"loop order {','.join(self._order)}: what is computed over "
+                        f"{' and '.join(operand.indices)} would be walked again in each turn of "
+                        f"the loop over {index}; put it inside of {left[-1]}, or cut the region"
+                    )
                 continue
             level = operand.indices.index(index)
             inner = operand.indices[level + 1 :]

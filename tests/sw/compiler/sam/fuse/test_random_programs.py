@@ -12,6 +12,9 @@ import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
+from gnarl.sw.compiler.sam.fuse.partial_order import indices_of
+from gnarl.sw.compiler.sam.fuse.regions import Region, results_of
+from gnarl.sw.compiler.sam.fuse.views import views_of
 from gnarl.sw.golden.words import from_words
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from tests.support.errors import noted
@@ -21,9 +24,10 @@ from tests.support.sam.programs import TRAITS, ProgramCase, make_program
 PROGRAMS = 80
 MOVING_PROGRAMS = range(2000, 2080)
 ODD_PROGRAMS = range(5000, 5040)
+DISORDERED_PROGRAMS = range(7000, 7060)
 
 
-def is_right(case: ProgramCase, regions: Sequence[Sequence[str]], iteration: str) -> bool:
+def is_right(case: ProgramCase, regions: Sequence[Sequence[str] | Region], iteration: str) -> bool:
     """Whether the program has graphs, which compute what it means; else it is refused in one
     line."""
     with noted(f"{iteration}, {regions}: {program_text(case.program)}"):
@@ -79,6 +83,31 @@ def test_programs_cut_at_random() -> None:
     for seed in range(PROGRAMS):
         case = make_program(seed)
         is_right(case, case.groups(random.Random(seed)), FACTORED)
+
+
+def test_programs_that_no_order_suits() -> None:
+    """Tensors are stored in orders of their own, so that some are copied."""
+    cases = [make_program(seed, disordered=True) for seed in DISORDERED_PROGRAMS]
+    assert sum(is_right(case, [], FACTORED) for case in cases) >= 0.7 * len(cases)
+    assert sum(is_right(case, case.whole(), FACTORED) for case in cases) >= 0.5 * len(cases)
+
+
+def test_loops_in_any_order() -> None:
+    right = 0
+    for seed in DISORDERED_PROGRAMS:
+        case, rng = make_program(seed, disordered=seed % 2 == 0), random.Random(seed)
+        regions = []
+        for names in case.whole():
+            try:
+                views = views_of(case.program, names, results_of(case.program, names))
+            except WorkloadError:
+                break
+            order = indices_of(views)
+            rng.shuffle(order)
+            regions.append(Region(names, tuple(order)))
+        else:
+            right += is_right(case, regions, FACTORED)
+    assert right >= 0.2 * len(DISORDERED_PROGRAMS)
 
 
 def test_machines_with_queues_of_any_depth_end() -> None:
@@ -147,7 +176,7 @@ def case_of(text: str, shapes: dict[str, tuple[int, ...]]) -> ProgramCase:
 def test_a_dense_input_at_two_places_that_no_order_fits() -> None:
     case = case_of("y(i,l)=sum[m](A(i,m,l)*A(l,m,i)) -f=y:db", {"A": (3, 2, 3)})
     with pytest.raises(WorkloadError, match="no order of loops fits: m outside of l, as A"):
-        compiled(case.program, case.tensors)
+        compiled(case.program, case.tensors, copies=False)
 
 
 def test_a_dense_input_at_two_places_that_an_order_fits() -> None:
