@@ -117,7 +117,7 @@ def test_python() -> None:
             with pytest.raises(WorkloadError) as caught:
                 device.run(program, {"adj": wrong, "x": x})
             assert "adj" in str(caught.value)
-        with pytest.raises(WorkloadError, match="^fuse = all: must be none or layer$"):
+        with pytest.raises(WorkloadError, match="^fuse = all: must be none or layer or full$"):
             device.compile(source, fuse="all")
         for option in ("fuse", "iteration", "schedule", "schedule_out"):
             text = f"{option}: not for an expression or a graph: must be left out"
