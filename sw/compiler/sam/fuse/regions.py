@@ -22,13 +22,14 @@ from gnarl.sw.compiler.sam.fuse.partial_order import (
     modes_in,
     partial_order,
 )
+from gnarl.sw.compiler.sam.fuse.repeated import repeated
 from gnarl.sw.compiler.sam.fuse.views import Views, formulas, views_of
 from gnarl.sw.compiler.sam.table.lower import RegionResult, fill
 from gnarl.sw.compiler.sam.table.table import FusionTable
 from gnarl.sw.workloads.einsum.explicit import explicit
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumProgram, accesses
-from gnarl.sw.workloads.tensor.expression import Access, Statement
+from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
@@ -138,14 +139,7 @@ class LoweredRegion:
     def remarks(self) -> tuple[str, ...]:
         """What a user may want to know: copies, what is computed more than once, and where the
         region was cut."""
-        found = [str(copy) for copy in self.copies]
-        computed: dict[str, list[Access]] = {}
-        for view in self.views.views:
-            computed.setdefault(view.statement, []).append(view.result)
-        for name, results in computed.items():
-            if len(results) > 1:
-                places = ", ".join(f"({','.join(each.indices)})" for each in results)
-                found.append(f"{name} is computed at each of {places}")
+        found = [*map(str, self.copies), *repeated(self.views, self.order)]
         if self.cut:
             found.append(f"cut behind {self.region.statements[-1]}: {self.cut}")
         return tuple(found)
