@@ -62,6 +62,20 @@ def discordant(
     return [each for each in dict.fromkeys(accesses) if _may_move(each, formats[each.tensor])]
 
 
+def in_other_orders(
+    views: Views, walked: Mapping[str, TensorFormat], order: Sequence[str]
+) -> list[Access]:
+    """The accesses of inputs that may be stored in any order, those that ``walked`` lacks, which
+    the loops walk in another order than the tensor's first access."""
+    first: dict[str, tuple[int, ...]] = {}
+    found = []
+    for access in dict.fromkeys(views.inputs()):
+        modes = modes_in(order, access)
+        if access.tensor not in walked and first.setdefault(access.tensor, modes) != modes:
+            found.append(access)
+    return found
+
+
 def _ascends(order: Sequence[str], place: Mapping[str, int]) -> bool:
     places = [place[index] for index in order]
     return places == sorted(places)

@@ -13,7 +13,14 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.compiler.sam.fuse.barriers import needed_before, with_moved
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
-from gnarl.sw.compiler.sam.fuse.copies import Copy, copies_of, discordant, renamed, with_copies
+from gnarl.sw.compiler.sam.fuse.copies import (
+    Copy,
+    copies_of,
+    discordant,
+    in_other_orders,
+    renamed,
+    with_copies,
+)
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
 from gnarl.sw.compiler.sam.fuse.partial_order import (
     check_indices,
@@ -245,13 +252,14 @@ def _lower(fusion: Fusion, region: Region, before: Sequence[LoweredRegion]) -> L
     _require_sizes(views)
     if region.order:
         check_indices(views, region.order)
-    fixed = walked_formats(program, views, formats, fusion.fixed)
+    fixed = walked_formats(program, views, formats, fusion.fixed, fusion.may_copy)
     copied = discordant(views, fixed, region.before, region.order) if fusion.may_copy else []
     graph = partial_order(views, fixed, region.before, copied)
     if region.order:
         check_order(graph, region.order)
     order = region.order or first_order(graph)
     known = [copy for each in before for copy in each.copies]
+    copied += in_other_orders(views, fixed, order)
     copies = copies_of(program, copied, formats, order, known)
     views = renamed(views, copies)
     fixed |= {copy.name: copy.format for copy in copies.values()}
@@ -289,15 +297,16 @@ def walked_formats(
     views: Views,
     formats: Mapping[str, TensorFormat],
     chosen: Collection[str] = (),
+    may_copy: bool = False,
 ) -> dict[str, TensorFormat]:
     """Formats in which tensors must be walked as they are: all but those of dense inputs, and of
-    what the host moves, at one place: it may store these with their modes in any order, unless they
-    are ``chosen``."""
+    what the host moves, at one place, or at several where it may store copies: it may store these
+    with their modes in any order, unless they are ``chosen``."""
     uses = Counter(access.tensor for access in {*views.inputs()})
     return {
         name: format
         for name, format in formats.items()
-        if uses[name] > 1
+        if (uses[name] > 1 and not may_copy)
         or program.einsum(name) is not None
         or name in chosen
         or any(level != DENSE for level in format.levels)
