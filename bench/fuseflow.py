@@ -8,7 +8,16 @@ from pathlib import Path
 if not __package__:  # started as a file, not as a module: what it imports lies above its folder
     sys.path[0] = str(Path(__file__).parents[1])
 
-from bench.fuseflow_parts import attention_queues, kernels, layer, models, orders, page, sweep
+from bench.fuseflow_parts import (
+    attention_queues,
+    decoder,
+    kernels,
+    layer,
+    models,
+    orders,
+    page,
+    sweep,
+)
 from bench.lib.command import Benchmark
 
 main = Benchmark(
@@ -20,6 +29,7 @@ main = Benchmark(
         "sweep": sweep,
         "kernels": kernels,
         "attention": attention_queues,
+        "decoder": decoder,
     },
     page.PAGE,
 ).command(
@@ -32,6 +42,7 @@ main = Benchmark(
     sweep      a nested product in all orders of its loops
     kernels    those of unfused models on one fabric: RTL against model
     attention  rows that wait for their own sums: cycles, and bits of queues
+    decoder    attention of a decoder from PyTorch, fused and not
     page       no measurement: writes build/bench into docs/results/fuseflow.md and README.md
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.

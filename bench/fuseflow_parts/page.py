@@ -56,6 +56,12 @@ INTROS = {
         "([sam_compiler.md](../sam_compiler.md#depths-of-queues)) finds. *Error*: the largest one "
         "against float64.",
     ),
+    "decoder": Intro(
+        "Attention from PyTorch",
+        "A head of attention with BigBird's mask in blocks of 8, 16 wide "
+        "([examples/attention.py](../../examples/attention.py)): each statement alone, and all in "
+        "one region, on `sam_fp32`. *Error*: the largest one against float64.",
+    ),
 }
 
 PAGE = Page(
