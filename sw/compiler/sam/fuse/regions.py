@@ -166,11 +166,12 @@ class LoweredRegion:
 
 
 def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -> list[Region]:
-    """The regions of a program by one of ``FUSIONS``; a layer with barriers in it has several."""
+    """The regions of a program by one of ``FUSIONS``; a layer with barriers in it has several, and
+    one whose statements share no tensors."""
     before = needed_before(program)
-    groups: list[list[Einsum]] = []
+    groups: list[list[str]] = []
+    last: list[Einsum] = []
     for each in program.einsums:
-        last = groups[-1] if groups else []
         if (
             fusion == "none"
             or not last
@@ -178,8 +179,23 @@ def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -
             or not before[each.name].isdisjoint(one.name for one in last)
         ):
             groups.append([])
-        groups[-1].append(each)
-    return [Region(tuple(each.name for each in group), iteration=iteration) for group in groups]
+            last = []
+        groups[-1].append(each.name)
+        last.append(each)
+    parts = (part for group in groups for part in connected(program, group))
+    return [Region(part, iteration=iteration) for part in parts]
+
+
+def connected(program: EinsumProgram, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Statements in groups that share tensors, directly or by others of the group; in the order of
+    their first ones."""
+    graph: nx.Graph = nx.Graph()
+    for name in names:
+        tensors = (name, *(access.tensor for access in program[name].operands))
+        graph.add_edges_from((("", name), tensor) for tensor in tensors)
+    parts = nx.connected_components(graph)
+    found = [tuple(name for name in names if ("", name) in part) for part in parts]
+    return sorted(found, key=lambda part: names.index(part[0]))
 
 
 def stored_formats(

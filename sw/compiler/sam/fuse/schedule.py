@@ -21,6 +21,7 @@ from gnarl.sw.compiler.sam.fuse.regions import (
     Fusion,
     LoweredRegion,
     Region,
+    connected,
     copied_program,
     regions_of,
 )
@@ -232,6 +233,13 @@ def _checked(program: EinsumProgram, regions: Sequence[Region]) -> list[Region]:
                         f"region {own}: {statement.name} takes {access.tensor}, which the host "
                         f"makes of {name} behind region {place[name]}: must be in a later one"
                     )
+    for number, region in enumerate(regions, 1):
+        first, *others = connected(program, region.statements)
+        if others:
+            raise WorkloadError(
+                f"region {number}: {others[0][0]} shares no tensor with {first[0]}, nor with what "
+                "does: must be in a region of its own"
+            )
     by_program = {each.name: number for number, each in enumerate(program.statements)}
     return [
         replace(region, statements=tuple(sorted(region.statements, key=by_program.__getitem__)))

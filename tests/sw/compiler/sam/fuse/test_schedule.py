@@ -20,6 +20,7 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import noted
 from tests.support.sam.models import CONFIG, golden, model_of, run
 from tests.support.sam.programs import make_program
@@ -179,6 +180,14 @@ def test_files_that_do_not_fit(tmp_path: Path, text: str, problem: str) -> None:
             "order k,i,m: i must be outside of k: A(i,k) is stored ds01",
         ),
         (
+            '[[region]]\nstatements = ["t", "h"]\n[[region]]\nstatements = ["p", "y"]\n',
+            "region 1: h takes p, which region 2 computes later",
+        ),
+        (
+            '[[region]]\nstatements = ["t", "q", "y"]\n[[region]]\nstatements = ["p", "h"]\n',
+            "region 1: statement 'q': the model has t, p, h, y",
+        ),
+        (
             '[[region]]\nstatements = ["t"]\nbefore = [["k", "i"]]\n'
             '[[region]]\nstatements = ["p", "h", "y"]\n',
             "no order of loops fits: ",
@@ -254,3 +263,18 @@ def test_names_are_written_as_users_have_them(tmp_path: Path) -> None:
     own = replace(model(), name="größe")
     compile(own, CONFIG, schedule_out=tmp_path / "s.toml")
     assert (tmp_path / "s.toml").read_text(encoding="utf-8").startswith('model = "größe"\n')
+
+
+def test_a_region_of_parts_that_share_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    text = "a(i)=relu(A(i)); b(i)=relu(B(i)); c(i)=A(i)*C(i); d(i)=a(i)+b(i)"
+    own = model_of(parse_program(text), dict.fromkeys("ABC", Tensor.from_any(np.ones(3))))
+    path.write_text('[[region]]\nstatements = ["a", "c", "b"]\n[[region]]\nstatements = ["d"]\n')
+    with pytest.raises(WorkloadError) as caught:
+        compile(own, CONFIG, schedule=path)
+    assert str(caught.value) == (
+        f"{path}: region 1: b shares no tensor with a, nor with what does: must be in a region of "
+        "its own"
+    )
+    path.write_text('[[region]]\nstatements = ["a", "c", "b", "d"]\n')
+    assert len(compile(own, CONFIG, schedule=path).launches) == 1
