@@ -4,7 +4,8 @@ A tensor is a relation of coordinates and values. The points of an input are tho
 stores: all coordinates of dense levels, else those of entries; those of a tensor that is computed
 are where its expression is, whatever format it may have. A product is where all factors are, a sum
 where either part is, and what is missing there is 0; functions that are not 0 at 0 are everywhere.
-Elements that are moved are missing where they were.
+Elements that are moved are missing where they were. Where coordinates are listed there is an entry,
+whose number may be 0: the sum of those listed with it, in order.
 A part without an index is the same at all its coordinates. A reduction is where its part is at any
 coordinate of what is reduced; reduced to a scalar, it is there anyway.
 
@@ -31,7 +32,7 @@ import numpy as np
 
 from gnarl.hw.sam.block_types import COMPRESSED
 from gnarl.sw.golden.numbers import Numbers, Reals, Words
-from gnarl.sw.golden.rearranged import rearranged
+from gnarl.sw.golden.rearranged import of_coordinates, rearranged
 from gnarl.sw.golden.relations import (
     Points,
     Relation,
@@ -44,7 +45,7 @@ from gnarl.sw.golden.relations import (
     united,
 )
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram
-from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Coo, Pattern, Rearrangement
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -93,7 +94,11 @@ def evaluate_with(
     kept = dict[str, Entries]()
     for statement in program.statements:
         own = sizes[statement.name]
-        if isinstance(statement, Rearrangement):
+        if isinstance(statement, Rearrangement) and isinstance(statement.how, Coo | Pattern):
+            first, *values = statement.operands
+            tensor = tensors[first.tensor]
+            relation = of_coordinates(statement, tensor, [*map(operands.at, values)], own, numbers)
+        elif isinstance(statement, Rearrangement):
             relation = rearranged(statement, [*map(operands.at, statement.operands)], own)
         else:
             relation = evaluate_statement(statement, operands, own, numbers)

@@ -6,8 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gnarl.sw.golden.relations import Points, Relation
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.golden.numbers import Numbers
+from gnarl.sw.golden.relations import Points, Relation, ascending, numbers_at, row_keys
+from gnarl.sw.workloads.einsum.coordinates import listed
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
+from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def rearranged(
@@ -30,6 +39,40 @@ def rearranged(
     if not found.points.columns and not found.points.count:
         return Relation(Points(1, {}), np.zeros(1, found.numbers.dtype))
     return found
+
+
+def of_coordinates(
+    statement: Rearrangement,
+    tensor: Tensor,
+    values: Sequence[Relation],
+    sizes: Mapping[str, int],
+    numbers: Numbers,
+) -> Relation:
+    """The relation of a result whose points are coordinates that an input lists, or has.
+
+    tensor
+        the input.
+    values
+        the relation of the numbers at the coordinates, if there is one.
+    """
+    first = statement.operands[0]
+    if isinstance(statement.how, Pattern):
+        columns = dict(zip(first.indices, tensor.coordinates.T, strict=True))
+        return Relation(Points(tensor.nnz, columns), numbers.of(np.ones(tensor.nnz)))
+    indices = statement.result.indices
+    coordinates = listed(first.tensor, tensor, [sizes[index] for index in indices])
+    count = len(coordinates)
+    taken = numbers.of(np.ones(count))
+    for each in values:
+        points = Points(count, {first.indices[1]: np.arange(count)})
+        taken, _ = numbers_at(each, points)
+    (keys,) = row_keys([[*coordinates.T]])
+    order = np.arange(count) if (found := ascending(keys)) is None else found
+    begins = np.diff(keys[order], prepend=-1) != 0
+    places = np.flatnonzero(begins)
+    totals = numbers.totals("add", taken[order], np.diff(np.append(places, count)))
+    columns = dict(zip(indices, coordinates[order][places].T, strict=True))
+    return Relation(Points(len(places), columns), totals)
 
 
 def _reshaped(statement: Rearrangement, whole: Relation, sizes: Mapping[str, int]) -> Relation:

@@ -32,7 +32,7 @@ from gnarl.sw.compiler.sam.graph_pass import (
     launch_texts,
     state_texts,
 )
-from gnarl.sw.compiler.sam.host_steps import host_step
+from gnarl.sw.compiler.sam.host_steps import WHOLE_NUMBERS, coordinate_lists, host_step
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.placement import NO_PLACES, PlacedLaunch, own_places, places
 from gnarl.sw.compiler.sam.plan import Plan, kernel_of_statement
@@ -177,8 +177,9 @@ def _model_program(
             )
         )
     formats = stored_formats(program, _regions(state))
+    types = dict.fromkeys(coordinate_lists(program), WHOLE_NUMBERS)
     specs = {
-        name: TensorSpec(name, shapes[name], config.format, storage_of(format))
+        name: TensorSpec(name, shapes[name], types.get(name, config.format), storage_of(format))
         for name, format in formats.items()
     }
     return Program(

@@ -18,6 +18,7 @@ from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
+from gnarl.sw.compiler.sam.host_steps import WHOLE_NUMBERS
 from gnarl.sw.compiler.sam.sections import (
     graph_of,
     kernel_of,
@@ -187,7 +188,8 @@ def given(program: Program, inputs: Any) -> Iterator[Given]:
     """Entries of operands and constants, see ``Executor.given``."""
     tensors = bind(program, inputs)
     for spec in program.inputs:
-        yield elements(spec, tensors[spec.name])
+        if spec.type != WHOLE_NUMBERS:
+            yield elements(spec, tensors[spec.name])
     for launch in program.launches:
         graph = graph_of(launch.sections)
         sources = [block["tensor"] for block in graph.blocks if block.type == "arrayvals"]

@@ -12,11 +12,20 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.sam.host_steps import statement_of, step_program
+from gnarl.sw.golden.sums import run_totals
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.report.verify import entry_name
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.coordinates import listed
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Coo,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.entries_order import ascending_order
 from gnarl.sw.workloads.tensor.program_tensors import result_array
@@ -32,9 +41,11 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
     Raises ``WorkloadError`` for a number that this does not hold.
     """
     statement = statement_of(step)
-    known = {name: _entries(name, each, step.output.type) for name, each in tensors.items()}
-    shapes = {name: each.shape for name, each in known.items()}
+    shapes = {name: tuple(each.shape) for name, each in tensors.items()}
     sizes = program_shapes(step_program(step), shapes).indices[statement.name]
+    if isinstance(statement.how, Coo | Pattern):
+        return _of_coordinates(step, statement, tensors, sizes)
+    known = {name: _entries(name, each, step.output.type) for name, each in tensors.items()}
     operands = [known[access.tensor] for access in statement.operands]
     columns = [
         dict(zip(access.indices, each.coordinates.T, strict=True))
@@ -50,11 +61,48 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
         case Slice() as how:
             found, kept = _sliced(statement, how, columns[0])
             values = values[kept]
-    coordinates = np.empty((len(values), len(statement.result.indices)), np.int64)
-    for mode, index in enumerate(statement.result.indices):
-        coordinates[:, mode] = found[index]
+    coordinates = _columns(statement, found, len(values))
     order = ascending_order(coordinates)
     return result_array(step.output, {}, coordinates[order], values[order])
+
+
+def _columns(statement: Rearrangement, found: _Columns, count: int) -> np.ndarray:
+    """Coordinates of the result, int64 [count, order]."""
+    coordinates = np.empty((count, len(statement.result.indices)), np.int64)
+    for mode, index in enumerate(statement.result.indices):
+        coordinates[:, mode] = found[index]
+    return coordinates
+
+
+def _of_coordinates(
+    step: HostStep,
+    statement: Rearrangement,
+    tensors: Mapping[str, Array],
+    sizes: Mapping[str, int],
+) -> Array:
+    """Entries where an input lists coordinates, or has entries. The sums of numbers of one place
+    are rounded as the machine's."""
+    type, (first, *others) = step.output.type, statement.operands
+    source = Tensor.from_result(tensors[first.tensor])
+    if isinstance(statement.how, Pattern):
+        own = dict(zip(first.indices, source.coordinates.T, strict=True))
+        coordinates = _columns(statement, own, source.nnz)
+        values = np.ones(source.nnz)
+    else:
+        shape = [sizes[index] for index in statement.result.indices]
+        coordinates = listed(first.tensor, source, shape)
+        values = np.ones(len(coordinates))
+    for access in others:
+        given = _entries(access.tensor, tensors[access.tensor], type)
+        values = np.zeros(len(coordinates))
+        values[given.coordinates[:, 0]] = given.values
+    order = ascending_order(coordinates)
+    coordinates, words = coordinates[order], to_words(values[order], type)
+    begins = np.ones(len(coordinates), bool)
+    begins[1:] = (coordinates[1:] != coordinates[:-1]).any(axis=1)
+    places = np.flatnonzero(begins)
+    words = run_totals(words, np.diff(np.append(places, len(words))), "add", type)
+    return result_array(step.output, {}, coordinates[places], typed(words, type))
 
 
 def _entries(name: str, array: Array, type: str) -> Tensor:

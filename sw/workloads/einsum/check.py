@@ -14,7 +14,7 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumProgram,
     free_indices,
 )
-from gnarl.sw.workloads.einsum.rearranged_check import check_rearrangement
+from gnarl.sw.workloads.einsum.rearranged_check import check_rearrangement, check_whole_numbers
 from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
@@ -53,6 +53,7 @@ def check_statements(program: EinsumProgram) -> dict[str, int]:
             for access in (statement.result, *statement.operands):
                 _check_order(access, *first.setdefault(access.tensor, (access, statement.name)))
         computed.add(statement.name)
+    check_whole_numbers(program.statements)
     return {name: len(access.indices) for name, (access, _) in first.items()}
 
 

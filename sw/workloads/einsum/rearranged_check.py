@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from collections.abc import Sequence
+
+from gnarl.sw.workloads.einsum.places import located
+from gnarl.sw.workloads.einsum.program import AnyStatement
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Coo,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.names import check_names
@@ -20,6 +31,34 @@ def check_rearrangement(statement: Rearrangement) -> None:
         case Slice() as how:
             _require_one(statement)
             _check_slice(statement, how)
+        case Coo() as how:
+            _check_coo(statement, how)
+        case Pattern():
+            _require_one(statement)
+            _check_pattern(statement)
+
+
+def check_whole_numbers(statements: Sequence[AnyStatement]) -> None:
+    """Raises ``WorkloadError`` where an operand that must be an input is computed, or lists
+    coordinates and is taken otherwise."""
+    computed = {each.name for each in statements}
+    lists = {
+        each.operands[0].tensor
+        for each in statements
+        if isinstance(each, Rearrangement) and isinstance(each.how, Coo)
+    }
+    for each in statements:
+        is_coo = isinstance(each, Rearrangement) and isinstance(each.how, Coo)
+        is_pattern = isinstance(each, Rearrangement) and isinstance(each.how, Pattern)
+        with located(each.name, each.place):
+            for place, access in enumerate(each.operands):
+                if (is_pattern or (is_coo and not place)) and access.tensor in computed:
+                    fail(access.column, f"tensor {access.tensor} is computed: must be an input")
+                if access.tensor in lists and (place or not is_coo):
+                    fail(
+                        access.column,
+                        f"tensor {access.tensor} lists coordinates: only coo may take it",
+                    )
 
 
 def _require_one(statement: Rearrangement) -> None:
@@ -95,6 +134,26 @@ def _check_slice(statement: Rearrangement, how: Slice) -> None:
             f"{result} has no index for {how.index}: {how} must be of one coordinate, and is of "
             f"{len(how.coordinates)}",
         )
+
+
+def _check_coo(statement: Rearrangement, how: Coo) -> None:
+    result, (listed, *values) = statement.result, statement.operands
+    sized = tuple(index for index, _ in how.sizes)
+    if sized != result.indices or not sized or statement.made != sized:
+        fail(result.column, f"{how}: must have the size of each index of {result}, all its own")
+    if len(listed.indices) != 2:
+        fail(listed.column, f"{listed}: must have two indices: of coordinates, and of entries")
+    if len(values) > 1 or any(each.indices != listed.indices[1:] for each in values):
+        fail(
+            values[-1].column,
+            f"{values[-1]}: must be the second and last tensor, with index {listed.indices[1]}",
+        )
+
+
+def _check_pattern(statement: Rearrangement) -> None:
+    result, (operand,) = statement.result, statement.operands
+    if sorted(operand.indices) != sorted(result.indices):
+        fail(operand.column, f"{operand}: must have the indices of {result}")
 
 
 def _require_rest(statement: Rearrangement, operand: Access) -> None:

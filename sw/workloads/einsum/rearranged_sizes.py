@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Coo,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.tensor.columns import fail
 
 _TOO_MANY = 2**63
@@ -28,6 +34,14 @@ def implied_sizes(statement: Rearrangement, sizes: Mapping[str, int]) -> dict[st
             return {} if lengths is None else {statement.made[0]: sum(lengths)}
         case Slice() as how:
             return dict.fromkeys(statement.made, len(how.coordinates))
+        case Coo() as how:
+            return {**dict(how.sizes), operand_rows(statement): len(how.sizes)}
+    return {}
+
+
+def operand_rows(statement: Rearrangement) -> str:
+    """The index of a list of coordinates that counts those of an entry."""
+    return statement.operands[0].indices[0]
 
 
 def check_sizes(statement: Rearrangement, sizes: Mapping[str, int]) -> None:
@@ -65,6 +79,15 @@ def check_sizes(statement: Rearrangement, sizes: Mapping[str, int]) -> None:
                 )
             for index in statement.made:
                 _require(statement, index, sizes[index], len(how.coordinates))
+        case Coo() as how:
+            for index, size in how.sizes:
+                _require(statement, index, sizes[index], size)
+            if sizes[operand_rows(statement)] != len(how.sizes):
+                fail(
+                    operand.column,
+                    f"{operand} has {sizes[operand_rows(statement)]} coordinates of each entry: "
+                    f"must have {len(how.sizes)}",
+                )
 
 
 def _require(statement: Rearrangement, index: str, size: int, wanted: int) -> None:

@@ -1,4 +1,5 @@
-"""Statements that move elements and compute nothing: reshapes, concatenations and slices.
+"""Statements that move elements and compute nothing: reshapes, concatenations and slices; and those
+that make entries at coordinates that inputs list, or have.
 
 No renaming of indices does what they do, so no graph has them in its loops: regions end there, and
 the host moves what is stored. An index means the same on both sides, as in every statement.
@@ -68,9 +69,36 @@ class Slice:
         return _head(self.kind, [":".join(map(str, (self.index, *bounds)))])
 
 
-How: TypeAlias = Reshape | Concat | Slice
+@dataclass(frozen=True)
+class Coo:
+    """``A(i,j)=coo[i:3,j:4](at(d,e),w(e))``: for each ``e`` an entry ``w(e)``, or 1 without ``w``,
+    whose coordinates ``at`` has, one below the other for the result's indices; numbers of one place
+    are added, in order. What ``at`` has are whole numbers, in no machine's format: it is an input
+    that nothing else takes.
 
-KINDS = tuple(each.kind for each in (Reshape, Concat, Slice))
+    ``sizes``: of all indices of the result, in its order.
+    """
+
+    kind: ClassVar[str] = "coo"
+    sizes: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        return _head(self.kind, (f"{index}:{size}" for index, size in self.sizes))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """``P(i,j)=pattern(A(i,j))``: 1 where an input has an entry."""
+
+    kind: ClassVar[str] = "pattern"
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+How: TypeAlias = Reshape | Concat | Slice | Coo | Pattern
+
+KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Pattern))
 """What moves elements, as texts name it; no tensor has such a name."""
 
 

@@ -36,7 +36,9 @@ from gnarl.sw.workloads.einsum.program import (
 from gnarl.sw.workloads.einsum.rearrangement import (
     KINDS,
     Concat,
+    Coo,
     How,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -134,6 +136,10 @@ class _Parser(ExpressionParser):
             how = Reshape(self._sizes())
         elif kind.text == Slice.kind:
             how = self._slice()
+        elif kind.text == Coo.kind:
+            how = Coo(self._sizes())
+        elif kind.text == Pattern.kind:
+            how = Pattern()
         self._expect("(", ("(",))
         operands = [self._operand()]
         while self._rest[-1].text == ",":

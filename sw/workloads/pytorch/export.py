@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,11 @@ from gnarl.hw.lib.errors import GnarlError, WorkloadError, one_line
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.archive import read_archive
+from gnarl.sw.workloads.pytorch.geometric import (
+    GEOMETRIC,
+    WITHOUT_NORMALISATION,
+    raised_in_normalisation,
+)
 from gnarl.sw.workloads.pytorch.results import result_names
 from gnarl.sw.workloads.pytorch.saved_graph import SavedGraph, saved_graph
 
@@ -114,11 +121,12 @@ def _is_final(node: Any, known: Container[str]) -> bool:
 
 def place_of(node: Any, start: Location) -> Location:
     """The line of the user's that made the node, or ``start``."""
-    library = str(Path(require_torch().__file__).parent)
+    torch = Path(require_torch().__file__).parent
+    libraries = tuple(f"{torch.parent / name}/" for name in (torch.name, GEOMETRIC))
     for line in reversed(text_lines(node.meta.get("stack_trace") or "")):
         file, _, rest = line.strip().removeprefix('File "').partition('", line ')
         number = rest.partition(",")[0]
-        if number.isdecimal() and not file.startswith(library):
+        if number.isdecimal() and not file.startswith(libraries):
             return Location(Path(file).name, int(number), 1)
     return start
 
@@ -143,19 +151,24 @@ def require_torch() -> Any:
 
 @contextmanager
 def _refusals(what: str) -> Iterator[None]:
-    """PyTorch raises exceptions of many types, warns of itself, and logs what it raises."""
+    """PyTorch raises exceptions of many types, warns of itself, and logs and prints what it
+    raises."""
     logged = logging.root.manager.disable
     logging.disable()
+    printed = StringIO()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stderr(printed):
             warnings.simplefilter("ignore")
             yield
+        sys.stderr.write(printed.getvalue())
     except WorkloadError:
         raise
     except Exception as error:
         problem, _, _ = one_line(error).partition(" While executing %")
         if isinstance(error, LookupError):
             problem = f"{type(error).__name__}: {problem}"
+        if raised_in_normalisation(error.__traceback__):
+            problem = WITHOUT_NORMALISATION
         raise WorkloadError(f"{what}: {problem}") from error
     finally:
         logging.disable(logged)

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.einsum.program import EinsumProgram
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Coo,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
@@ -42,6 +49,9 @@ def needed_before(program: EinsumProgram) -> dict[str, frozenset[str]]:
 
 
 def _format(statement: Rearrangement, formats: Mapping[str, TensorFormat]) -> TensorFormat:
+    if isinstance(statement.how, Coo):
+        order = len(statement.result.indices)
+        return TensorFormat((COMPRESSED,) * order, tuple(range(order)))
     kinds: dict[str, set[str]] = {}
     places: dict[str, int] = {}
     for operand in statement.operands:
@@ -66,6 +76,8 @@ def _sources(statement: Rearrangement) -> Iterator[str]:
                 yield from statement.own(operand)
         case Slice(index=index):
             yield index
+        case Pattern() | Coo():
+            return
 
 
 def _level(kinds: set[str]) -> str:

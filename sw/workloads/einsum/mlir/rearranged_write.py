@@ -30,6 +30,7 @@ from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
 from gnarl.sw.workloads.tensor.expression import Access
 
@@ -61,13 +62,19 @@ class _Writer:
         self._values, self._result = values, result
 
     def written(self) -> SSAValue:
-        match self._statement.how:
+        statement = self._statement
+        match statement.how:
             case Reshape() as how:
                 return self._reshaped(how)
             case Concat():
                 return self._concatenated()
             case Slice() as how:
                 return self._sliced(how)
+            case how:
+                raise WorkloadError(
+                    f"{statement.place or 'program'}: statement {statement.name} is a {how.kind}, "
+                    "which no operation of MLIR is: must be an input"
+                )
 
     def _reshaped(self, how: Reshape) -> SSAValue:
         statement, (operand,) = self._statement, self._statement.operands

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, one_line
+from gnarl.sw.workloads.einsum.pytorch.edges import OfEdges
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.pytorch.export import operator_name, require_torch
 
@@ -43,7 +44,10 @@ _TAKEN = tuple(
 )
 """Operators that only constants may be given."""
 
-CONSTANTS = (*_MADE, *_FILLED, *_TAKEN)
+MADE = (*_MADE, *_FILLED)
+"""Operators that make constants whatever they are given."""
+
+CONSTANTS = (*MADE, *_TAKEN)
 """Operators that constants are made by, besides those of programs."""
 
 _MOST_BYTES = 2**28
@@ -69,7 +73,7 @@ def constant(
     torch = require_torch()
     name, value = operator_name(node), node.meta.get("val")
     if not isinstance(value, torch.Tensor) or not (
-        name in _MADE or name in _FILLED or _is_folded(name, [*arguments, *named.values()], known)
+        name in MADE or _is_folded(name, [*arguments, *named.values()], known)
     ):
         return None
     if bytes_before + value.numel() * value.element_size() > _MOST_BYTES:
@@ -91,7 +95,7 @@ def _is_folded(name: str, arguments: Sequence[Any], known: Container[str]) -> bo
     taken = [*_leaves(arguments)]
     has_tensors = any(hasattr(each, "layout") for each in taken)
     is_known = name in _TAKEN or name in known
-    return is_known and has_tensors and not any(isinstance(each, View) for each in taken)
+    return is_known and has_tensors and not any(isinstance(each, View | OfEdges) for each in taken)
 
 
 def _leaves(values: Sequence[Any]) -> Iterator[Any]:

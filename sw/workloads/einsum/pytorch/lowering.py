@@ -13,7 +13,17 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.composites import COMPOSITES
-from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS, constant
+from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS, MADE, constant
+from gnarl.sw.workloads.einsum.pytorch.edges import (
+    EDGES,
+    EdgeList,
+    EdgeRow,
+    Edges,
+    OfEdges,
+    is_edge_list,
+    leaves,
+    materialised,
+)
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
 from gnarl.sw.workloads.einsum.pytorch.inputs import (
     chosen_formats,
@@ -30,10 +40,12 @@ from gnarl.sw.workloads.einsum.pytorch.products import PRODUCTS
 from gnarl.sw.workloads.einsum.pytorch.rearranging import REARRANGING
 from gnarl.sw.workloads.einsum.pytorch.reductions import REDUCTIONS
 from gnarl.sw.workloads.einsum.pytorch.results import Results
+from gnarl.sw.workloads.einsum.pytorch.sparse_sums import SPARSE_SUMS
 from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.export import Exported, modules_of, operator_name, place_of
+from gnarl.sw.workloads.pytorch.geometric import WITHOUT_NORMALISATION, is_normalisation
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 OPERATORS: dict[str, Operator] = {
@@ -47,6 +59,12 @@ OPERATORS: dict[str, Operator] = {
 }
 """What operators mean, by their names in graphs."""
 
+_OPERATORS = {**OPERATORS, **SPARSE_SUMS}
+"""The same, with those that are for programs alone."""
+
+KNOWN = (*_OPERATORS, *CONSTANTS, *EDGES)
+"""Names of all operators that need not be decomposed."""
+
 _LIFTED = "lifted_tensor_"
 """What ``torch.export`` calls constants that a module makes of numbers."""
 
@@ -54,6 +72,14 @@ WITHOUT_RESULT = ("aten._assert_tensor_metadata.default",)
 """Operators that only check."""
 
 _INSTEAD = {
+    **dict.fromkeys(
+        ("index", "index_select"),
+        "a product with a sparse matrix, or x[edge_index[0]]",
+    ),
+    **dict.fromkeys(
+        ("index_add", "scatter_add", "scatter_reduce"),
+        "a product with a sparse matrix, or sums of x[edge_index[0]] over edge_index[1]",
+    ),
     "masked_fill": "a sum of the scores and a mask",
     "repeat": "expand, or torch.cat of copies",
     "spmm": "torch.sparse.mm",
@@ -79,7 +105,9 @@ class _Lowering:
         self._computed: dict[str, TensorFormat] = {}  # of what PyTorch computes as sparse tensors
         self._constants: dict[Any, View] = {}  # those that are inputs
         self._constant_bytes = 0
+        self._edges = Edges()
         self._values: dict[Any, Any] = {}
+        self._steps: dict[Any, Step] = {}
 
     def run(self, formats: Mapping[str, str | TensorFormat]) -> Model:
         place = self._graph.start
@@ -131,7 +159,10 @@ class _Lowering:
         if not hasattr(value, "layout"):
             return value
         user = self._graph.names[node.name]
-        return value if user.startswith(_LIFTED) else self._input(user, value)
+        if user.startswith(_LIFTED):
+            return value
+        view = self._input(user, value)
+        return EdgeList(view) if is_edge_list(value) else view
 
     def _input(self, user: str, value: Any) -> View:
         view = self._statements.declare(user, tuple(value.shape))
@@ -142,42 +173,70 @@ class _Lowering:
         name, place = operator_name(node), f"{location.file}:{location.line}"
         if name in WITHOUT_RESULT:
             return None
-        if name not in OPERATORS and name not in CONSTANTS:
-            raise WorkloadError(f"{place}: {_not_supported(name)}")
         shape = getattr(node.meta.get("val"), "shape", ())
         if not all(isinstance(size, int) for size in shape):
             raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
-        arguments, named = self._arguments(node)
-        try:
-            found = constant(node, arguments, named, OPERATORS, self._constant_bytes)
-        except WorkloadError as error:
-            raise WorkloadError(f"{place}: {name}: {error}") from error
-        if found is not None:
-            self._constant_bytes += found.nbytes
-            return found
-        if name not in OPERATORS:
-            raise WorkloadError(f"{place}: {_not_supported(name)}")
         first = len(self._statements.added)
-        value = self._lowered(node, place)
+        value = self._of_edges(node, place)
+        if value is None:
+            value = self._constant(node, place)
+        if value is None:
+            value = self._lowered(node, place)
         around = modules_of(node)
         for each in self._statements.added[first:] if around else ():
             self._children[each.name] = around[0]
         return value
 
+    def _step(self, node: Any, place: str) -> Step:
+        if node not in self._steps:
+            name = self._statements.names.claim(node.name)
+            self._steps[node] = Step(self._statements, name, place, operator_name(node))
+        return self._steps[node]
+
+    def _of_edges(self, node: Any, place: str) -> Any:
+        """What an operator gives that takes a list of edges; ``None`` for all others, and where
+        what it takes are mere numbers."""
+        name = operator_name(node)
+        given = [self._values[each] for each in node.all_input_nodes]
+        if name in MADE or not any(isinstance(each, OfEdges) for each in leaves(given)):
+            return None
+        if name in ELEMENTWISE:
+            self._declare_constants(node.all_input_nodes)
+        shape = getattr(node.meta["val"], "shape", ())
+        arguments, named = self._arguments(node)
+        return self._edges.lowered(self._step(node, place), shape, arguments, named)
+
+    def _constant(self, node: Any, place: str) -> Any:
+        """What an operator gives that takes constants alone; ``None`` for all others."""
+        name = operator_name(node)
+        if name not in _OPERATORS and name not in CONSTANTS:
+            raise WorkloadError(f"{place}: {_not_supported(node)}")
+        arguments, named = self._arguments(node)
+        try:
+            found = constant(node, arguments, named, _OPERATORS, self._constant_bytes)
+        except WorkloadError as error:
+            raise WorkloadError(f"{place}: {name}: {error}") from error
+        if found is not None:
+            self._constant_bytes += found.nbytes
+        elif name not in _OPERATORS:
+            raise WorkloadError(f"{place}: {_not_supported(node)}")
+        return found
+
     def _lowered(self, node: Any, place: str) -> Any:
         """What an operator gives that is not constant."""
-        name = operator_name(node)
+        name, step = operator_name(node), self._step(node, place)
         self._declare_constants(node.all_input_nodes)
-        arguments, named = self._arguments(node, name in ELEMENTWISE)
+        given, by_name = self._arguments(node, name in ELEMENTWISE)
+        arguments = [materialised(step, each) for each in given]
+        named = {key: materialised(step, each) for key, each in by_name.items()}
         for each in (*arguments, *named.values()):
             if isinstance(each, float | complex) and not _is_finite(each):
                 raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
-        step = Step(self._statements, self._statements.names.claim(node.name), place, name)
         try:
-            signature(OPERATORS[name]).bind(step, *arguments, **named)
+            signature(_OPERATORS[name]).bind(step, *arguments, **named)
         except TypeError as error:
             raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
-        value = OPERATORS[name](step, *arguments, **named)
+        value = _OPERATORS[name](step, *arguments, **named)
         if isinstance(value, View) and not is_strided(node.meta["val"]):
             tensor, own = value.tensor, self._statements.shapes[value.tensor]
             if value == View.whole(tensor, own) and tensor not in self._inputs:
@@ -216,6 +275,8 @@ class _Lowering:
             if node in self._values:
                 self._declare_constants([node])
             value = self._of(node)
+            if isinstance(value, EdgeList | EdgeRow):
+                value = materialised(self._step(node, place), value)
             if not isinstance(value, View):
                 raise WorkloadError(f"{self._graph.name}: {user}: must be a tensor")
             results.add(user, value)
@@ -235,7 +296,8 @@ class _Lowering:
             if name not in formats
         }
         stored |= {name: dense(len(shapes[name])) for name in program.results}
-        stored |= {name: self._computed[name] for name in shapes if name in self._computed}
+        computed = self._computed | self._edges.formats
+        stored |= {name: computed[name] for name in shapes if name in computed}
         return {**stored, **formats}
 
 
@@ -254,12 +316,15 @@ def _is_finite(number: float | complex) -> bool:
     return isinstance(number, float) and math.isfinite(number)
 
 
-def _not_supported(name: str) -> str:
+def _not_supported(node: Any) -> str:
+    name = operator_name(node)
     short = _short(name)
+    if is_normalisation(node):
+        return f"{name}: not supported: {WITHOUT_NORMALISATION}"
     instead = _INSTEAD.get(short)
     if instead:
         return f"{name}: not supported: write {instead}"
-    return not_of(name, OPERATORS)
+    return not_of(name, _OPERATORS)
 
 
 def not_of(name: str, operators: Iterable[str]) -> str:

@@ -79,6 +79,7 @@ REARRANGING: dict[str, Operator] = {
             "aten._to_sparse.sparse_dim",
             "aten.to_sparse.default",
             "aten.to_sparse.sparse_dim",
+            "aten.to_sparse_csr.default",
         ),
         _converted,
     ),

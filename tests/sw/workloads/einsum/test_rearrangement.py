@@ -7,7 +7,14 @@ import re
 import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Coo,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from gnarl.sw.workloads.tensor.expression import Access
@@ -27,6 +34,13 @@ from gnarl.sw.workloads.tensor.expression import Access
         ("r(i,j)=slice[k:2:7](t(k,j))", Slice("k", 2, 7), [Access("t", ("k", "j"))]),
         ("r(j)=slice[k:2:3](t(k,j))", Slice("k", 2, 3), [Access("t", ("k", "j"))]),
         ("r(i)=slice[k:0:9:4](t(k))", Slice("k", 0, 9, 4), [Access("t", ("k",))]),
+        (
+            "r(i,j)=coo[i:3,j:4](t(d,e),v(e))",
+            Coo((("i", 3), ("j", 4))),
+            [Access("t", ("d", "e")), Access("v", ("e",))],
+        ),
+        ("r(i)=coo[i:3](t(d,e))", Coo((("i", 3),)), [Access("t", ("d", "e"))]),
+        ("r(j,i)=pattern(t(i,j))", Pattern(), [Access("t", ("i", "j"))]),
     ],
 )
 def test_texts(text: str, how: object, operands: list[Access]) -> None:
@@ -79,6 +93,19 @@ def test_blanks_are_allowed() -> None:
         ("x(i,j,k)=concat(a(l,j,k),b(l,j))", "column 26: b(l,j) lacks index k of x(i,j,k)"),
         ("x(i)=reshape(x(i,j))", "column 14: result x cannot also be an operand"),
         ("x(i)=reshape(a(j,j))", "column 14: index j appears twice in a(j,j)"),
+        ("x(i,j)=coo[i:3](a(d,e))", "coo[i:3]: must have the size of each index of x(i,j)"),
+        ("x(i,j)=coo[j:3,i:3](a(d,e))", "must have the size of each index of x(i,j), all its own"),
+        ("x(d)=coo[d:3](a(d,e))", "coo[d:3]: must have the size of each index of x(d), all its"),
+        ("x(i)=coo[i:3](a(e))", "column 15: a(e): must have two indices: of coordinates, and of"),
+        ("x(i)=coo[i:3](a(d,e),b(f))", "column 22: b(f): must be the second and last tensor, with"),
+        ("x(i)=coo[i:3](a(d,e),b(e),c(e))", "c(e): must be the second and last tensor, with index"),
+        ("v(e)=w(e)*2; x(i)=coo[i:3](a(d,e),a(e))", "tensor a has 1 index here and 2 in"),
+        ("a(d,e)=b(d,e)*2; x(i)=coo[i:3](a(d,e))", "tensor a is computed: must be an input"),
+        ("x(i)=coo[i:3](a(d,e)); u(d,e)=a(d,e)*2", "tensor a lists coordinates: only coo may take"),
+        ("x(i)=coo[i:3](a(d,e)); u(d,e)=pattern(a(d,e))", "tensor a lists coordinates: only coo"),
+        ("x(i)=pattern(a(i,j))", "column 14: a(i,j): must have the indices of x(i)"),
+        ("a(i)=b(i)*2; x(i)=pattern(a(i))", "tensor a is computed: must be an input"),
+        ("x(i)=pattern(a(i),b(i))", "column 1: pattern is of 2 tensors: must be of one"),
     ],
 )
 def test_what_says_not_what_goes_where_is_refused(statement: str, problem: str) -> None:
@@ -107,6 +134,9 @@ def test_what_is_moved_has_no_order_of_loops() -> None:
         ("r(i,j)=slice[k:1:8:3](t(k,j))", {"t": (8, 2)}, (3, 2)),
         ("r(j)=slice[k:0:1](t(k,j))", {"t": (8, 2)}, (2,)),
         ("r(j)=slice[k:8:8](t(k))", {"t": (8,)}, (0,)),
+        ("r(i,j)=coo[i:3,j:4](t(d,e),v(e))", {"t": (2, 7), "v": (7,)}, (3, 4)),
+        ("r(i)=coo[i:3](t(d,e))", {"t": (1, 0)}, (3,)),
+        ("r(j,i)=pattern(t(i,j))", {"t": (2, 7)}, (7, 2)),
     ],
 )
 def test_sizes(
@@ -162,6 +192,16 @@ def test_sizes(
             "r(i,j)=concat(t(k,j),u(l,j))",
             {"t": (8, 2), "u": (5, 3)},
             "index j has size 3 in mode 1 of u, but 2 in mode 1 of t; it must have one size",
+        ),
+        (
+            "r(i,j)=coo[i:3,j:4](t(d,e))",
+            {"t": (3, 7)},
+            "t(d,e) has 3 coordinates of each entry: must have 2",
+        ),
+        (
+            "r(i,j)=coo[i:3,j:4](t(d,e)); z(i)=sum[j](r(i,j)*u(j))",
+            {"t": (2, 7), "u": (5,)},
+            "index j of r(i,j) has size 5: must be 4",
         ),
         (
             "r(i,j)=reshape[j:1](t(a,b))",

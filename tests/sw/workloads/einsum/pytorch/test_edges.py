@@ -1,0 +1,155 @@
+"""Products that are written with a list of edges, against PyTorch, and what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.einsum.pytorch.sources import module_program
+from tests.support.nests.pytorch_modules import module
+from tests.support.pytorch_programs import lines, require_same
+
+FILE = Path(__file__).name
+EDGES = torch.tensor([[0, 1, 1, 2, 3, 3, 3], [1, 0, 2, 1, 3, 0, 0]])
+WEIGHTS = torch.arange(1.0, 8)
+X = (torch.arange(20.0) * 7 % 20 / 20 - 0.4).reshape(5, 4)
+
+
+def sum_of(x: torch.Tensor, nodes: torch.Tensor, size: int = 5) -> torch.Tensor:
+    return x.new_zeros(size, *x.shape[1:]).index_add(0, nodes, x)
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda self, x, e, w: sum_of(x[e[0]], e[1]),
+        lambda self, x, e, w: sum_of(x[e[1]], e[0]),
+        lambda self, x, e, w: sum_of(x.index_select(0, e[0]) * w[:, None], e[1]),
+        lambda self, x, e, w: sum_of(w.view(-1, 1) * x[e[0]] * w.unsqueeze(1), e[1]),
+        lambda self, x, e, w: sum_of(x[e[0]] * torch.sigmoid(w)[:, None], e[1]),
+        lambda self, x, e, w: sum_of((x @ x.t())[e[0]], e[1], 9),
+        lambda self, x, e, w: sum_of(x[:, 0][e[0]] * w, e[1]),
+        lambda self, x, e, w: sum_of(x.view(5, 2, 2)[e[0]] * w.view(-1, 1, 1), e[1]),
+        lambda self, x, e, w: (lambda a, b: sum_of(x[a], b) + sum_of(x[b], a))(*e.unbind()),
+        lambda self, x, e, w: sum_of(sum_of(x[e[0]], e[1])[e[0]], e[1]),
+        lambda self, x, e, w: sum_of(torch.ones(7), e[0]) + x.t(),
+        lambda self, x, e, w: x.new_zeros(5, 4).scatter_add(
+            0, e[1][:, None].expand(7, 4), x[e[0]].clone()
+        ),
+        lambda self, x, e, w: x.new_zeros(5, 4).scatter_reduce(
+            0, e[1].view(-1, 1).expand(-1, 4), x[e[0]], "sum"
+        ),
+        lambda self, x, e, w: (e[0] * x[:, :1] + w, x[0, 0] * e),
+    ],
+)
+def test_forms(forward: Callable[..., Any]) -> None:
+    require_same(module(forward), X, EDGES, WEIGHTS)
+
+
+def test_a_matrix_is_made_once() -> None:
+    def forward(self, x, e, w):
+        h = sum_of(x[e[0]] * w[:, None], e[1])
+        return sum_of(h[e[0]] * w[:, None], e[1]), sum_of(h[e[0]], e[1])
+
+    found = lines(require_same(module(forward), X, EDGES, WEIGHTS))
+    assert [each for each in found if "coo" in each] == [
+        "adjacency(i,j)=coo[i:5,j:5](e(k,l),w(l))",
+        "adjacency_(i,j)=coo[i:5,j:5](e(k,l))",
+    ]
+
+
+def test_edges_that_the_module_has() -> None:
+    def forward(self, x):
+        return sum_of(x[self.edges[0]], self.edges[1])
+
+    made = module(forward)
+    made.register_buffer("edges", EDGES)
+    model = require_same(made, X)
+    assert model.parameters == {"edges"}
+
+
+@pytest.mark.parametrize(
+    ("forward", "problem"),
+    [
+        (
+            lambda self, x, e, w: x[e[0]].relu(),
+            "aten.relu.default: rows of nodes at one end of all edges, x[edge_index[0]], may be "
+            "taken by a product with a weight of each edge [edges, 1], and by a sum at the other "
+            "end alone",
+        ),
+        (
+            lambda self, x, e, w: x[e[0]] * x[e[1]],
+            "aten.mul.Tensor: rows of nodes at one end of all edges, x[edge_index[0]], may be "
+            "taken by a product with a weight of each edge [edges, 1], and by a sum at the other "
+            "end alone",
+        ),
+        (
+            lambda self, x, e, w: x.t()[:, e[0]].t(),
+            "aten.index.Tensor: not supported: write a product with a sparse matrix, or "
+            "x[edge_index[0]]",
+        ),
+        (
+            lambda self, x, e, w: x.index_select(1, e[0]),
+            "aten.index_select.default: along dimension 1 of 2: must be along the first",
+        ),
+        (
+            lambda self, x, e, w: x.new_zeros(5, 4).index_add(0, e[0], x[e[0]]),
+            "aten.index_add.default: both ends of the edges must be the two rows of one list",
+        ),
+        (
+            lambda self, x, e, w: x.index_add(0, e[1], x[e[0]]),
+            "aten.index_add.default: must add up along the first dimension, from zeros",
+        ),
+        (
+            lambda self, x, e, w: x.new_ones(5, 4).index_add(0, e[1], x[e[0]]),
+            "aten.index_add.default: must add up along the first dimension, from zeros",
+        ),
+        (
+            lambda self, x, e, w: x.new_zeros(5, 4).index_add(0, e[1], x[e[0]], alpha=2),
+            "aten.index_add.default: alpha = 2: must be 1",
+        ),
+        (
+            lambda self, x, e, w: torch.zeros(5, 4).scatter_add(0, e[1][:, None], x[e[0]]),
+            "aten.scatter_add.default: nodes [7, 1] of [7, 4]: must be of the same shape",
+        ),
+        (
+            lambda self, x, e, w: x.new_zeros(5).index_add(0, e[1], w),
+            "aten.index_add.default: what is added up: rows of nodes at one end of all edges, "
+            "x[edge_index[0]], may be taken by a product with a weight of each edge [edges, 1], "
+            "and by a sum at the other end alone",
+        ),
+        (
+            lambda self, x, e, w: x[torch.tensor([0, 1])],
+            "aten.index.Tensor: not supported: write a product with a sparse matrix, or "
+            "x[edge_index[0]]",
+        ),
+    ],
+)
+def test_what_is_no_product_is_refused(forward: Callable[..., Any], problem: str) -> None:
+    with pytest.raises(WorkloadError) as raised:
+        module_program(module(forward), (X, EDGES, WEIGHTS))
+    text = str(raised.value)
+    place, _, rest = text.partition(": ")
+    assert rest == problem
+    assert place.partition(":")[0] == FILE
+
+
+def test_two_lists_of_edges_are_two() -> None:
+    def forward(self, x, e, f):
+        return sum_of(x[e[0]], f[1])
+
+    with pytest.raises(WorkloadError, match="both ends of the edges must be the two rows of one"):
+        module_program(module(forward), (X, EDGES, EDGES.clone()))
+
+
+def test_a_list_of_edges_is_of_no_format() -> None:
+    def forward(self, x, e):
+        return sum_of(x[e[0]], e[1]) + e.sum(1)[0]
+
+    with pytest.raises(WorkloadError, match="tensor e lists coordinates: only coo may take it"):
+        module_program(module(forward), (X, EDGES))
