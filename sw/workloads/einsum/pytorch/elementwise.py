@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -27,6 +28,11 @@ def scaled(part: Expression, factor: float) -> Expression:
     return part if factor == 1 else call("mul", part, Constant(float(factor)))
 
 
+def absolute(a: Expression) -> Expression:
+    """The number without its sign."""
+    return call("max", a, call("neg", a))
+
+
 def _one(element: Callable[[Expression], Expression]) -> Operator:
     return lambda step, x: step.elementwise(element, x)
 
@@ -50,9 +56,16 @@ def _divided(step: Step, x: Operand, y: Operand, *, rounding_mode: str | None = 
 
 
 def _gelu(step: Step, x: View, *, approximate: str = "none") -> View:
-    if approximate != "none":
-        step.refuse(f"approximate = {approximate!r}: must be 'none'")
+    if approximate == "tanh":
+        return step.elementwise(_gelu_by_tanh, x)
     return step.elementwise(partial(call, "gelu"), x)
+
+
+def _gelu_by_tanh(a: Expression) -> Expression:
+    """x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
+    cube = call("mul", call("mul", a, a), a)
+    inner = scaled(call("add", a, scaled(cube, 0.044715)), math.sqrt(2 / math.pi))
+    return call("mul", scaled(a, 0.5), call("add", call("tanh", inner), Constant(1.0)))
 
 
 def _leaky_relu(step: Step, x: View, slope: float = 0.01) -> View:
@@ -93,7 +106,7 @@ _FUNCTIONS = ("relu", "exp", "log", "sqrt", "reciprocal", "sigmoid", "tanh", "ne
 
 ELEMENTWISE: dict[str, Operator] = {
     **{f"aten.{name}.default": _one(partial(call, name)) for name in _FUNCTIONS},
-    "aten.abs.default": _one(lambda a: call("max", a, call("neg", a))),
+    "aten.abs.default": _one(absolute),
     "aten.rsqrt.default": _one(_POWERS[-0.5]),
     "aten.silu.default": _one(lambda a: call("mul", a, call("sigmoid", a))),
     "aten.square.default": _one(_POWERS[2]),

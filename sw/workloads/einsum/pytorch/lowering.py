@@ -41,6 +41,12 @@ from gnarl.sw.workloads.einsum.pytorch.rearranging import REARRANGING
 from gnarl.sw.workloads.einsum.pytorch.reductions import REDUCTIONS
 from gnarl.sw.workloads.einsum.pytorch.results import Results
 from gnarl.sw.workloads.einsum.pytorch.sparse_sums import SPARSE_SUMS
+from gnarl.sw.workloads.einsum.pytorch.split_linear import (
+    Parts,
+    is_taken_apart,
+    linear_of_parts,
+    parts_of,
+)
 from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.place import Location
@@ -81,7 +87,13 @@ _INSTEAD = {
         "a product with a sparse matrix, or sums of x[edge_index[0]] over edge_index[1]",
     ),
     "masked_fill": "a sum of the scores and a mask",
+    "amin": "-(-x).amax(dim)",
+    "elu": "torch.relu(x) - torch.relu(1 - torch.exp(x))",
+    "logsumexp": "torch.log(torch.exp(x).sum(dim))",
+    "relu6": "torch.clamp(x, 0, 6)",
     "repeat": "expand, or torch.cat of copies",
+    "rms_norm": "x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)",
+    "softplus": "torch.log(torch.exp(x) + 1)",
     "spmm": "torch.sparse.mm",
     "where": "products with masks",
 }
@@ -100,6 +112,11 @@ class _Lowering:
         *self._nodes, self._output = graph.nodes
         self._statements = Statements(Names(graph.results))
         self._inputs: dict[str, Any] = {}  # tensors of PyTorch, by their names in the program
+        self._parameters = {
+            each
+            for each in self._nodes
+            if each.op == "placeholder" and graph.names[each.name] in graph.state
+        }
         self._names: dict[str, str] = {}
         self._children: dict[str, str] = {}
         self._computed: dict[str, TensorFormat] = {}  # of what PyTorch computes as sparse tensors
@@ -232,11 +249,16 @@ class _Lowering:
         for each in (*arguments, *named.values()):
             if isinstance(each, float | complex) and not _is_finite(each):
                 raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
+        operator = _OPERATORS[name]
+        if is_taken_apart(node, self._parameters):
+            operator = parts_of
+        elif arguments and isinstance(arguments[0], Parts):
+            operator = linear_of_parts
         try:
-            signature(_OPERATORS[name]).bind(step, *arguments, **named)
+            signature(operator).bind(step, *arguments, **named)
         except TypeError as error:
             raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
-        value = _OPERATORS[name](step, *arguments, **named)
+        value = operator(step, *arguments, **named)
         if isinstance(value, View) and not is_strided(node.meta["val"]):
             tensor, own = value.tensor, self._statements.shapes[value.tensor]
             if value == View.whole(tensor, own) and tensor not in self._inputs:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
-from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call, scaled
+from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, absolute, call, scaled
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
 from gnarl.sw.workloads.tensor.expression import Constant
@@ -72,6 +72,27 @@ def _maximum(
     return step.reduced("max", x, _dims(x, dim), keepdim)
 
 
+def _norm(
+    step: Step,
+    x: View,
+    order: float = 2,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> View:
+    """Lengths: the sum of what is without its sign, or the root of the sum of squares."""
+    require_real(step, dtype)
+    dims = _dims(x, dim)
+    if order == 2:
+        squares = step.elementwise(lambda a: call("mul", a, a), x, part="square")
+        return step.reduced("sum", squares, dims, keepdim, finish=partial(call, "sqrt"))
+    if order != 1:
+        step.refuse(f"ord = {order}: must be 1 or 2")
+    sizes = step.elementwise(absolute, x, part="abs")
+    return step.reduced("sum", sizes, dims, keepdim)
+
+
 def softmax(step: Step, x: View, dim: int, dtype: Any = None, part: str = "") -> View:
     """Powers in relation to their sum, of what lies below the maximum."""
     powers, total, _ = _powers(step, x, dim, dtype)
@@ -105,6 +126,7 @@ REDUCTIONS: dict[str, Operator] = {
     "aten.mean.default": _mean,
     "aten.mean.dim": _mean,
     "aten.amax.default": _maximum,
+    "aten.linalg_vector_norm.default": _norm,
     "aten.max.default": lambda step, x: _maximum(step, x),
     "aten.max.dim": lambda step, x, dim, keepdim=False: (_maximum(step, x, dim, keepdim), None),
     "aten.softmax.int": softmax,

@@ -29,7 +29,7 @@ MATRIX, SQUARE, VECTOR, ONE = drawn(3, 4), drawn(4, 4), drawn(4), torch.tensor(0
         lambda self, x: x.exp().log().sqrt(),
         lambda self, x: x.reciprocal() * -x,
         lambda self, x: torch.sigmoid(x) + torch.tanh(x),
-        lambda self, x: functional.gelu(x - 1),
+        lambda self, x: functional.gelu(x - 1) + functional.gelu(x - 1, approximate="tanh"),
         lambda self, x: functional.silu(x).rsqrt() + (x - 1).abs(),
         lambda self, x: functional.leaky_relu(x - 1, 0.2),
         lambda self, x: x.clamp(0.5, 1.5) + x.clamp(min=1) + x.clamp_max(1),
@@ -134,6 +134,9 @@ def test_stacks_of_products_that_are_added() -> None:
         lambda self, x: (x.amax(1), x.max(), x.amax((0, -1), keepdim=True)),
         lambda self, x: torch.softmax(x, 0) * torch.softmax(x, -1),
         lambda self, x: torch.log_softmax(x, 1),
+        lambda self, x: x / x.sum(-1, keepdim=True),
+        lambda self, x: functional.normalize(x - 1) + functional.normalize(x - 1, p=1, dim=-1),
+        lambda self, x: (x.norm(), torch.linalg.vector_norm(x - 1, 1, (0, 2)), x.norm(dim=1)),
         lambda self, x: torch.nn.functional.softmax(x.mean(0, keepdim=True), dim=0),
     ],
 )

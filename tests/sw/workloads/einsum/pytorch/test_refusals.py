@@ -48,8 +48,12 @@ MATRIX = torch.ones(4, 3)
             "aten.div.Tensor_mode: rounding_mode = 'floor': must be None",
         ),
         (
-            lambda self, x: functional.gelu(x, approximate="tanh"),
-            "aten.gelu.default: approximate = 'tanh': must be 'none'",
+            lambda self, x: torch.linalg.vector_norm(x, 3),
+            "aten.linalg_vector_norm.default: ord = 3: must be 1 or 2",
+        ),
+        (
+            lambda self, x: functional.relu6(x),
+            "aten.relu6.default: not supported: write torch.clamp(x, 0, 6)",
         ),
         (
             lambda self, x: functional.leaky_relu(x, 2.0),
