@@ -26,6 +26,9 @@ MOVED = (
     "t(i)=relu(b(i)); s=slice[i:2:3](b(i)); r(j)=concat(t(i),s); y(j)=r(j)*3; x(j,k)=reshape(y(j)) "
     "-f=b:s -f=t:s -f=r:s -f=y:s"
 )
+LISTED = (
+    "A(i)=coo[i:4](at(d,e),b(e)); t(i)=relu(A(i)); x(i)=t(i)*3 -f=A:s -f=b:d -f=t:s -f=x:s -r=x"
+)
 POOL = (
     "fabric={root=1, fiberlookup=1, repsiggen=1, repeat=1, arrayvals=2, alu=1, function_relu=1, "
     "fiberwrite=1, valwrite=1}"
@@ -106,6 +109,11 @@ def test_rtl(memory, monkeypatch):
             check_launches(device, result)
             moved = np.concatenate([np.maximum(b, 0), [b[2]]]).reshape(5, 1)
             assert np.array_equal(result.outputs["x"], 3 * moved)
+            given = {"at": np.array([[0, 0, 3, 2]]), "b": np.array(b, float)}
+            result = device.run(device.compile((LISTED, given), fuse="none"), given)
+            check_launches(device, result)
+            sums = [b[0] + b[1], 0, b[3], b[2]]
+            assert np.array_equal(result.outputs["x"].to_dense(), 3 * np.maximum(sums, 0))
 
 
 @pytest.mark.parametrize("example", ["gcn", "graphsage"])

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnarl.hw.lib.errors import ProgramError
+from gnarl.hw.lib.errors import ProgramError, WorkloadError
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.target import TARGET
+from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import refused
 from tests.support.program_files import manifest_of, with_manifest
@@ -126,6 +127,51 @@ def test_what_are_no_steps_is_refused(
     with_manifest(path, steps=json.loads(json.dumps(steps)))
     with pytest.raises(ProgramError, match=f"^{re.escape(f'{path}: {problem}')}$"):
         load(path)
+
+
+AT = np.array([[1, 0, 1, 1, 0], [2, 0, 2, 2, 0]])
+LISTED = (
+    "a(i,j)=coo[i:3,j:4](at(d,e),w(e)); p(i,j)=pattern(b(i,j)); y(i)=sum[j](a(i,j)*x(j)); "
+    "n(i)=sum[j](p(i,j)) -f=b:ss -r=y,n"
+)
+ENTRIES = Tensor((3, 4), np.array([[0, 1], [0, 3], [2, 2]]), np.array([0.0, -4.0, 0.5]))
+
+
+@pytest.mark.parametrize(("format", "large"), [("float32", 2.0**24), ("float16", 2.0**11)])
+def test_what_is_listed_in_one_place_is_added_in_order(format: str, large: float) -> None:
+    """Rounded each time, where the sum of all would be another."""
+    given = {"at": AT, "w": np.array([large, 3, 1, -large, 0]), "x": np.ones(4), "b": ENTRIES}
+    with Device(load_configuration("sam_fp32", (f"format={format}",)), "model") as device:
+        result = device.run(device.compile((LISTED, given)), given)
+        assert device.verify(result).difference == ""
+    np.testing.assert_array_equal(result.outputs["y"], [3, 0, 0])
+    np.testing.assert_array_equal(result.outputs["n"], [2, 0, 1])
+
+
+def test_lists_of_coordinates_are_in_files(tmp_path: Path, device: Device) -> None:
+    """Each run has its own, in no format of the machine; nodes above 2**24 are exact."""
+    given = {"at": AT, "w": np.arange(5.0), "x": np.ones(4), "b": ENTRIES}
+    device.compile((LISTED, given)).save(path := tmp_path / "p.npz")
+    program = load(path)
+    assert {spec.name: spec.type for spec in program.inputs}["at"] == "float64"
+    result = device.run(program, {**given, "at": AT[:, ::-1]})
+    assert device.verify(result).difference == ""
+    np.testing.assert_array_equal(result.outputs["y"], [3, 7, 0])
+    for wrong, number in ((AT + 2, "3"), (AT - 1, "-1"), (AT * 0.5, "0.5")):
+        with pytest.raises(WorkloadError, match=rf"at\(0, \d\) = {number}: must be a whole number"):
+            device.run(program, {**given, "at": wrong})
+    with refused("tensor at: dimension 1 has size 4: must be 5"):
+        device.run(program, {**given, "at": AT[:, :4]})
+
+
+def test_coordinates_above_those_that_float32_has(device: Device) -> None:
+    size = 2**26
+    text = f"a(i)=coo[i:{size}](at(d,e)); y(i)=a(i)*2 -f=a:s -f=y:s"
+    given = {"at": np.array([[2**24 + 1, 2**25 + 3, 2**24 + 1]])}
+    result = device.run(device.compile((text, given)), given)
+    assert device.verify(result).difference == ""
+    assert result.outputs["y"].coordinates.ravel().tolist() == [2**24 + 1, 2**25 + 3]
+    assert result.outputs["y"].values.tolist() == [4, 2]
 
 
 def load(path: Path) -> Program:

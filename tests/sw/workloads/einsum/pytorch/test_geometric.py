@@ -98,6 +98,20 @@ def test_runs_have_edges_of_their_own(device: Device) -> None:
         device.run(program, {"x": X.numpy(), "edge_index": EDGES.numpy() * 5})
 
 
+@pytest.mark.slow
+def test_rtl() -> None:
+    """Cycle for cycle as the model."""
+    layer = geometric.GCNConv(2, 2, normalize=False).eval()
+    inputs, cycles = (X[:4, :2], EDGES, WEIGHTS), []
+    for backend in ("model", "rtl"):
+        with Device("sam_fp32", backend) as device:
+            program = device.compile((layer, inputs))
+            result = device.run(program, module_program(layer, inputs).data)
+            assert device.verify(result).bit_exact
+            cycles.append(result.cycles)
+    assert cycles[0] == cycles[1]
+
+
 class Net(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
