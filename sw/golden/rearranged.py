@@ -62,10 +62,11 @@ def of_coordinates(
     indices = statement.result.indices
     coordinates = listed(first.tensor, tensor, [sizes[index] for index in indices])
     count = len(coordinates)
-    taken = numbers.of(np.ones(count))
-    for each in values:
+    if values:
         points = Points(count, {first.indices[1]: np.arange(count)})
-        taken, _ = numbers_at(each, points)
+        taken, _ = numbers_at(values[0], points)
+    else:
+        taken = numbers.of(np.ones(count))
     (keys,) = row_keys([[*coordinates.T]])
     order = np.arange(count) if (found := ascending(keys)) is None else found
     begins = np.diff(keys[order], prepend=-1) != 0

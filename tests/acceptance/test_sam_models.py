@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import scipy.sparse
 
 from gnarl import Device
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.runtime.sam.sources import workload
 from tests.support.commands import gnarl, refusal
 from tests.support.errors import refused
@@ -52,12 +54,11 @@ def dense(path: Path) -> np.ndarray:
     return scipy.io.mmread(path).toarray()
 
 
-def softmax(adj: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """What the model's parameters make of other inputs."""
-    parameters = {
-        name: tensor.values.reshape(tensor.shape)
-        for name, tensor in workload(GCN).parameters.items()  # type: ignore[union-attr]
-    }
+def softmax(adj: np.ndarray, x: np.ndarray, given: Mapping[str, Any] | None = None) -> np.ndarray:
+    """What parameters, by default the model's, make of other inputs."""
+    if given is None:
+        given = workload(GCN).parameters  # type: ignore[union-attr]
+    parameters = {name: tensor.to_dense() for name, tensor in given.items()}
     hidden = adj @ x @ parameters["conv1_weight"].T + parameters["conv1_bias"]
     hidden = np.maximum(hidden, 0)
     z = adj @ hidden @ parameters["conv2_weight"].T + parameters["conv2_bias"]
@@ -83,6 +84,12 @@ def test_the_schedule_that_was_used_gives_the_same_program(files: Path, tmp_path
     result = gnarl("compile", CONFIG, GCN, *arguments)
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "again.npz").read_bytes() == (files / "gcn.npz").read_bytes()
+
+
+def test_parameters_are_in_the_order_of_inputs() -> None:
+    """Not in that of a set, which is another in each process: programs have the same bytes."""
+    names = ["conv1_weight", "conv1_bias", "conv2_weight", "conv2_bias"]
+    assert [*workload(GCN).parameters] == names  # type: ignore[union-attr]
 
 
 def test_a_schedule_that_associates(tmp_path: Path) -> None:
@@ -167,6 +174,31 @@ def test_a_schedule_that_does_not_fit_writes_nothing(tmp_path: Path) -> None:
     options = ["--schedule", tmp_path / "s.toml", "--schedule-out", tmp_path / "used.toml"]
     text = refusal(tmp_path, "compile", CONFIG, GCN, *options, "-o", tmp_path / "p.npz")
     assert f"{tmp_path / 's.toml'}: region: no region has linear, " in text
+
+
+def test_layers_of_pytorch_geometric_on_other_edges(tmp_path: Path) -> None:
+    """A program that was saved makes the matrix of the edges that a run is given."""
+    pytest.importorskip("torch_geometric")
+    example = workload("examples/pyg_gcn.py:karate_edges")
+    assert isinstance(example, SamModel)
+    program, noise = tmp_path / "pyg.npz", np.random.default_rng(0)
+    with Device(CONFIG, backend="model") as device:
+        device.compile(example).save(program)
+    count = example.shapes["edge_index"][1]
+    given = {
+        "edge_index": noise.integers(0, MEMBERS, (2, count)),
+        "edge_weight": noise.random(count),
+        "x": np.eye(MEMBERS),
+    }
+    for name, array in given.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    arguments = [f"--tensor={name}={tmp_path / name}.npy" for name in given]
+    run(program, *arguments, "-o", tmp_path / "y.npz")
+    matrix = np.zeros((MEMBERS, MEMBERS))
+    np.add.at(matrix, tuple(given["edge_index"][::-1]), given["edge_weight"])
+    parameters = {name.replace("_lin", ""): each for name, each in example.parameters.items()}
+    expected = softmax(matrix, given["x"], parameters)
+    np.testing.assert_allclose(load_dense(tmp_path / "y.npz", "result"), expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("config", ["dpu_d1_b8", "tmu_l8"])

@@ -97,7 +97,8 @@ def _of_coordinates(
         values = np.zeros(len(coordinates))
         values[given.coordinates[:, 0]] = given.values
     order = ascending_order(coordinates)
-    coordinates, words = coordinates[order], to_words(values[order], type)
+    coordinates = coordinates[order]
+    words = _words(statement.name, coordinates, values[order], type)
     begins = np.ones(len(coordinates), bool)
     begins[1:] = (coordinates[1:] != coordinates[:-1]).any(axis=1)
     places = np.flatnonzero(begins)
@@ -107,12 +108,17 @@ def _of_coordinates(
 
 def _entries(name: str, array: Array, type: str) -> Tensor:
     tensor = Tensor.from_result(array)
-    try:
-        words = to_words(tensor.values, type)
-    except RangeError as error:
-        place = entry_name(name, tensor.coordinates[error.index[0]])
-        raise WorkloadError(f"{place} = {error.value}: {error.reason}") from error
+    words = _words(name, tensor.coordinates, tensor.values, type)
     return replace(tensor, values=typed(words, type))
+
+
+def _words(name: str, coordinates: np.ndarray, values: np.ndarray, type: str) -> np.ndarray:
+    """Words of a tensor's entries. Raises ``WorkloadError`` for one that the type does not hold."""
+    try:
+        return to_words(values, type)
+    except RangeError as error:
+        place = entry_name(name, coordinates[error.index[0]])
+        raise WorkloadError(f"{place} = {error.value}: {error.reason}") from error
 
 
 def _reshaped(

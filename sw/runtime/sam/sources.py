@@ -144,7 +144,7 @@ def _model(model: Model) -> SamModel:
         model.program.name,
         model.program.renamed(renamed),
         {name_of(name): shape for name, shape in model.shapes.items()},
-        {name: model.data[name] for name in model.parameters},
+        {name: each for name, each in model.data.items() if name in model.parameters},
         data,
         {name_of(name): user for name, user in model.names.items()},
     )

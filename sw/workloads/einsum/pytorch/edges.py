@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from gnarl.hw.sam.block_types import COMPRESSED
+from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.einsum.pytorch.elementwise import call
 from gnarl.sw.workloads.einsum.pytorch.moving import reshaped
 from gnarl.sw.workloads.einsum.pytorch.reductions import require_real
@@ -233,13 +233,13 @@ class Edges:
     def _matrix(
         self, step: Step, at: EdgeRow, nodes: int, others: int, weight: View | None
     ) -> View:
-        """The matrix of the edges, by their rows in the list; stored by the end ``at``."""
+        """The matrix of the edges, by their rows in the list; stored as CSR by the end ``at``."""
         key = (at.edges, at.row, nodes, others, weight)
         if key not in self._matrices:
             shape = (nodes, others) if at.row == 0 else (others, nodes)
             self._matrices[key] = _listed(step, at.edges, shape, weight)
             name = self._matrices[key].tensor
-            self.formats[name] = TensorFormat((COMPRESSED,) * 2, (at.row, 1 - at.row))
+            self.formats[name] = TensorFormat((DENSE, COMPRESSED), (at.row, 1 - at.row))
         return self._matrices[key]
 
 

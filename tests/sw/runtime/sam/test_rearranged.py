@@ -174,5 +174,17 @@ def test_coordinates_above_those_that_float32_has(device: Device) -> None:
     assert result.outputs["y"].values.tolist() == [4, 2]
 
 
+def test_numbers_that_the_format_does_not_have() -> None:
+    """Of edges without a weight, each of which is 1."""
+    listed, weighted = (f"a(i)=coo[i:3](at(d,e){w}); y(i)=a(i)*0.5" for w in ("", ",w(e)"))
+    given = {"at": np.array([[2, 2]]), "w": np.array([0.5, 0.25])}
+    with Device(load_configuration("sam_fp32", ("format=fixed16.15",)), "model") as device:
+        with refused("a[2] = 1.0: fixed16.15 holds -1.0 to 0.999969482421875"):
+            device.run(device.compile((listed, {"at": given["at"]})), {"at": given["at"]})
+        result = device.run(device.compile((weighted, given)), given)
+        assert device.verify(result).difference == ""
+        np.testing.assert_array_equal(result.outputs["y"], [0, 0, 0.375])
+
+
 def load(path: Path) -> Program:
     return Program.load(path, lambda target: TARGET.compiler.schema)
