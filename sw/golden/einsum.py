@@ -45,7 +45,7 @@ from gnarl.sw.golden.relations import (
     united,
 )
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram
-from gnarl.sw.workloads.einsum.rearrangement import Coo, Pattern, Rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Coo, Rearrangement, Stored
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -94,7 +94,7 @@ def evaluate_with(
     kept = dict[str, Entries]()
     for statement in program.statements:
         own = sizes[statement.name]
-        if isinstance(statement, Rearrangement) and isinstance(statement.how, Coo | Pattern):
+        if isinstance(statement, Rearrangement) and isinstance(statement.how, Coo | Stored):
             first, *values = statement.operands
             tensor = tensors[first.tensor]
             relation = of_coordinates(statement, tensor, [*map(operands.at, values)], own, numbers)

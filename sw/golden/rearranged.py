@@ -11,10 +11,10 @@ from gnarl.sw.golden.relations import Points, Relation, ascending, numbers_at, r
 from gnarl.sw.workloads.einsum.coordinates import listed
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
-    Pattern,
     Rearrangement,
     Reshape,
     Slice,
+    Stored,
 )
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
@@ -56,7 +56,7 @@ def of_coordinates(
         the relation of the numbers at the coordinates, if there is one.
     """
     first = statement.operands[0]
-    if isinstance(statement.how, Pattern):
+    if isinstance(statement.how, Stored):
         columns = dict(zip(first.indices, tensor.coordinates.T, strict=True))
         return Relation(Points(tensor.nnz, columns), numbers.of(np.ones(tensor.nnz)))
     indices = statement.result.indices

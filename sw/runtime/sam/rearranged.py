@@ -21,10 +21,10 @@ from gnarl.sw.workloads.einsum.coordinates import listed
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
-    Pattern,
     Rearrangement,
     Reshape,
     Slice,
+    Stored,
 )
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.entries_order import ascending_order
@@ -43,7 +43,7 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
     statement = statement_of(step)
     shapes = {name: tuple(each.shape) for name, each in tensors.items()}
     sizes = program_shapes(step_program(step), shapes).indices[statement.name]
-    if isinstance(statement.how, Coo | Pattern):
+    if isinstance(statement.how, Coo | Stored):
         return _of_coordinates(step, statement, tensors, sizes)
     known = {name: _entries(name, each, step.output.type) for name, each in tensors.items()}
     operands = [known[access.tensor] for access in statement.operands]
@@ -84,7 +84,7 @@ def _of_coordinates(
     are rounded as the machine's."""
     type, (first, *others) = step.output.type, statement.operands
     source = Tensor.from_result(tensors[first.tensor])
-    if isinstance(statement.how, Pattern):
+    if isinstance(statement.how, Stored):
         own = dict(zip(first.indices, source.coordinates.T, strict=True))
         coordinates = _columns(statement, own, source.nnz)
         values = np.ones(source.nnz)

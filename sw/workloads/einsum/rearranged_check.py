@@ -9,10 +9,10 @@ from gnarl.sw.workloads.einsum.program import AnyStatement
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
-    Pattern,
     Rearrangement,
     Reshape,
     Slice,
+    Stored,
 )
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access
@@ -33,9 +33,9 @@ def check_rearrangement(statement: Rearrangement) -> None:
             _check_slice(statement, how)
         case Coo() as how:
             _check_coo(statement, how)
-        case Pattern():
+        case Stored():
             _require_one(statement)
-            _check_pattern(statement)
+            _check_stored(statement)
 
 
 def check_whole_numbers(statements: Sequence[AnyStatement]) -> None:
@@ -49,10 +49,10 @@ def check_whole_numbers(statements: Sequence[AnyStatement]) -> None:
     }
     for each in statements:
         is_coo = isinstance(each, Rearrangement) and isinstance(each.how, Coo)
-        is_pattern = isinstance(each, Rearrangement) and isinstance(each.how, Pattern)
+        is_stored = isinstance(each, Rearrangement) and isinstance(each.how, Stored)
         with located(each.name, each.place):
             for place, access in enumerate(each.operands):
-                if (is_pattern or (is_coo and not place)) and access.tensor in computed:
+                if (is_stored or (is_coo and not place)) and access.tensor in computed:
                     fail(access.column, f"tensor {access.tensor} is computed: must be an input")
                 if access.tensor in lists and (place or not is_coo):
                     fail(
@@ -150,7 +150,7 @@ def _check_coo(statement: Rearrangement, how: Coo) -> None:
         )
 
 
-def _check_pattern(statement: Rearrangement) -> None:
+def _check_stored(statement: Rearrangement) -> None:
     result, (operand,) = statement.result, statement.operands
     if sorted(operand.indices) != sorted(result.indices):
         fail(operand.column, f"{operand}: must have the indices of {result}")

@@ -87,18 +87,18 @@ class Coo:
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """``P(i,j)=pattern(A(i,j))``: 1 where an input has an entry."""
+class Stored:
+    """``P(i,j)=stored(A(i,j))``: 1 where an input has an entry."""
 
-    kind: ClassVar[str] = "pattern"
+    kind: ClassVar[str] = "stored"
 
     def __str__(self) -> str:
         return self.kind
 
 
-How: TypeAlias = Reshape | Concat | Slice | Coo | Pattern
+How: TypeAlias = Reshape | Concat | Slice | Coo | Stored
 
-KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Pattern))
+KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Stored))
 """What moves elements, as texts name it; no tensor has such a name."""
 
 

@@ -38,10 +38,10 @@ from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
     How,
-    Pattern,
     Rearrangement,
     Reshape,
     Slice,
+    Stored,
 )
 from gnarl.sw.workloads.tensor.columns import fail
 from gnarl.sw.workloads.tensor.expression import FUNCTIONS, REDUCTIONS, Access
@@ -138,8 +138,8 @@ class _Parser(ExpressionParser):
             how = self._slice()
         elif kind.text == Coo.kind:
             how = Coo(self._sizes())
-        elif kind.text == Pattern.kind:
-            how = Pattern()
+        elif kind.text == Stored.kind:
+            how = Stored()
         self._expect("(", ("(",))
         operands = [self._operand()]
         while self._rest[-1].text == ",":

@@ -13,10 +13,10 @@ from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
-    Pattern,
     Rearrangement,
     Reshape,
     Slice,
+    Stored,
 )
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
@@ -76,7 +76,7 @@ def _sources(statement: Rearrangement) -> Iterator[str]:
                 yield from statement.own(operand)
         case Slice(index=index):
             yield index
-        case Pattern() | Coo():
+        case Stored() | Coo():
             return
 
 

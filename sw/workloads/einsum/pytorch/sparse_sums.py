@@ -6,7 +6,7 @@ from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call
 from gnarl.sw.workloads.einsum.pytorch.products import matmul
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
-from gnarl.sw.workloads.einsum.rearrangement import Pattern, Rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement, Stored
 from gnarl.sw.workloads.tensor.expression import Access, Constant
 
 
@@ -15,13 +15,13 @@ def _reduced_product(step: Step, x: View, y: View, reduce: str) -> View:
         return matmul(step, x, y)
     if reduce != "mean":
         step.refuse(f"reduce = {reduce!r}: must be 'sum' or 'mean'")
-    counts = step.reduced("sum", _pattern(step, x), [1], True, "counts")
+    counts = step.reduced("sum", _stored(step, x), [1], True, "counts")
     divisor = step.elementwise(lambda a: call("max", a, Constant(1.0)), counts, part="divisor")
     total = matmul(step, x, y, part="total")
     return step.elementwise(lambda a, b: call("div", a, b), total, divisor)
 
 
-def _pattern(step: Step, x: View) -> View:
+def _stored(step: Step, x: View) -> View:
     """1 where a sparse input has an entry."""
     statements = step.statements
     if any(each.name == x.tensor for each in statements.added):
@@ -29,9 +29,9 @@ def _pattern(step: Step, x: View) -> View:
     names = statements.names.indices()
     own = statements.shapes[x.tensor]
     indices = tuple(next(names) for _ in own)
-    name = statements.names.claim(f"{x.tensor}_pattern")
+    name = statements.names.claim(f"{x.tensor}_stored")
     result, operand = Access(name, indices), Access(x.tensor, indices)
-    statements.added.append(Rearrangement(result, Pattern(), (operand,), step.place))
+    statements.added.append(Rearrangement(result, Stored(), (operand,), step.place))
     statements.shapes[name] = own
     return View(name, x.shape, x.modes)
 

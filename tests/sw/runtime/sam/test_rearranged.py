@@ -131,7 +131,7 @@ def test_what_are_no_steps_is_refused(
 
 AT = np.array([[1, 0, 1, 1, 0], [2, 0, 2, 2, 0]])
 LISTED = (
-    "a(i,j)=coo[i:3,j:4](at(d,e),w(e)); p(i,j)=pattern(b(i,j)); y(i)=sum[j](a(i,j)*x(j)); "
+    "a(i,j)=coo[i:3,j:4](at(d,e),w(e)); p(i,j)=stored(b(i,j)); y(i)=sum[j](a(i,j)*x(j)); "
     "n(i)=sum[j](p(i,j)) -f=b:ss -r=y,n"
 )
 ENTRIES = Tensor((3, 4), np.array([[0, 1], [0, 3], [2, 2]]), np.array([0.0, -4.0, 0.5]))

@@ -10,10 +10,10 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
-    Pattern,
     Rearrangement,
     Reshape,
     Slice,
+    Stored,
 )
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
@@ -40,7 +40,7 @@ from gnarl.sw.workloads.tensor.expression import Access
             [Access("t", ("d", "e")), Access("v", ("e",))],
         ),
         ("r(i)=coo[i:3](t(d,e))", Coo((("i", 3),)), [Access("t", ("d", "e"))]),
-        ("r(j,i)=pattern(t(i,j))", Pattern(), [Access("t", ("i", "j"))]),
+        ("r(j,i)=stored(t(i,j))", Stored(), [Access("t", ("i", "j"))]),
     ],
 )
 def test_texts(text: str, how: object, operands: list[Access]) -> None:
@@ -102,10 +102,10 @@ def test_blanks_are_allowed() -> None:
         ("v(e)=w(e)*2; x(i)=coo[i:3](a(d,e),a(e))", "tensor a has 1 index here and 2 in"),
         ("a(d,e)=b(d,e)*2; x(i)=coo[i:3](a(d,e))", "tensor a is computed: must be an input"),
         ("x(i)=coo[i:3](a(d,e)); u(d,e)=a(d,e)*2", "tensor a lists coordinates: only coo may take"),
-        ("x(i)=coo[i:3](a(d,e)); u(d,e)=pattern(a(d,e))", "tensor a lists coordinates: only coo"),
-        ("x(i)=pattern(a(i,j))", "column 14: a(i,j): must have the indices of x(i)"),
-        ("a(i)=b(i)*2; x(i)=pattern(a(i))", "tensor a is computed: must be an input"),
-        ("x(i)=pattern(a(i),b(i))", "column 1: pattern is of 2 tensors: must be of one"),
+        ("x(i)=coo[i:3](a(d,e)); u(d,e)=stored(a(d,e))", "tensor a lists coordinates: only coo"),
+        ("x(i)=stored(a(i,j))", "column 13: a(i,j): must have the indices of x(i)"),
+        ("a(i)=b(i)*2; x(i)=stored(a(i))", "tensor a is computed: must be an input"),
+        ("x(i)=stored(a(i),b(i))", "column 1: stored is of 2 tensors: must be of one"),
     ],
 )
 def test_what_says_not_what_goes_where_is_refused(statement: str, problem: str) -> None:
@@ -136,7 +136,7 @@ def test_what_is_moved_has_no_order_of_loops() -> None:
         ("r(j)=slice[k:8:8](t(k))", {"t": (8,)}, (0,)),
         ("r(i,j)=coo[i:3,j:4](t(d,e),v(e))", {"t": (2, 7), "v": (7,)}, (3, 4)),
         ("r(i)=coo[i:3](t(d,e))", {"t": (1, 0)}, (3,)),
-        ("r(j,i)=pattern(t(i,j))", {"t": (2, 7)}, (7, 2)),
+        ("r(j,i)=stored(t(i,j))", {"t": (2, 7)}, (7, 2)),
     ],
 )
 def test_sizes(

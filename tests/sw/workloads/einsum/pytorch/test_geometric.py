@@ -56,8 +56,8 @@ def test_a_convolution_on_a_sparse_matrix(device: Device, matrix: torch.Tensor) 
 def test_a_mean_over_neighbours_in_a_sparse_matrix(device: Device, matrix: torch.Tensor) -> None:
     layer = geometric.SAGEConv(5, 3)
     assert lines(require_same(layer, X, matrix))[:5] == [
-        "edge_index_pattern(i,j)=pattern(edge_index(i,j))",
-        "_sparse_mm_counts(i)=sum[j](edge_index_pattern(i,j))",
+        "edge_index_stored(i,j)=stored(edge_index(i,j))",
+        "_sparse_mm_counts(i)=sum[j](edge_index_stored(i,j))",
         "_sparse_mm_divisor(i)=max(_sparse_mm_counts(i),1.0)",
         "_sparse_mm_total(i,j)=sum[k](edge_index(i,k)*x(k,j))",
         "_sparse_mm(i,j)=_sparse_mm_total(i,j)/_sparse_mm_divisor(i)",
