@@ -10,8 +10,8 @@ coordinate of what is reduced; reduced to a scalar, it is there anyway.
 
 A sum is of what is there, one index at a time, the innermost loop's first, and in ascending order
 of coordinates; loops without an order run in order of appearance, the result's indices first. A
-maximum has 0 among its numbers where the part is missing at any coordinate. ``a/b`` is
-``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
+``max`` has 0 among its numbers where the part is missing at any coordinate, a ``greatest`` has not.
+``a/b`` is ``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
 
 Graphs are not held to this where they multiply what is missing by infinity: a loop that must have
 every coordinate, as that of a maximum has, stores zeros there, and 0·∞ is NaN. So it is where what
@@ -252,8 +252,9 @@ class _Evaluation:
         if op == "sum":
             numbers = self._numbers.totals("add", numbers, lengths)
         else:
-            numbers = self._numbers.totals(op, numbers, lengths)
-            with_zero = self._numbers.apply(op, numbers, np.zeros_like(numbers))
+            numbers = self._numbers.totals("max", numbers, lengths)
+        if op == "max":
+            with_zero = self._numbers.apply("max", numbers, np.zeros_like(numbers))
             numbers = np.where(lengths < self._sizes[index], with_zero, numbers)
         return Points(len(first), {name: points.columns[name][first] for name in rest}), numbers
 
