@@ -4,7 +4,7 @@ A tensor is a relation of coordinates and values. The points of an input are tho
 stores: all coordinates of dense levels, else those of entries; those of a tensor that is computed
 are where its expression is, whatever format it may have. A product is where all factors are, a sum
 where either part is, and what is missing there is 0; functions that are not 0 at 0 are everywhere.
-Elements that are moved are missing where they were.
+Elements that are moved are missing where they were; a pattern is where it says.
 A part without an index is the same at all its coordinates. A reduction is where its part is at any
 coordinate of what is reduced; reduced to a scalar, it is there anyway.
 
@@ -94,7 +94,7 @@ def evaluate_with(
     for statement in program.statements:
         own = sizes[statement.name]
         if isinstance(statement, Rearrangement):
-            relation = rearranged(statement, [*map(operands.at, statement.operands)], own)
+            relation = rearranged(statement, [*map(operands.at, statement.operands)], own, numbers)
         else:
             relation = evaluate_statement(statement, operands, own, numbers)
         operands.add(statement.result, relation)

@@ -1,6 +1,7 @@
 """What the host makes between launches: tensors whose elements are those of others, moved.
 
-Entries are moved and no others: their coordinates are counted anew.
+Entries are moved and no others: their coordinates are counted anew. Patterns have entries of their
+own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.report.verify import entry_name
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.entries_order import ascending_order
 from gnarl.sw.workloads.tensor.program_tensors import result_array
@@ -50,6 +57,9 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
         case Slice() as how:
             found, kept = _sliced(statement, how, columns[0])
             values = values[kept]
+        case Pattern() as how:
+            found = _pattern(statement, how, operands[0])
+            values = np.ones(len(next(iter(found.values()), [0])))
     coordinates = np.empty((len(values), len(statement.result.indices)), np.int64)
     for mode, index in enumerate(statement.result.indices):
         coordinates[:, mode] = found[index]
@@ -108,3 +118,10 @@ def _sliced(statement: Rearrangement, how: Slice, columns: _Columns) -> tuple[_C
     for index in statement.made:
         found[index] = (found[how.index] - how.start) // how.step
     return found, kept
+
+
+def _pattern(statement: Rearrangement, how: Pattern, operand: Tensor) -> _Columns:
+    elements = np.zeros(operand.shape)
+    elements[tuple(operand.coordinates.T)] = operand.values
+    places = np.nonzero(how.of(elements.ravel()).reshape(operand.shape))
+    return dict(zip(statement.operands[0].indices, places, strict=True))

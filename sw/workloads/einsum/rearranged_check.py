@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    COMPARISONS,
+    Concat,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.names import check_names
@@ -20,6 +27,9 @@ def check_rearrangement(statement: Rearrangement) -> None:
         case Slice() as how:
             _require_one(statement)
             _check_slice(statement, how)
+        case Pattern() as how:
+            _require_one(statement)
+            _check_pattern(statement, how)
 
 
 def _require_one(statement: Rearrangement) -> None:
@@ -95,6 +105,14 @@ def _check_slice(statement: Rearrangement, how: Slice) -> None:
             f"{result} has no index for {how.index}: {how} must be of one coordinate, and is of "
             f"{len(how.coordinates)}",
         )
+
+
+def _check_pattern(statement: Rearrangement, how: Pattern) -> None:
+    result, (operand,) = statement.result, statement.operands
+    if how.comparison not in COMPARISONS:
+        fail(operand.column, f"{how}: must compare by one of {', '.join(COMPARISONS)}")
+    if {*result.indices} != {*operand.indices}:
+        fail(result.column, f"{result} and {operand} must have the same indices")
 
 
 def _require_rest(statement: Rearrangement, operand: Access) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.tensor.columns import fail
 
 _TOO_MANY = 2**63
@@ -28,6 +34,8 @@ def implied_sizes(statement: Rearrangement, sizes: Mapping[str, int]) -> dict[st
             return {} if lengths is None else {statement.made[0]: sum(lengths)}
         case Slice() as how:
             return dict.fromkeys(statement.made, len(how.coordinates))
+        case Pattern():
+            return {}
 
 
 def check_sizes(statement: Rearrangement, sizes: Mapping[str, int]) -> None:

@@ -1,4 +1,5 @@
-"""Statements that move elements and compute nothing: reshapes, concatenations and slices.
+"""Statements that move elements and compute nothing: reshapes, concatenations and slices, and
+patterns, which say where elements are.
 
 No renaming of indices does what they do, so no graph has them in its loops: regions end there, and
 the host moves what is stored. An index means the same on both sides, as in every statement.
@@ -6,11 +7,14 @@ the host moves what is stored. An index means the same on both sides, as in ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
+import numpy as np
+
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.tensor.expression import Access
 
 
@@ -68,10 +72,53 @@ class Slice:
         return _head(self.kind, [":".join(map(str, (self.index, *bounds)))])
 
 
-How: TypeAlias = Reshape | Concat | Slice
+COMPARISONS: Mapping[str, Callable[[np.ndarray, float], np.ndarray]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+"""What patterns compare elements by, by name."""
 
-KINDS = tuple(each.kind for each in (Reshape, Concat, Slice))
+
+@dataclass(frozen=True)
+class Pattern:
+    """``p(i,j)=pattern[ne:0](t(j,i))``: 1 where an element of ``t`` is not 0, and nothing
+    elsewhere. ``pattern[eq:0:-inf]``: where it is 0, and all other elements must be -∞."""
+
+    kind: ClassVar[str] = "pattern"
+    comparison: str
+    number: float
+    rest: float | None = None
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Which of the values are in the pattern: bool [n]. Raises ``WorkloadError`` for the first
+        that must not be there."""
+        found = COMPARISONS[self.comparison](values, self.number)
+        wrong = np.isnan(values)
+        if self.rest is not None:
+            wrong |= ~found & (values != self.rest)
+        if wrong.any():
+            value = values[wrong][0]
+            known = "a number" if self.rest is None else f"{self.number:g} or {self.rest:g}"
+            raise WorkloadError(f"{self}: element {value:g}: must be {known}")
+        return found
+
+    def __str__(self) -> str:
+        numbers = (self.number,) if self.rest is None else (self.number, self.rest)
+        return _head(self.kind, [":".join((self.comparison, *map(_number, numbers)))])
+
+
+How: TypeAlias = Reshape | Concat | Slice | Pattern
+
+KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Pattern))
 """What moves elements, as texts name it; no tensor has such a name."""
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _head(kind: str, arguments: Iterable[str]) -> str:

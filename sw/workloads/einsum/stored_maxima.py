@@ -28,8 +28,8 @@ def check_stored_maxima(program: EinsumProgram, statement: Einsum) -> None:
         if each.op == GREATEST and not _is_known(program, each.part):
             fail(
                 each.column,
-                f"{GREATEST} is of what may be stored with zeros elsewhere: must be of a product of "
-                f"inputs and of what is everywhere, as {GREATEST}[j](B(i,j)*(x(i,j)+0))",
+                f"{GREATEST} is of what may be stored with zeros elsewhere: must be of a product "
+                f"of inputs and of what is everywhere, as {GREATEST}[j](B(i,j)*(x(i,j)+0))",
             )
 
 

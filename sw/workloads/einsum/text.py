@@ -8,7 +8,7 @@ result lacks.
 
 What moves elements is a statement of its own, see ``rearrangement``:
 ``r(i,j,k)=reshape[j:2](t(i,a))``, ``c(i,j)=concat(a(k,j),b(l,j))``,
-``s(i,j)=slice[k:2:7](t(k,j))``.
+``s(i,j)=slice[k:2:7](t(k,j))``, ``p(i,j)=pattern[ne:0](t(i,j))``.
 
 Formats are as for statements; intermediate tensors have none by default.
 ``-s=reorder(h:i,m,j)`` is the order of a statement's loops, ``-n=h:3,4`` the shape of a tensor
@@ -18,6 +18,7 @@ statement takes, or those of ``-r=h,t``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -37,6 +38,7 @@ from gnarl.sw.workloads.einsum.rearrangement import (
     KINDS,
     Concat,
     How,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -134,6 +136,8 @@ class _Parser(ExpressionParser):
             how = Reshape(self._sizes())
         elif kind.text == Slice.kind:
             how = self._slice()
+        elif kind.text == Pattern.kind:
+            how = self._pattern()
         self._expect("(", ("(",))
         operands = [self._operand()]
         while self._rest[-1].text == ",":
@@ -171,6 +175,29 @@ class _Parser(ExpressionParser):
             bounds.append(self._bound())
         self._expect("]", (":", "]"))
         return Slice(index, *bounds)
+
+    def _pattern(self) -> Pattern:
+        """``[eq:0:-inf]``."""
+        self._expect("[", ("[",))
+        comparison = self._pop().text
+        numbers = [self._limit()]
+        if self._rest[-1].text == ":":
+            numbers.append(self._limit())
+        self._expect("]", (":", "]"))
+        return Pattern(comparison, *numbers)
+
+    def _limit(self) -> float:
+        """``:-0.5``, or ``:-inf``."""
+        self._expect(":", (":",))
+        token = self._pop()
+        sign = 1.0
+        if token.text == "-":
+            sign, token = -1.0, self._pop()
+        if token.text == "inf":
+            return sign * math.inf
+        if token.kind != "number":
+            fail(token.column, f"expected a number or inf, found {token.shown}")
+        return sign * self._number(token).value
 
     def _bound(self) -> int:
         """``:2``."""

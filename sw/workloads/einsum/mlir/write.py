@@ -49,7 +49,7 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumProgram,
     free_indices,
 )
-from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Pattern, Rearrangement
 from gnarl.sw.workloads.mlir_text import to_text
 from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -277,7 +277,10 @@ def _number_type(program: EinsumProgram) -> AnyFloat:
                 return constants(part)
         return []
 
-    values = np.array([v for each in program.einsums for v in constants(each.expression)])
+    values = np.array(
+        [v for each in program.einsums for v in constants(each.expression)]
+        + [each.how.number for each in program.rearrangements if isinstance(each.how, Pattern)]
+    )
     with np.errstate(over="ignore"):
         return f32 if (values == values.astype(np.float32)).all() else f64
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
 from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call, scaled
+from gnarl.sw.workloads.einsum.pytorch.masked import masked_softmax, plain
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
-from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.einsum.pytorch.views import Masked, View
 from gnarl.sw.workloads.tensor.expression import Constant
 
 
@@ -74,6 +75,11 @@ def _maximum(
 
 def softmax(step: Step, x: View, dim: int, dtype: Any = None, part: str = "") -> View:
     """Powers in relation to their sum, of what lies below the maximum."""
+    if not isinstance(x.meaning, Masked):
+        x = plain(step, x)
+    if isinstance(x.meaning, Masked):
+        require_real(step, None if isinstance(dtype, bool) else dtype)
+        return masked_softmax(step, x, _dims(x, dim), part)
     powers, total, _ = _powers(step, x, dim, dtype)
     return step.elementwise(partial(call, "div"), powers, total, part=part)
 
