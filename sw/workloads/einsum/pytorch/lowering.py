@@ -215,7 +215,7 @@ class _Lowering:
         value = OPERATORS[name](step, *arguments, **named)
         if isinstance(value, View) and not is_strided(node.meta["val"]):
             tensor, own = value.tensor, self._statements.shapes[value.tensor]
-            if value == View.whole(tensor, own) and tensor not in self._inputs:
+            if value.bare() == View.whole(tensor, own) and tensor not in self._inputs:
                 self._computed[tensor] = format_of(tensor, node.meta["val"])
         return value
 

@@ -187,9 +187,9 @@ def masked_softmax(step: Step, x: View, dims: Sequence[int], part: str = "") -> 
     powers = step.elementwise(power, bare, most, *inside, part="exp")
     total = step.reduced("sum", powers, dims, True, "sum")
     weights = step.elementwise(weight, powers, total, part=part)
-    if _has_entries_in_all_rows(step, inside, dims):
-        return weights
-    return replace(weights, meaning=EmptyRows((_lies_along(weights, total),)))
+    is_sure = _has_entries_in_all_rows(step, inside, dims)
+    totals = () if is_sure else (_lies_along(weights, total),)
+    return replace(weights, meaning=EmptyRows(totals))
 
 
 def _has_entries_in_all_rows(step: Step, inside: Sequence[View], dims: Sequence[int]) -> bool:
@@ -220,19 +220,25 @@ def plain(step: Step, view: View, part: str = "") -> View:
             return pattern(step, view, view.shape)
         case Masked():
             inside = patterns_of(view)
+            if not inside:
+                return view.bare()
             return step.elementwise(
                 lambda a, *patterns: Call("add", (a, Call("log", (product(patterns),)))),
                 view.bare(),
                 *inside,
                 part=part,
             )
+        case EmptyRows(()):
+            return view.bare()
         case EmptyRows(totals):
-            return step.elementwise(
+            found = step.elementwise(
                 lambda a, *rest: reduce(_with_empty_rows, rest, a),
                 view.bare(),
                 *(_along(view, each) for each in totals),
                 part=part,
             )
+            step.statements.with_nan.add(found.tensor)
+            return found
 
 
 def _with_empty_rows(a: EinsumExpression, total: EinsumExpression) -> EinsumExpression:
@@ -257,7 +263,8 @@ def carried(found: View, operands: Sequence[tuple[View, Sequence[int | None]]]) 
         }
         for each in view.meaning.totals:
             totals.append(Along(each.tensor, tuple(at[mode] for mode in each.modes)))  # type: ignore
-    return replace(found, meaning=EmptyRows(tuple(totals))) if totals else found
+    has_rows = any(isinstance(view.meaning, EmptyRows) for view, _ in operands)
+    return replace(found, meaning=EmptyRows(tuple(totals))) if has_rows else found
 
 
 def is_carried(view: View, places: Sequence[int | None]) -> bool:

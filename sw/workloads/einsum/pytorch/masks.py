@@ -22,6 +22,7 @@ from gnarl.sw.workloads.einsum.pytorch.masked import (
     masked,
     pattern,
     plain,
+    with_patterns,
 )
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
 from gnarl.sw.workloads.einsum.pytorch.views import Compared, EmptyRows, Masked, View
@@ -77,8 +78,14 @@ def _condition(step: Step, x: View, how: Pattern) -> View:
             "of what is computed: must be of inputs or of numbers: conditions on computed values "
             "are not supported"
         )
-    x = plain(step, x)
+    x = plain(step, x, "all")
     return replace(x, meaning=Compared(how))
+
+
+def truth(step: Step, x: View) -> View:
+    """Where a tensor is not 0."""
+    is_truth = isinstance(x.meaning, Compared) or step.statements.is_truth(x.tensor)
+    return x if is_truth else _condition(step, x, Pattern("ne", 0.0))
 
 
 def _negated(condition: Value, step: Step) -> Value:
@@ -124,9 +131,10 @@ def _filled(step: Step, x: View, condition: Value, value: Value) -> View:
 def _kept(step: Step, x: Value, condition: Value, part: str = "") -> View:
     """A tensor that is -∞ where a condition does not hold."""
     if not isinstance(condition, View) and bool(condition.all()) and isinstance(x, View):
-        return x.expanded(np.broadcast_shapes(x.shape, condition.shape))
+        whole = x.expanded(np.broadcast_shapes(x.shape, condition.shape))
+        return whole if _is_masked(x) else with_patterns(plain(step, whole, "all"), [])
     if isinstance(x, View) and not isinstance(x.meaning, Masked):
-        x = plain(step, x)
+        x = plain(step, x, "all")
     elif not isinstance(x, View):
         x = _finite(step, x)
     shapes = [each.shape for each in (condition, x) if hasattr(each, "shape")]
@@ -146,7 +154,7 @@ def _is_lowest(value: Value) -> bool:
 def _finite(step: Step, value: Value) -> View | float:
     """A value as elements may be."""
     if isinstance(value, View):
-        return plain(step, value)
+        return plain(step, value, "all")
     if hasattr(value, "layout"):
         if not bool(value.isfinite().all()):
             step.refuse("numbers that are not finite, beside others: must be -inf alone")
@@ -196,7 +204,7 @@ def _rising(name: str, element: Callable[..., Any], is_sum: bool) -> Operator:
         rises = is_sum or (isinstance(other, int | float) and other > 0)
         if _is_masked(one) and not _is_masked(other) and rises:
             return keeping(step, partial(element, **named), one, other)
-        both = [plain(step, each) if isinstance(each, View) else each for each in (one, other)]
+        both = [plain(step, each, "all") if isinstance(each, View) else each for each in (one, other)]
         found: View = ELEMENTWISE[name](step, *both, **named)
         return found
 
@@ -229,7 +237,7 @@ _RISING: dict[str, Operator] = {
 
 def _ready(step: Step, value: Value) -> Any:
     if isinstance(value, View) and not isinstance(value.meaning, Masked):
-        return plain(step, value)
+        return plain(step, value, "all")
     if hasattr(value, "layout") and not isinstance(value, View):
         return step.statements.given(f"{step.name}_other", value.double())
     return value if isinstance(value, View) else _finite(step, value)
@@ -249,7 +257,7 @@ def scores_of(step: Step, scores: View, mask: Value) -> View:
         return _kept(step, scores, mask, "masked")
     if isinstance(mask.meaning, Compared) or step.statements.is_truth(mask.tensor):
         return _kept(step, scores, mask, "masked")
-    return step.elementwise(partial(call, "add"), scores, plain(step, mask), part="masked")
+    return step.elementwise(partial(call, "add"), scores, plain(step, mask, "all"), part="masked")
 
 
 def _numbers(step: Step, x: View, nan: float | None = None, *infinities: Any) -> View:
@@ -257,6 +265,11 @@ def _numbers(step: Step, x: View, nan: float | None = None, *infinities: Any) ->
         step.refuse(
             "must be right behind a softmax with a mask, or its product with values, and make 0 of "
             "the NaN of rows without entries"
+        )
+    if step.statements.has_nan(x.tensor):
+        step.refuse(
+            "of what was made of rows that are NaN already: must be right behind each softmax with "
+            "a mask, too"
         )
     return x.bare()
 

@@ -36,6 +36,8 @@ class Statements:
         a tensor of PyTorch's as another input, by the name that is wanted.
     repeated
         those that are the same along some index.
+    with_nan
+        tensors in which rows without entries of a mask are NaN.
     truths
         inputs of truth values.
     patterns
@@ -49,6 +51,7 @@ class Statements:
     def __init__(self, names: Names, given: Callable[[str, Any], View]) -> None:
         self.names = names
         self.given = given
+        self.with_nan: set[str] = set()
         self.truths: set[str] = set()
         self.patterns: dict[str, tuple[int, ...]] = {}
         self.known_patterns: dict[str, Any] = {}
@@ -66,6 +69,14 @@ class Statements:
     def is_truth(self, tensor: str) -> bool:
         """Whether a tensor has truth values alone."""
         return tensor in self.truths or tensor in self.patterns
+
+    def has_nan(self, tensor: str) -> bool:
+        """Whether a tensor is made of one in which rows may be NaN."""
+        needed = {tensor}
+        for each in reversed(self.added):
+            if each.name in needed:
+                needed |= {access.tensor for access in each.operands}
+        return not needed.isdisjoint(self.with_nan)
 
     def is_given(self, tensor: str) -> bool:
         """Whether no launch computes anything of what a tensor is made of."""

@@ -74,7 +74,7 @@ MATRIX = torch.ones(4, 3)
         ),
         (
             lambda self, x: x.masked_fill(torch.eye(4, 3) > 0, math.inf),
-            "aten.masked_fill.Scalar: inf: must be -inf or a finite number",
+            "aten.masked_fill.Scalar: inf: must be -inf or a finite real number",
         ),
         (
             lambda self, x: torch.where((x + 1) > 0, x, 0),
