@@ -182,16 +182,13 @@ class _Maker:
         if kind == "causal":
             self._traits |= {"causal", "made inside"}
             return lambda x, m: (
-                x
-                + torch.triu(
-                    torch.full((rows, columns), -math.inf, dtype=torch.float64), diagonal=1
-                )
+                x + torch.triu(torch.full((rows, columns), -math.inf, dtype=x.dtype), diagonal=1)
             )
         if kind == "added":
             self._traits.add("added")
             bias = random.choice((0.0, 0.5))
             return lambda x, m: (
-                x + torch.full(mask.shape, bias, dtype=torch.float64).masked_fill(~m, -math.inf)
+                x + torch.full(mask.shape, bias, dtype=x.dtype).masked_fill(~m, -math.inf)
             )
         self._traits.add("filled")
         if kind == "complement":

@@ -77,8 +77,8 @@ def _with_factor(statement: Einsum, along: Along) -> Einsum:
     if factor in factors(whole):
         return statement
     if isinstance(whole, Reduction) and whole.op == "sum":
-        return replace(statement, expression=replace(whole, part=product([factor, whole.part])))
-    return replace(statement, expression=product([factor, whole]))
+        return replace(statement, expression=replace(whole, part=product([whole.part, factor])))
+    return replace(statement, expression=product([whole, factor]))
 
 
 def _taken(statement: AnyStatement, patterns: Collection[str]) -> Iterator[tuple[str, set[Along]]]:

@@ -114,7 +114,7 @@ def masked(step: Step, x: View | float, kept: View, part: str = "") -> View:
     """A tensor that is -∞ where a pattern has no entry."""
     inside = [*patterns_of(x), kept] if isinstance(x, View) else [kept]
     bare = x.bare() if isinstance(x, View) else x
-    found = step.elementwise(lambda a, b: Call("mul", (b, a)), bare, kept, part=part)
+    found = step.elementwise(lambda a, b: Call("mul", (a, b)), bare, kept, part=part)
     return with_patterns(found, inside)
 
 
@@ -153,7 +153,7 @@ def keeping(step: Step, function: Any, x: View, *others: Any) -> View:
 
     def element(a: EinsumExpression, *rest: EinsumExpression) -> EinsumExpression:
         own, patterns = rest[: len(others)], rest[len(others) :]
-        return product([*patterns, function(a, *own)])
+        return product([function(a, *own), *patterns])
 
     found = step.elementwise(element, x.bare(), *others, *inside)
     return with_patterns(found, inside)
@@ -171,12 +171,12 @@ def masked_softmax(step: Step, x: View, dims: Sequence[int], part: str = "") -> 
 
     def within(a: EinsumExpression, *patterns: EinsumExpression) -> EinsumExpression:
         # Without the 0 it would not be where scores are missing, which are 0 there.
-        return product([*patterns, Call("add", (a, Constant(0.0)))])
+        return product([Call("add", (a, Constant(0.0))), *patterns])
 
     def power(
         a: EinsumExpression, most: EinsumExpression, *patterns: EinsumExpression
     ) -> EinsumExpression:
-        return product([*patterns, Call("exp", (Call("sub", (a, most)),))])
+        return product([Call("exp", (Call("sub", (a, most)),)), *patterns])
 
     def weight(a: EinsumExpression, total: EinsumExpression) -> EinsumExpression:
         # Totals are 1 at least, but of rows without entries: what is missing there is not over 0.
