@@ -30,8 +30,6 @@ def rearranged(
         at their indices.
     sizes
         of all indices.
-
-    Raises ``WorkloadError`` for an element that a pattern must not have.
     """
     match statement.how:
         case Reshape():

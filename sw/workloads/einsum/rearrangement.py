@@ -14,7 +14,6 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.tensor.expression import Access
 
 
@@ -86,29 +85,18 @@ COMPARISONS: Mapping[str, Callable[[np.ndarray, float], np.ndarray]] = {
 @dataclass(frozen=True)
 class Pattern:
     """``p(i,j)=pattern[ne:0](t(j,i))``: 1 where an element of ``t`` is not 0, and nothing
-    elsewhere. ``pattern[eq:0:-inf]``: where it is 0, and all other elements must be -∞."""
+    elsewhere."""
 
     kind: ClassVar[str] = "pattern"
     comparison: str
     number: float
-    rest: float | None = None
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """Which of the values are in the pattern: bool [n]. Raises ``WorkloadError`` for the first
-        that must not be there."""
-        found = COMPARISONS[self.comparison](values, self.number)
-        wrong = np.isnan(values)
-        if self.rest is not None:
-            wrong |= ~found & (values != self.rest)
-        if wrong.any():
-            value = values[wrong][0]
-            known = "a number" if self.rest is None else f"{self.number:g} or {self.rest:g}"
-            raise WorkloadError(f"{self}: element {value:g}: must be {known}")
-        return found
+        """Which of the values are in the pattern: bool [n]."""
+        return COMPARISONS[self.comparison](values, self.number)
 
     def __str__(self) -> str:
-        numbers = (self.number,) if self.rest is None else (self.number, self.rest)
-        return _head(self.kind, [":".join((self.comparison, *map(_number, numbers)))])
+        return _head(self.kind, [f"{self.comparison}:{_number(self.number)}"])
 
 
 How: TypeAlias = Reshape | Concat | Slice | Pattern

@@ -18,7 +18,6 @@ statement takes, or those of ``-r=h,t``.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -177,27 +176,19 @@ class _Parser(ExpressionParser):
         return Slice(index, *bounds)
 
     def _pattern(self) -> Pattern:
-        """``[eq:0:-inf]``."""
+        """``[ge:-0.5]``."""
         self._expect("[", ("[",))
         comparison = self._pop().text
-        numbers = [self._limit()]
-        if self._rest[-1].text == ":":
-            numbers.append(self._limit())
-        self._expect("]", (":", "]"))
-        return Pattern(comparison, *numbers)
-
-    def _limit(self) -> float:
-        """``:-0.5``, or ``:-inf``."""
         self._expect(":", (":",))
         token = self._pop()
         sign = 1.0
         if token.text == "-":
             sign, token = -1.0, self._pop()
-        if token.text == "inf":
-            return sign * math.inf
         if token.kind != "number":
-            fail(token.column, f"expected a number or inf, found {token.shown}")
-        return sign * self._number(token).value
+            fail(token.column, f"expected a number, found {token.shown}")
+        number = sign * self._number(token).value
+        self._expect("]", ("]",))
+        return Pattern(comparison, number)
 
     def _bound(self) -> int:
         """``:2``."""

@@ -114,9 +114,7 @@ def pattern(
     at = dict(zip(places[1], names, strict=True))
     access = Access(value.name, tuple(at[place] for place in places[0]))
     predicate = arith.CMPF_COMPARISON_OPERATIONS[compared.predicate.value.data]
-    rest = operation.attributes.get("rest")
-    other = float(rest.data) if isinstance(rest, StringAttr) else None
-    return Moved(Pattern(predicate[1:], number, other), (access,), names)
+    return Moved(Pattern(predicate[1:], number), (access,), names)
 
 
 _COMPARES = (

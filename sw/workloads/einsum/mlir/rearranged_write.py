@@ -3,8 +3,8 @@
 A reshape is a ``tensor.collapse_shape`` to one dimension and a ``tensor.expand_shape`` of that, in
 which sizes that the statement gives are constants and the one that follows is a quotient; the
 others are a ``tensor.concat``, a ``tensor.extract_slice``, and, of a pattern, a ``linalg.generic``
-that compares, whose attribute ``rest`` says what all other elements must be. What must have its
-dimensions in another order for that is copied by a ``linalg.generic``. All have the attributes
+that compares. What must have its dimensions in another order for that is copied by a
+``linalg.generic``. All have the attributes
 ``statement`` and ``indices``, the names of the dimensions of what they give; the first one of an
 operand may have ``from``, names of its dimensions.
 """
@@ -145,10 +145,7 @@ class _Writer:
         there = body.insert(arith.CmpfOp(block.args[0], number.result, predicate))
         one = body.insert(arith.UIToFPOp(there.result, self._result.element_type))
         body.insert(YieldOp(one.result))
-        result = self._mapped(value, operand.indices, wanted, self._result, block)
-        if how.rest is not None:
-            result.owner.attributes["rest"] = StringAttr(str(how.rest))  # type: ignore
-        return result
+        return self._mapped(value, operand.indices, wanted, self._result, block)
 
     # Parts of all of them.
 

@@ -109,6 +109,10 @@ def _attention(
     """Rows without entries of the mask give 0, as those of PyTorch do here, and not NaN."""
     if dropout or enable_gqa:
         step.refuse("with dropout or groups: must be without: give each head its key and value")
+    if (mask is not None or is_causal) and not step.statements.has_masks:
+        step.refuse(
+            "with a mask: must be without: write torch.softmax(q @ k.mT * scale + mask, -1) @ v"
+        )
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     turned = key.permuted([*range(key.rank - 2), key.rank - 1, key.rank - 2])
     scores = matmul(step, query, turned, lambda a: scaled(a, factor), part="scores")

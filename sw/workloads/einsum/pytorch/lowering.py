@@ -45,12 +45,14 @@ OPERATORS: dict[str, Operator] = {
     **PRODUCTS,
     **REDUCTIONS,
     **COMPOSITES,
-    **MASKS,
     **REARRANGING,
     **SHAPES,
     **PARTS,
 }
 """What operators mean, by their names in graphs."""
+
+WITH_MASKS: dict[str, Operator] = {**OPERATORS, **MASKS}
+"""What they mean in programs, which have masks."""
 
 _ATTENTION = "aten.scaled_dot_product_attention.default"
 
@@ -172,20 +174,20 @@ class _Lowering:
         name, place = operator_name(node), f"{location.file}:{location.line}"
         if name in WITHOUT_RESULT:
             return None
-        if name not in OPERATORS and name not in CONSTANTS:
+        if name not in WITH_MASKS and name not in CONSTANTS:
             raise WorkloadError(f"{place}: {_not_supported(name)}")
         shape = getattr(node.meta.get("val"), "shape", ())
         if not all(isinstance(size, int) for size in shape):
             raise WorkloadError(f"{place}: {name}: its shape depends on values: must be known")
         arguments, named = self._arguments(node)
         try:
-            found = constant(node, arguments, named, OPERATORS, self._constant_bytes)
+            found = constant(node, arguments, named, WITH_MASKS, self._constant_bytes)
         except WorkloadError as error:
             raise WorkloadError(f"{place}: {name}: {error}") from error
         if found is not None:
             self._constant_bytes += found.nbytes
             return found
-        if name not in OPERATORS:
+        if name not in WITH_MASKS:
             raise WorkloadError(f"{place}: {_not_supported(name)}")
         first = len(self._statements.added)
         value = self._lowered(node, place)
@@ -207,12 +209,12 @@ class _Lowering:
                 raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
         step = Step(self._statements, self._statements.names.claim(node.name), place, name)
         try:
-            signature(OPERATORS[name]).bind(step, *arguments, **named)
+            signature(WITH_MASKS[name]).bind(step, *arguments, **named)
         except TypeError as error:
             raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
         if name not in _WITH_MEANINGS:
             arguments, named = _plain(step, (arguments, named))
-        value = OPERATORS[name](step, *arguments, **named)
+        value = WITH_MASKS[name](step, *arguments, **named)
         if isinstance(value, View) and not is_strided(node.meta["val"]):
             tensor, own = value.tensor, self._statements.shapes[value.tensor]
             if value.bare() == View.whole(tensor, own) and tensor not in self._inputs:
@@ -317,7 +319,7 @@ def _not_supported(name: str) -> str:
     instead = _INSTEAD.get(short)
     if instead:
         return f"{name}: not supported: write {instead}"
-    return not_of(name, OPERATORS)
+    return not_of(name, WITH_MASKS)
 
 
 def not_of(name: str, operators: Iterable[str]) -> str:

@@ -35,7 +35,6 @@ Value: TypeAlias = Any
 TAKING_INFINITY = tuple(
     f"aten.{name}"
     for name in (
-        *(f"{comparison}.Scalar" for comparison in COMPARISONS),
         *(f"where.{overload}" for overload in ("self", "ScalarSelf", "ScalarOther", "Scalar")),
         "masked_fill.Scalar",
     )
@@ -204,7 +203,9 @@ def _rising(name: str, element: Callable[..., Any], is_sum: bool) -> Operator:
         rises = is_sum or (isinstance(other, int | float) and other > 0)
         if _is_masked(one) and not _is_masked(other) and rises:
             return keeping(step, partial(element, **named), one, other)
-        both = [plain(step, each, "all") if isinstance(each, View) else each for each in (one, other)]
+        both = [
+            plain(step, each, "all") if isinstance(each, View) else each for each in (one, other)
+        ]
         found: View = ELEMENTWISE[name](step, *both, **named)
         return found
 

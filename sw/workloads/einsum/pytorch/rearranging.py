@@ -18,7 +18,7 @@ def _same(step: Step, x: Operand, **named: Any) -> Operand:
 
 def _converted(step: Step, x: Operand, *arguments: Any, **named: Any) -> Operand:
     for each in (*arguments, named.get("dtype")):
-        if str(each) == "torch.bool" and isinstance(x, View):
+        if str(each) == "torch.bool" and isinstance(x, View) and step.statements.has_masks:
             return truth(step, x)
         if hasattr(each, "is_floating_point"):
             require_real(step, each)

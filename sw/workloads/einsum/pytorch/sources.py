@@ -9,7 +9,7 @@ from typing import Any
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.program.python_files import split_name
 from gnarl.sw.workloads.einsum.pytorch.constants import CONSTANTS
-from gnarl.sw.workloads.einsum.pytorch.lowering import OPERATORS, lower
+from gnarl.sw.workloads.einsum.pytorch.lowering import WITH_MASKS, lower
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from gnarl.sw.workloads.executed_file import executed_value
 from gnarl.sw.workloads.pytorch.export import export, is_module, load
@@ -26,7 +26,7 @@ def module_program(module: Any, inputs: Any, formats: Formats | None = None) -> 
     Layouts of tensors give their formats, and ``formats`` others. Raises ``WorkloadError`` naming
     the operator and its line.
     """
-    return lower(export(module, inputs, (*OPERATORS, *CONSTANTS)), formats or {})
+    return lower(export(module, inputs, (*WITH_MASKS, *CONSTANTS)), formats or {})
 
 
 def file_program(path: str | Path, formats: Formats | None = None) -> Model:

@@ -33,7 +33,8 @@ class Statements:
     """Statements so far, and the shapes of all tensors by name.
 
     given
-        a tensor of PyTorch's as another input, by the name that is wanted.
+        a tensor of PyTorch's as another input, by the name that is wanted; ``None``: there are no
+        masks.
     repeated
         those that are the same along some index.
     with_nan
@@ -48,9 +49,9 @@ class Statements:
         patterns by what they are made of.
     """
 
-    def __init__(self, names: Names, given: Callable[[str, Any], View]) -> None:
+    def __init__(self, names: Names, given: Callable[[str, Any], View] | None = None) -> None:
         self.names = names
-        self.given = given
+        self._given = given
         self.with_nan: set[str] = set()
         self.truths: set[str] = set()
         self.patterns: dict[str, tuple[int, ...]] = {}
@@ -65,6 +66,16 @@ class Statements:
         name = self.names.claim(wanted)
         self.shapes[name] = shape
         return View.whole(name, shape)
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether views may have meanings of masks."""
+        return self._given is not None
+
+    def given(self, name: str, value: Any) -> View:
+        """Another input, of a tensor of PyTorch's."""
+        assert self._given is not None
+        return self._given(name, value)
 
     def is_truth(self, tensor: str) -> bool:
         """Whether a tensor has truth values alone."""
@@ -233,10 +244,10 @@ class Step:
                 if size != 1:
                     sizes[label] = size
         placed: list[tuple[View, list[int | None]]] = []
-        for place, (view, own) in enumerate(operands):
-            places = _places(view, own, result, sizes)
-            taken = view if is_carried(view, places) else plain(self, view, f"all{place}")
-            placed.append((taken, places))
+        for number, (view, own) in enumerate(operands):
+            at = _places(view, own, result, sizes)
+            taken = view if is_carried(view, at) else plain(self, view, f"all{number}")
+            placed.append((taken, at))
         space = Space(self.statements, tuple(sizes.values()))
         factors = [
             space.element(view.spread([*map(labels.index, own)], len(labels)))

@@ -99,12 +99,12 @@ def program_nest(
             f"{each.place or program.name}: {each.name} is a {each.how.kind}, which nests of "
             "Einsum programs do not have: must be computed"
         )
-    for each in program.einsums:
-        if any(one.op == GREATEST for one in reductions(each.expression)):
+    for statement in program.einsums:
+        if any(each.op == GREATEST for each in reductions(statement.expression)):
             raise WorkloadError(
-                f"{each.place or program.name}: {each.name} is the greatest of what is stored, as "
-                "of a softmax with a mask, which nests of Einsum programs do not have: must be a "
-                "max of all elements"
+                f"{statement.place or program.name}: {statement.name} is the greatest of what is "
+                "stored, as of a softmax with a mask, which nests of Einsum programs do not have: "
+                "must be a max of all elements"
             )
     program = inlined(pure(program, shapes), shapes)
     return ProgramLowering(with_dense_operands(program), shapes, arrays, results).lowered()

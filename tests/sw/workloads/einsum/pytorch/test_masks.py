@@ -236,8 +236,8 @@ def test_masks_of_what_is_computed_are_refused() -> None:
 
     place = f"test_masks.py:{forward.__code__.co_firstlineno + 1}"
     with refused(
-        f"{place}: aten._to_copy.default: of what is computed: must be of inputs or of numbers: conditions "
-        "on computed values are not supported"
+        f"{place}: aten._to_copy.default: of what is computed: must be of inputs or of numbers: "
+        "conditions on computed values are not supported"
     ):
         require_same(module(forward), X)
 
