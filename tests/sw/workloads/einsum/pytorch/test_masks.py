@@ -119,10 +119,10 @@ def test_scores_are_computed_where_the_mask_is() -> None:
     model = require_same(module(FORMS[0]), X, Y, Z, MASK)
     assert lines(model) == [
         "m_pattern(i,j)=pattern[ne:0](m(i,j))",
-        "matmul(i,j)=sum[l](m_pattern(i,j)*(q(i,l)*k(j,l)))",
+        "matmul(i,j)=sum[l](q(i,l)*k(j,l)*m_pattern(i,j))",
         "div(i,j)=matmul(i,j)/2.0",
-        "softmax_max(i)=greatest[j](m_pattern(i,j)*(div(i,j)+0.0))",
-        "softmax_exp(i,j)=m_pattern(i,j)*exp(div(i,j)-softmax_max(i))",
+        "softmax_max(i)=greatest[j]((div(i,j)+0.0)*m_pattern(i,j))",
+        "softmax_exp(i,j)=exp(div(i,j)-softmax_max(i))*m_pattern(i,j)",
         "softmax_sum(i)=sum[j](softmax_exp(i,j))",
         "softmax(i,j)=softmax_exp(i,j)/max(softmax_sum(i),1.0)",
         "matmul_1(i,j)=sum[l](softmax(i,l)*v(l,j))",
@@ -155,7 +155,7 @@ def test_heads_share_a_mask() -> None:
     model = require_same(module(forward), q, k, v, MASK[:5], padding)
     assert model.shapes["mask_pattern"] == (5, 6) and model.shapes["padding_pattern"] == (2, 6)
     assert lines(model)[2] == (
-        "matmul(i,j,l,m)=sum[n](padding_pattern(i,m)*(mask_pattern(l,m)*(q(i,j,l,n)*k(i,j,m,n))))"
+        "matmul(i,j,l,m)=sum[n](q(i,j,l,n)*k(i,j,m,n)*mask_pattern(l,m)*padding_pattern(i,m))"
     )
 
 
