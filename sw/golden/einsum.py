@@ -4,15 +4,15 @@ A tensor is a relation of coordinates and values. The points of an input are tho
 stores: all coordinates of dense levels, else those of entries; those of a tensor that is computed
 are where its expression is, whatever format it may have. A product is where all factors are, a sum
 where either part is, and what is missing there is 0; functions that are not 0 at 0 are everywhere.
-Elements that are moved are missing where they were. Where coordinates are listed there is an entry,
-whose number may be 0: the sum of those listed with it, in order.
+Elements that are moved are missing where they were; a pattern is where it says. Where coordinates
+are listed there is an entry, whose number may be 0: the sum of those listed with it, in order.
 A part without an index is the same at all its coordinates. A reduction is where its part is at any
 coordinate of what is reduced; reduced to a scalar, it is there anyway.
 
 A sum is of what is there, one index at a time, the innermost loop's first, and in ascending order
 of coordinates; loops without an order run in order of appearance, the result's indices first. A
-maximum has 0 among its numbers where the part is missing at any coordinate. ``a/b`` is
-``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
+``max`` has 0 among its numbers where the part is missing at any coordinate, a ``greatest`` has not.
+``a/b`` is ``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
 
 Graphs are not held to this where they multiply what is missing by infinity: a loop that must have
 every coordinate, as that of a maximum has, stores zeros there, and 0·∞ is NaN. So it is where what
@@ -99,7 +99,7 @@ def evaluate_with(
             tensor = tensors[first.tensor]
             relation = of_coordinates(statement, tensor, [*map(operands.at, values)], own, numbers)
         elif isinstance(statement, Rearrangement):
-            relation = rearranged(statement, [*map(operands.at, statement.operands)], own)
+            relation = rearranged(statement, [*map(operands.at, statement.operands)], own, numbers)
         else:
             relation = evaluate_statement(statement, operands, own, numbers)
         operands.add(statement.result, relation)
@@ -257,8 +257,9 @@ class _Evaluation:
         if op == "sum":
             numbers = self._numbers.totals("add", numbers, lengths)
         else:
-            numbers = self._numbers.totals(op, numbers, lengths)
-            with_zero = self._numbers.apply(op, numbers, np.zeros_like(numbers))
+            numbers = self._numbers.totals("max", numbers, lengths)
+        if op == "max":
+            with_zero = self._numbers.apply("max", numbers, np.zeros_like(numbers))
             numbers = np.where(lengths < self._sizes[index], with_zero, numbers)
         return Points(len(first), {name: points.columns[name][first] for name in rest}), numbers
 

@@ -64,6 +64,9 @@ class _Intervals:
         numbers = from_words(to_words(values, self._format), self._format)
         return self._intervals(numbers, numbers)
 
+    def reals(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers["low"]
+
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         a, b, c, d = left["low"], left["high"], right["low"], right["high"]
         pairs = {"sub": ((a, d), (b, c)), "mul": ((a, c), (a, d), (b, c), (b, d))}

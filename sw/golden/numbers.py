@@ -11,7 +11,7 @@ import numpy as np
 from gnarl.hw.lib.operation import Operation
 from gnarl.sw.golden.arithmetic import arithmetic
 from gnarl.sw.golden.sums import run_totals
-from gnarl.sw.golden.words import to_words
+from gnarl.sw.golden.words import from_words, to_words
 
 
 class Numbers(Protocol):
@@ -21,6 +21,9 @@ class Numbers(Protocol):
 
     def of(self, values: np.ndarray) -> np.ndarray:
         """Numbers from float64."""
+
+    def reals(self, numbers: np.ndarray) -> np.ndarray:
+        """Float64 of numbers that are known exactly."""
 
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """``operation`` is add, sub, mul, max or min."""
@@ -46,6 +49,9 @@ class Words:
 
     def of(self, values: np.ndarray) -> np.ndarray:
         return to_words(values, self._format)
+
+    def reals(self, numbers: np.ndarray) -> np.ndarray:
+        return from_words(numbers, self._format)
 
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         unit = self._unit
@@ -81,6 +87,9 @@ class Reals:
 
     def of(self, values: np.ndarray) -> np.ndarray:
         return values
+
+    def reals(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers
 
     def apply(self, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return self._OPERATIONS[operation](left, right)

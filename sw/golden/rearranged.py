@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from gnarl.sw.golden.numbers import Numbers
-from gnarl.sw.golden.relations import Points, Relation, ascending, numbers_at, row_keys
+from gnarl.sw.golden.relations import (
+    Points,
+    Relation,
+    ascending,
+    numbers_at,
+    require_capacity,
+    row_keys,
+)
 from gnarl.sw.workloads.einsum.coordinates import listed
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -20,7 +29,10 @@ from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
 def rearranged(
-    statement: Rearrangement, operands: Sequence[Relation], sizes: Mapping[str, int]
+    statement: Rearrangement,
+    operands: Sequence[Relation],
+    sizes: Mapping[str, int],
+    numbers: Numbers,
 ) -> Relation:
     """The relation of a result; what is missing in an operand is missing there.
 
@@ -36,6 +48,8 @@ def rearranged(
             found = _concatenated(statement, operands, sizes)
         case Slice() as how:
             found = _sliced(statement, how, operands[0])
+        case Pattern() as how:
+            found = _pattern(statement, how, operands[0], sizes, numbers)
     if not found.points.columns and not found.points.count:
         return Relation(Points(1, {}), np.zeros(1, found.numbers.dtype))
     return found
@@ -117,3 +131,20 @@ def _sliced(statement: Rearrangement, how: Slice, whole: Relation) -> Relation:
     for index in statement.made:
         columns[index] = past[kept] // how.step
     return Relation(Points(points.count, columns), whole.numbers[kept])
+
+
+def _pattern(
+    statement: Rearrangement,
+    how: Pattern,
+    whole: Relation,
+    sizes: Mapping[str, int],
+    numbers: Numbers,
+) -> Relation:
+    indices = statement.operands[0].indices
+    shape = tuple(sizes[index] for index in indices)
+    require_capacity(math.prod(shape))
+    elements = np.zeros(shape)
+    elements[tuple(whole.points.columns[index] for index in indices)] = numbers.reals(whole.numbers)
+    places = np.argwhere(how.of(elements.ravel()).reshape(shape))
+    columns = dict(zip(indices, places.T, strict=True))
+    return Relation(Points(len(places), columns), numbers.of(np.ones(len(places))))

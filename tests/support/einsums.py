@@ -18,7 +18,7 @@ from gnarl.sw.workloads.einsum.program import (
     free_indices,
 )
 from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
+from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.rearrangements import draw
@@ -43,13 +43,17 @@ class Case:
 
 
 def cases(
-    statements: int = 4, functions: Sequence[str] = ANY, odd: bool = True, moving: bool = False
+    statements: int = 4,
+    functions: Sequence[str] = ANY,
+    odd: bool = True,
+    moving: bool = False,
+    stored: bool = False,
 ) -> st.SearchStrategy[Case]:
     """Programs of at most so many statements; ``odd``: some with infinities and NaN; ``moving``:
-    some in which elements are moved."""
+    some in which elements are moved; ``stored``: some with maxima of what is stored alone."""
     return st.builds(
         lambda seed, is_odd, is_moving: make(
-            seed, statements, functions, is_odd and odd, is_moving and moving
+            seed, statements, functions, is_odd and odd, is_moving and moving, stored
         ),
         st.integers(0, 2**32 - 1),
         st.booleans(),
@@ -63,10 +67,11 @@ def make(
     functions: Sequence[str] = ANY,
     odd: bool = False,
     moving: bool = False,
+    stored: bool = False,
 ) -> Case:
     """A program of at most so many statements."""
     values = _ODD if odd else _WHOLE
-    return _Maker(random.Random(seed), functions, values, moving).case(statements)
+    return _Maker(random.Random(seed), functions, values, moving, stored).case(statements)
 
 
 class _Maker:
@@ -76,9 +81,11 @@ class _Maker:
         functions: Sequence[str],
         values: Sequence[float],
         moving: bool,
+        stored: bool,
     ) -> None:
         self._rng = rng
         self._moving = moving
+        self._stored = stored
         self._functions = functions
         self._values = values
         self._sizes = {index: rng.choice(_SIZES) for index in _INDICES}
@@ -152,8 +159,11 @@ class _Maker:
         if kind < 0.35 and others:
             added = rng.sample(others, min(len(others), rng.choice((1, 1, 2))))
             part = self._expression((*scope, *added), operands)
+            op = rng.choice(("sum", "sum", "max"))
+            if self._stored and rng.random() < 0.3:
+                op, part = GREATEST, self._within_input((*scope, *added), part)
             indices = tuple(index for index in added if index in free_indices(part))
-            return Reduction(rng.choice(("sum", "sum", "max")), indices, part) if indices else part
+            return Reduction(op, indices, part) if indices else part
         if kind < 0.46:
             function = rng.choice([*self._functions, "neg"])
             part = self._expression(scope, operands)
@@ -179,6 +189,14 @@ class _Maker:
             indices = self._at(self._shapes[name], scope)
             if indices is not None:
                 return Access(name, indices)
+        return self._input(scope)
+
+    def _within_input(self, scope: Sequence[str], part: EinsumExpression) -> EinsumExpression:
+        """A part where an input is, as maxima of what is stored alone may be of."""
+        return Call("mul", (self._input(scope), Call("add", (part, Constant(0.0)))))
+
+    def _input(self, scope: Sequence[str]) -> Access:
+        rng = self._rng
         indices = tuple(rng.sample(scope, min(len(scope), rng.choice((0, 1, 2, 2, 3)))))
         name = f"A{len(self._shapes)}"
         self._shapes[name] = tuple(self._sizes[index] for index in indices)

@@ -232,7 +232,7 @@ def simplify(found: Coordinates, present: Presence) -> Coordinates:
     ]
     if kind is Intersection:
         dense = [part for part in parts if _is_dense(part)]
-        parts = sparse or dense[:1] or [All()]
+        parts = _within_stored(sparse) or dense[:1] or [All()]
     elif any(_is_full_stream(part, present) for part in sparse):
         parts = sparse
     else:
@@ -240,6 +240,20 @@ def simplify(found: Coordinates, present: Presence) -> Coordinates:
         if complete is not None:
             parts = [*sparse, complete]
     return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+
+def _within_stored(parts: list[Coordinates]) -> list[Coordinates]:
+    """The parts of an intersection, where a union takes the coordinates of a stored level that it
+    meets in place of every coordinate: ``B*exp(t)`` needs those of ``t`` only where ``B`` is."""
+    stored = next((each for each in parts if isinstance(each, Level) and not each.is_stream), None)
+    if stored is None:
+        return parts
+    return [_with_level(each, stored) if isinstance(each, Union) else each for each in parts]
+
+
+def _with_level(union: Union, stored: Level) -> Coordinates:
+    rest = tuple(each for each in union.parts if not (isinstance(each, All) or _is_dense(each)))
+    return union if len(rest) == len(union.parts) else Union((*rest, stored))
 
 
 def _complete(parts: Sequence[Coordinates], present: Presence) -> Coordinates | None:

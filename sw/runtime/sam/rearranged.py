@@ -1,6 +1,7 @@
 """What the host makes between launches: tensors whose elements are those of others, moved.
 
-Entries are moved and no others: their coordinates are counted anew.
+Entries are moved and no others: their coordinates are counted anew. Patterns have entries of their
+own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gnarl.sw.workloads.einsum.coordinates import listed
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -61,6 +63,9 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
         case Slice() as how:
             found, kept = _sliced(statement, how, columns[0])
             values = values[kept]
+        case Pattern() as how:
+            found = _pattern(statement, how, operands[0])
+            values = np.ones(len(next(iter(found.values()), [0])))
     coordinates = _columns(statement, found, len(values))
     order = ascending_order(coordinates)
     return result_array(step.output, {}, coordinates[order], values[order])
@@ -162,3 +167,10 @@ def _sliced(statement: Rearrangement, how: Slice, columns: _Columns) -> tuple[_C
     for index in statement.made:
         found[index] = (found[how.index] - how.start) // how.step
     return found, kept
+
+
+def _pattern(statement: Rearrangement, how: Pattern, operand: Tensor) -> _Columns:
+    elements = np.zeros(operand.shape)
+    elements[tuple(operand.coordinates.T)] = operand.values
+    places = np.nonzero(how.of(elements.ravel()).reshape(operand.shape))
+    return dict(zip(statement.operands[0].indices, places, strict=True))

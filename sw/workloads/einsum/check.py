@@ -16,6 +16,7 @@ from gnarl.sw.workloads.einsum.program import (
 )
 from gnarl.sw.workloads.einsum.rearranged_check import check_rearrangement, check_whole_numbers
 from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
+from gnarl.sw.workloads.einsum.stored_maxima import check_stored_maxima
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 from gnarl.sw.workloads.tensor.names import check_names
@@ -26,9 +27,10 @@ def check(program: EinsumProgram) -> EinsumProgram:
 
     Raises ``WorkloadError`` naming the statement and the column or place: a tensor that is computed
     twice, or used before; names that contradict each other; an index that is neither the result's
-    nor reduced, or reduced where it is not; a loop order without one of them; elements that are
-    moved without saying where to; a result that is not computed; a format that is missing or of
-    another order; a shape of what is not computed, or of another order.
+    nor reduced, or reduced where it is not; a maximum of what is stored alone, of what may be
+    stored elsewhere; a loop order without one of them; elements that are moved without saying where
+    to; a result that is not computed; a format that is missing or of another order; a shape of what
+    is not computed, or of another order.
     """
     orders = check_statements(program)
     _check_results(program)
@@ -46,7 +48,7 @@ def check_statements(program: EinsumProgram) -> dict[str, int]:
         with located(statement.name, statement.place):
             if statement.name in computed:
                 fail(statement.result.column, f"tensor {statement.name} is computed already")
-            _check_statement(statement)
+            _check_statement(program, statement)
             for access in statement.operands:
                 if access.tensor in program and access.tensor not in computed:
                     fail(access.column, f"tensor {access.tensor} is used before it is computed")
@@ -57,11 +59,12 @@ def check_statements(program: EinsumProgram) -> dict[str, int]:
     return {name: len(access.indices) for name, (access, _) in first.items()}
 
 
-def _check_statement(statement: AnyStatement) -> None:
+def _check_statement(program: EinsumProgram, statement: AnyStatement) -> None:
     if isinstance(statement, Rearrangement):
         check_rearrangement(statement)
     else:
         _check_einsum(statement)
+        check_stored_maxima(program, statement)
 
 
 def _check_einsum(statement: Einsum) -> None:

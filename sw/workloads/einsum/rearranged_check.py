@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from gnarl.sw.workloads.einsum.places import located
 from gnarl.sw.workloads.einsum.program import AnyStatement
 from gnarl.sw.workloads.einsum.rearrangement import (
+    COMPARISONS,
     Concat,
     Coo,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -31,6 +33,9 @@ def check_rearrangement(statement: Rearrangement) -> None:
         case Slice() as how:
             _require_one(statement)
             _check_slice(statement, how)
+        case Pattern() as how:
+            _require_one(statement)
+            _check_pattern(statement, how)
         case Coo() as how:
             _check_coo(statement, how)
         case Stored():
@@ -154,6 +159,14 @@ def _check_stored(statement: Rearrangement) -> None:
     result, (operand,) = statement.result, statement.operands
     if sorted(operand.indices) != sorted(result.indices):
         fail(operand.column, f"{operand}: must have the indices of {result}")
+
+
+def _check_pattern(statement: Rearrangement, how: Pattern) -> None:
+    result, (operand,) = statement.result, statement.operands
+    if how.comparison not in COMPARISONS:
+        fail(operand.column, f"{how}: must compare by one of {', '.join(COMPARISONS)}")
+    if {*result.indices} != {*operand.indices}:
+        fail(result.column, f"{result} and {operand} must have the same indices")
 
 
 def _require_rest(statement: Rearrangement, operand: Access) -> None:

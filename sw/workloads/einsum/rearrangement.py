@@ -1,5 +1,6 @@
-"""Statements that move elements and compute nothing: reshapes, concatenations and slices; and those
-that make entries at coordinates that inputs list, or have.
+"""Statements that move elements and compute nothing: reshapes, concatenations and slices; those
+that make entries at coordinates that inputs list, or have; and patterns, which say where elements
+are.
 
 No renaming of indices does what they do, so no graph has them in its loops: regions end there, and
 the host moves what is stored. An index means the same on both sides, as in every statement.
@@ -7,10 +8,12 @@ the host moves what is stored. An index means the same on both sides, as in ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, TypeAlias
+
+import numpy as np
 
 from gnarl.sw.workloads.tensor.expression import Access
 
@@ -96,10 +99,42 @@ class Stored:
         return self.kind
 
 
-How: TypeAlias = Reshape | Concat | Slice | Coo | Stored
+COMPARISONS: Mapping[str, Callable[[np.ndarray, float], np.ndarray]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+"""What patterns compare elements by, by name."""
 
-KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Stored))
+
+@dataclass(frozen=True)
+class Pattern:
+    """``p(i,j)=pattern[ne:0](t(j,i))``: 1 where an element of ``t`` is not 0, and nothing
+    elsewhere."""
+
+    kind: ClassVar[str] = "pattern"
+    comparison: str
+    number: float
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Which of the values are in the pattern: bool [n]."""
+        return COMPARISONS[self.comparison](values, self.number)
+
+    def __str__(self) -> str:
+        return _head(self.kind, [f"{self.comparison}:{_number(self.number)}"])
+
+
+How: TypeAlias = Reshape | Concat | Slice | Coo | Stored | Pattern
+
+KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Stored, Pattern))
 """What moves elements, as texts name it; no tensor has such a name."""
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _head(kind: str, arguments: Iterable[str]) -> str:

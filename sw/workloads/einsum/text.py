@@ -8,7 +8,7 @@ result lacks.
 
 What moves elements is a statement of its own, see ``rearrangement``:
 ``r(i,j,k)=reshape[j:2](t(i,a))``, ``c(i,j)=concat(a(k,j),b(l,j))``,
-``s(i,j)=slice[k:2:7](t(k,j))``.
+``s(i,j)=slice[k:2:7](t(k,j))``, ``p(i,j)=pattern[ne:0](t(i,j))``.
 
 Formats are as for statements; intermediate tensors have none by default.
 ``-s=reorder(h:i,m,j)`` is the order of a statement's loops, ``-n=h:3,4`` the shape of a tensor
@@ -38,6 +38,7 @@ from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
     How,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -140,6 +141,8 @@ class _Parser(ExpressionParser):
             how = Coo(self._sizes())
         elif kind.text == Stored.kind:
             how = Stored()
+        elif kind.text == Pattern.kind:
+            how = self._pattern()
         self._expect("(", ("(",))
         operands = [self._operand()]
         while self._rest[-1].text == ",":
@@ -177,6 +180,21 @@ class _Parser(ExpressionParser):
             bounds.append(self._bound())
         self._expect("]", (":", "]"))
         return Slice(index, *bounds)
+
+    def _pattern(self) -> Pattern:
+        """``[ge:-0.5]``."""
+        self._expect("[", ("[",))
+        comparison = self._pop().text
+        self._expect(":", (":",))
+        token = self._pop()
+        sign = 1.0
+        if token.text == "-":
+            sign, token = -1.0, self._pop()
+        if token.kind != "number":
+            fail(token.column, f"expected a number, found {token.shown}")
+        number = sign * self._number(token).value
+        self._expect("]", ("]",))
+        return Pattern(comparison, number)
 
     def _bound(self) -> int:
         """``:2``."""

@@ -16,7 +16,8 @@ from gnarl.sw.workloads.tensor.storage import TensorFormat
 # Functions by name, with their number of arguments.
 FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
 
-REDUCTIONS = ("sum", "max")
+GREATEST = "greatest"
+REDUCTIONS = ("sum", "max", GREATEST)
 """What indices are reduced by."""
 
 Part = TypeVar("Part", covariant=True)
@@ -56,10 +57,12 @@ class Call(Generic[Part]):
 
 @dataclass(frozen=True)
 class Reduction(Generic[Part]):
-    """``sum[k,l](part)`` or ``max[k](part)``: over all coordinates of ``indices``.
+    """``sum[k,l](part)``, ``max[k](part)`` or ``greatest[k](part)``: over all coordinates of
+    ``indices``.
 
-    Where the part is not stored it counts as 0, for a maximum too. The innermost loop's index is
-    reduced first, in ascending order of coordinates.
+    Where the part is not stored it counts as 0, for ``max`` too; ``greatest`` is the maximum of
+    what is stored alone, and 0 of nothing. The innermost loop's index is reduced first, in
+    ascending order of coordinates.
     """
 
     op: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from gnarl.sw.workloads.einsum.program import (
     free_indices,
     reductions,
 )
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
+from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.rearrangements import draw
@@ -40,6 +40,7 @@ TRAITS = (
     "empty tensor",
     "index of no operand",
     "input twice",
+    "masked",
     "maximum",
     "nested sum",
     "not 0 at 0",
@@ -96,12 +97,17 @@ class ProgramCase:
 
 
 def make_program(
-    seed: int, odd: bool = False, moving: bool = False, disordered: bool = False
+    seed: int,
+    odd: bool = False,
+    moving: bool = False,
+    disordered: bool = False,
+    masked: bool = False,
 ) -> ProgramCase:
     """A program of one to five statements over at most five indices; ``odd``: with numbers
     that become infinite, and then NaN; ``moving``: with others, which move elements,
-    and indices of no operand; ``disordered``: with tensors that no order of loops suits."""
-    return _Maker(random.Random(seed), odd, moving, disordered).case()
+    and indices of no operand; ``disordered``: with tensors that no order of loops suits;
+    ``masked``: with a softmax of what a sparse input has entries for, behind the others."""
+    return _Maker(random.Random(seed), odd, moving, disordered, masked).case()
 
 
 @dataclass
@@ -110,6 +116,7 @@ class _Maker:
     odd: bool
     moving: bool
     disordered: bool = False
+    masked: bool = False
     statements: list[AnyStatement] = field(default_factory=list)
     formats: dict[str, TensorFormat] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -130,6 +137,8 @@ class _Maker:
             self._statement()
             if self.moving and rng.random() < 0.5:
                 self._moved()
+        if self.masked:
+            self._masked_softmax()
         program = self._program()
         if 0 in (sizes := {n for each in self.tensors.values() for n in each.shape}):
             self.traits.add("size 0")
@@ -345,6 +354,32 @@ class _Maker:
             beside = self._input((index,))
             return Reduction("sum", (index,), Call("mul", (Call("relu", (whole,)), beside)))
         return whole
+
+    def _masked_softmax(self) -> None:
+        """Powers of what an input has entries for, over their sum, as four statements."""
+        self.traits.add("masked")
+        scores = self.statements[-1].result
+        if not scores.indices:
+            return
+        kept = self.rng.sample(scores.indices, self.rng.randint(1, len(scores.indices)))
+        mask = self._input(tuple(index for index in scores.indices if index in kept))
+        mask_tensor = self.tensors[mask.tensor]
+        self.tensors[mask.tensor] = replace(mask_tensor, values=np.ones(mask_tensor.nnz))
+        row = max(scores.indices, key=self.place.__getitem__)
+        rest = tuple(index for index in scores.indices if index != row)
+        within: EinsumExpression = Call("mul", (mask, Call("add", (scores, Constant(0.0)))))
+        most = self._added(rest, Reduction(GREATEST, (row,), within))
+        shifted = Call("exp", (Call("sub", (scores, most)),))
+        powers = self._added(scores.indices, Call("mul", (mask, shifted)))
+        total = self._added(rest, Reduction("sum", (row,), powers))
+        least = Call("max", (total, Constant(1.0)))  # what is missing over 0 looks like 0/0
+        self._added(scores.indices, Call("div", (powers, least)))
+
+    def _added(self, indices: tuple[str, ...], expression: EinsumExpression) -> Access:
+        result = Access(f"t{len(self.statements)}", indices)
+        self.indices_of[result.tensor] = indices
+        self.statements.append(Einsum(result, expression))
+        return result
 
     # Operands.
 

@@ -176,7 +176,7 @@ _OPERATIONS: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @settings(max_examples=60)
-@given(cases(moving=True))
+@given(cases(moving=True, stored=True))
 def test_programs_mean_what_they_mean_point_by_point(case: Case) -> None:
     """Bit for bit, and just where it is there."""
     names = [statement.name for statement in case.program.statements]
@@ -314,6 +314,16 @@ def test_a_maximum_counts_what_is_missing_as_zero() -> None:
     assert numbers("x=max[i](max[k](A(i,k))) -f=A:ss", A=below[1:]) == [0]
     assert numbers("x=max[k](a(k)) -f=a:s", a=np.zeros(0)) == [0]
     assert numbers("x(i)=max[k](A(i,k)) -f=A:ss", A=np.zeros((2, 0))) == []
+
+
+def test_what_is_stored_alone_has_a_maximum_of_its_own() -> None:
+    below = np.array([[-3.0, 0, -1], [-2, -3, -4], [0, 0, 0]])
+    assert numbers("x(i)=greatest[k](A(i,k)) -f=A:ds", A=below) == [-1, -2]
+    assert numbers("x(i)=greatest[k](A(i,k)) -f=A:dd", A=below) == [0, -2, 0]
+    assert numbers("x=greatest[i,k](A(i,k)) -f=A:ss", A=below) == [-1]
+    assert numbers("x=greatest[k](a(k)) -f=a:s", a=np.zeros(0)) == [0]
+    text = "x(i)=greatest[k](A(i,k)*(b(k)+0)) -f=A:ds -f=b:s"
+    assert numbers(text, A=below, b=np.array([1.0, 0, 0])) == [0, 0]
 
 
 def test_softmax() -> None:

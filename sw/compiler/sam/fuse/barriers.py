@@ -1,7 +1,8 @@
 """Barriers: statements that move elements, behind which regions end.
 
 The host makes their tensors of what launches before have written, and stores them as their operands
-are, as far as that means something: where these have dense levels, it has.
+are, as far as that means something: where these have dense levels, it has. Patterns are
+stored in the order of their modes, the innermost level compressed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
+    Pattern,
     Rearrangement,
     Reshape,
     Slice,
@@ -65,6 +67,9 @@ def _format(statement: Rearrangement, formats: Mapping[str, TensorFormat]) -> Te
         places[index] = min((places[each] for each in sources), default=-1)
     result = statement.result.indices
     modes = sorted(range(len(result)), key=lambda mode: (places[result[mode]], mode))
+    if isinstance(statement.how, Pattern):
+        modes = [*range(len(result))]
+        kinds |= {index: {COMPRESSED} for index in result[-1:]}
     return TensorFormat(tuple(_level(kinds[result[mode]]) for mode in modes), tuple(modes))
 
 

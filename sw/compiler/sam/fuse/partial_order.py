@@ -50,7 +50,7 @@ def constraints(
     for view in views.views:
         yield Constraint(view.order, f"{view.result.tensor} is computed in this order")
         for reduction in reductions(view.expression):
-            if reduction.op == "max":
+            if reduction.op != "sum":
                 for index in free_indices(reduction):
                     for inner in reduction.indices:
                         yield Constraint((index, inner), "an accumulator only adds")

@@ -307,7 +307,7 @@ class _Lowering:
             "reduce",
             f"reduce_{loop.index}",
             {"val": val},
-            op={"sum": "add", "max": "max"}[op],
+            op="add" if op == "sum" else "max",
         ).out_val
 
     def _accumulated(

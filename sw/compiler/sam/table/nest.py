@@ -161,6 +161,10 @@ class Walker:
                 references[number] = self._beside(operand, operand.indices.index(index))
                 continue
             reference = self._reference(nest, operand)
+            walked = self._walked(nest, operand, index, lane, operands)
+            if walked is not None:
+                references[number] = walked
+                continue
             repeated = self.repeat(reference, loop, operand.tensor, operand.column)
             references[number] = repeated
             if index in operand.indices:
@@ -178,6 +182,30 @@ class Walker:
         moved = frozenset(lane.references)
         kept = frozenset(one for one in present if not one & moved)
         return Nest((*nest.loops, loop), references, kept | visited(found, present))
+
+    def _walked(
+        self,
+        nest: Nest,
+        operand: Operand,
+        index: str,
+        lane: _Lane,
+        operands: Collection[Operand],
+    ) -> Stream | None:
+        """The reference to an operand's level over ``index`` where the lane has it already, since
+        it walks the same level of the same tensor."""
+        if index not in operand.indices:
+            return None
+        level = operand.indices.index(index)
+        for other in operands:
+            if (
+                other.number in lane.references
+                and other.number not in self._computed
+                and other.tensor == operand.tensor
+                and other.indices[level : level + 1] == (index,)
+                and self._reference(nest, other) == self._reference(nest, operand)
+            ):
+                return lane.references[other.number]
+        return None
 
     def _reference(self, nest: Nest, operand: Operand) -> Stream:
         if operand.number in nest.references:
@@ -274,6 +302,10 @@ class Walker:
     def _join(self, index: str, kind: str, one: _Lane, other: _Lane) -> _Lane:
         """Joiners take one reference a lane: as many side by side as the longer lane has."""
         ones, others = list(one.references.items()), list(other.references.items())
+        if len(ones) > len(others):
+            ones = _apart(one, other) or ones
+        else:
+            others = _apart(other, one) or others
         count = max(len(ones), len(others))
         references: dict[int, Stream] = {}
         crd = None
@@ -287,6 +319,11 @@ class Walker:
         if len(references) > 1:
             references.pop(ALL, None)
         return _Lane(crd, references)
+
+
+def _apart(lane: _Lane, other: _Lane) -> list[tuple[int, Stream]]:
+    """The references of a lane that the other one lacks."""
+    return [each for each in lane.references.items() if each[0] not in other.references]
 
 
 def _merged(lanes: list[_Lane]) -> list[_Lane]:

@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from gnarl.sw.workloads.einsum.mlir.functions import OPERATIONS, meanings
 from gnarl.sw.workloads.einsum.program import EinsumExpression
 from gnarl.sw.workloads.einsum.rearrangement import How
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
+from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.expression_parser import MAX_OPERANDS
 
 
@@ -60,7 +60,7 @@ class Moved:
 Value: TypeAlias = "Named | Part | Filled | Moved | Constant"
 """What a value outside of bodies stands for."""
 
-_STARTS = {"sum": 0.0, "max": -math.inf}
+_STARTS = {"sum": 0.0, "max": -math.inf, GREATEST: -math.inf}
 """What reductions begin with."""
 _REDUCES = "a reduction must yield arith.addf or arith.maximumf of its output"
 
@@ -112,6 +112,8 @@ class _Body:
         block = operation.body.block
         self._operations = list(block.ops)
         self._output = block.args[-1]
+        meant = operation.attributes.get("reduction")
+        self._meant = meant.data if isinstance(meant, StringAttr) else None
         self._outside = known
         self._trees: dict[SSAValue, EinsumExpression] = {}
         self._sizes: dict[SSAValue, int] = {}
@@ -152,6 +154,10 @@ class _Body:
         op = {"add": "sum", "max": "max"}.get(function)
         if op is None:
             raise Unsupported(_REDUCES)
+        if self._meant is not None:
+            if (op, self._meant) != ("max", GREATEST):
+                raise Unsupported(f"reduction {self._meant}: must be {GREATEST}, of a maximum")
+            op = GREATEST
         left, right = last.operands
         part = self._whole(right if left is self._output else left)
         total = Reduction(op, indices, part)

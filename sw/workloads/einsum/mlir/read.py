@@ -33,7 +33,13 @@ from gnarl.sw.workloads.einsum.mlir.body import (
 )
 from gnarl.sw.workloads.einsum.mlir.encoding import SPARSE_TENSOR, EncodingAttr
 from gnarl.sw.workloads.einsum.mlir.rearranged_read import OPERATIONS as MOVING
-from gnarl.sw.workloads.einsum.mlir.rearranged_read import moved, reordered, strings
+from gnarl.sw.workloads.einsum.mlir.rearranged_read import (
+    compares,
+    moved,
+    pattern,
+    reordered,
+    strings,
+)
 from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, EinsumProgram
 from gnarl.sw.workloads.einsum.rearrangement import KINDS, Rearrangement
 from gnarl.sw.workloads.mlir_text import parse_module
@@ -166,6 +172,10 @@ class _Reader:
         taken = [self._known.get(each) for each in operation.inputs]
         if taken and isinstance(taken[0], Moved):
             self._take_moved(operation, reordered(operation, taken[0]), place)
+            return
+        if compares(operation):
+            found = pattern(operation, self._known, self._index_names())
+            self._take_moved(operation, found, place)
             return
         loops = strings(operation, "indices") or self._loops(operation)
         if len({*loops}) != len(operation.get_iterator_types()):

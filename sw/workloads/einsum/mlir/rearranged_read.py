@@ -22,8 +22,15 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from gnarl.sw.workloads.einsum.mlir.body import Moved, Named, Part, Unsupported, Value
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Reshape, Slice
+from gnarl.sw.workloads.einsum.mlir.body import (
+    Moved,
+    Named,
+    Part,
+    Unsupported,
+    Value,
+    number_of,
+)
+from gnarl.sw.workloads.einsum.rearrangement import Concat, Pattern, Reshape, Slice
 from gnarl.sw.workloads.tensor.expression import Access
 
 OPERATIONS = (
@@ -67,6 +74,52 @@ def reordered(operation: LinalgStructuredOperation, whole: Moved) -> Moved:
     if len(maps) != 2 or not is_copy or sorted(places) != [*range(maps[0].num_dims)]:
         raise Unsupported("must copy what was moved, with its dimensions in another order")
     return replace(whole, dims=tuple(whole.dims[places.index(at)] for at in range(len(places))))
+
+
+def compares(operation: LinalgStructuredOperation) -> bool:
+    """Whether an operation makes a pattern: it compares elements with a number."""
+    return any(isinstance(each, arith.CmpfOp) for each in operation.body.block.ops)
+
+
+def pattern(
+    operation: LinalgStructuredOperation, known: Mapping[SSAValue, Value], fresh: Iterator[str]
+) -> Moved:
+    """The pattern that an operation makes. Raises ``Unsupported``."""
+    block = operation.body.block
+    maps = [each.data for each in operation.get_indexing_maps()]
+    places = [
+        [each.position for each in map.results if isinstance(each, AffineDimExpr)] for map in maps
+    ]
+    value = known.get(operation.operands[0])
+    match list(block.ops):
+        case [
+            arith.ConstantOp() as constant,
+            arith.CmpfOp() as compared,
+            arith.UIToFPOp() as there,
+            YieldOp() as end,
+        ] if (
+            [*compared.operands] == [block.args[0], constant.result]
+            and [*there.operands] == [compared.result]
+            and [*end.operands] == [there.result]
+        ):
+            number = number_of(constant)
+        case _:
+            raise Unsupported(_COMPARES)
+    dims = [*range(maps[0].num_dims)]
+    if len(maps) != 2 or number is None or not isinstance(value, Named):
+        raise Unsupported(_COMPARES)
+    if any(sorted(each) != dims for each in places):
+        raise Unsupported("a pattern must have each dimension of its tensor once")
+    names = strings(operation, "indices") or tuple(next(fresh) for _ in places[1])
+    at = dict(zip(places[1], names, strict=True))
+    access = Access(value.name, tuple(at[place] for place in places[0]))
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[compared.predicate.value.data]
+    return Moved(Pattern(predicate[1:], number), (access,), names)
+
+
+_COMPARES = (
+    "a pattern must be of a tensor, and yield arith.uitofp of arith.cmpf of an element and a number"
+)
 
 
 def strings(operation: Operation, name: str) -> tuple[str, ...] | None:

@@ -2,10 +2,11 @@
 
 A reshape is a ``tensor.collapse_shape`` to one dimension and a ``tensor.expand_shape`` of that, in
 which sizes that the statement gives are constants and the one that follows is a quotient; the
-others are a ``tensor.concat`` and a ``tensor.extract_slice``. What must have its dimensions in
-another order for that is copied by a ``linalg.generic``. All have the attributes ``statement`` and
-``indices``, the names of the dimensions of what they give; the first one of an operand may have
-``from``, names of its dimensions.
+others are a ``tensor.concat``, a ``tensor.extract_slice``, and, of a pattern, a ``linalg.generic``
+that compares. What must have its dimensions in another order for that is copied by a
+``linalg.generic``. All have the attributes
+``statement`` and ``indices``, the names of the dimensions of what they give; the first one of an
+operand may have ``from``, names of its dimensions.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
+    FloatAttr,
     IndexType,
     IntegerAttr,
     StringAttr,
@@ -29,9 +31,16 @@ from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.einsum.rearrangement import Concat, Rearrangement, Reshape, Slice
+from gnarl.sw.workloads.einsum.rearrangement import (
+    Concat,
+    Pattern,
+    Rearrangement,
+    Reshape,
+    Slice,
+)
 from gnarl.sw.workloads.tensor.expression import Access
 
 Type: TypeAlias = TensorType[Any]
@@ -70,6 +79,8 @@ class _Writer:
                 return self._concatenated()
             case Slice() as how:
                 return self._sliced(how)
+            case Pattern() as how:
+                return self._pattern(how)
             case how:
                 raise WorkloadError(
                     f"{statement.place or 'program'}: statement {statement.name} is a {how.kind}, "
@@ -131,6 +142,18 @@ class _Writer:
         )
         return self._inserted(operation, wanted, {"from": strings(dims)})
 
+    def _pattern(self, how: Pattern) -> SSAValue:
+        (operand,), wanted = self._statement.operands, self._statement.result.indices
+        value = self._values[operand.tensor]
+        block = Block(arg_types=[self._result.element_type] * 2)
+        body = Builder(InsertPoint.at_end(block))
+        number = body.insert(arith.ConstantOp(FloatAttr(how.number, self._result.element_type)))
+        predicate = f"{'u' if how.comparison == 'ne' else 'o'}{how.comparison}"
+        there = body.insert(arith.CmpfOp(block.args[0], number.result, predicate))
+        one = body.insert(arith.UIToFPOp(there.result, self._result.element_type))
+        body.insert(YieldOp(one.result))
+        return self._mapped(value, operand.indices, wanted, self._result, block)
+
     # Parts of all of them.
 
     def _ordered(self, operand: Access, dims: tuple[str, ...]) -> SSAValue:
@@ -143,10 +166,21 @@ class _Writer:
     def _copied(
         self, value: SSAValue, dims: Sequence[str], wanted: Sequence[str], type: Type
     ) -> SSAValue:
-        sizes = [self._dim(value, dims.index(index)) for index in wanted]
-        out = self._builder.insert(tensor.EmptyOp(sizes, type)).tensor
         block = Block(arg_types=[type.element_type] * 2)
         block.add_op(YieldOp(block.args[0]))
+        return self._mapped(value, dims, wanted, type, block)
+
+    def _mapped(
+        self,
+        value: SSAValue,
+        dims: Sequence[str],
+        wanted: Sequence[str],
+        type: Type,
+        block: Block,
+    ) -> SSAValue:
+        """What a body makes of each element, with dimensions in another order."""
+        sizes = [self._dim(value, dims.index(index)) for index in wanted]
+        out = self._builder.insert(tensor.EmptyOp(sizes, type)).tensor
         maps = (
             AffineMap(len(dims), 0, tuple(AffineExpr.dimension(wanted.index(i)) for i in each))
             for each in (dims, wanted)

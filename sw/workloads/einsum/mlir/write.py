@@ -3,11 +3,11 @@
 A reduction is a ``linalg.generic`` of its own, and so is what a statement makes of them; all have
 the attributes ``statement``, the tensor that they compute or are a part of, and ``indices``, the
 names of their loops. The last one of a statement may have ``order``, the order of the statement's
-loops, and ``layer``. What moves elements is written by ``rearranged_write``. The function's
-arguments are the inputs, and tensors to write to for results of whose indices some are in no
-operand, with their sizes where the program has them; its attribute ``inputs`` names them. Tensors
-whose format is not dense in the order of their modes, and intermediate ones for which it is chosen,
-have an encoding.
+loops, and ``layer``; a maximum of what is stored alone has ``reduction``. What moves elements is
+written by ``rearranged_write``. The function's arguments are the inputs, and tensors to write to
+for results of whose indices some are in no operand, with their sizes where the program has them;
+its attribute ``inputs`` names them. Tensors whose format is not dense in the order of their modes,
+and intermediate ones for which it is chosen, have an encoding.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumProgram,
     free_indices,
 )
-from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Pattern, Rearrangement
 from gnarl.sw.workloads.mlir_text import to_text
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
+from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 _Operand = Access | Reduction[EinsumExpression]
@@ -176,6 +176,8 @@ class _Writer:
         )
         operation.attributes["statement"] = StringAttr(statement.name)
         operation.attributes["indices"] = strings(loops)
+        if reduction is not None and reduction.op == GREATEST:
+            operation.attributes["reduction"] = StringAttr(GREATEST)
         return self._builder.insert(operation)
 
     def _collect(
@@ -219,7 +221,7 @@ class _Writer:
         arguments: dict[_Operand, SSAValue] = dict(zip(operands, block.args[:-1], strict=True))
         value = self._value(builder, part, arguments)
         if reduction is not None:
-            function = {"sum": "add"}.get(reduction.op, reduction.op)
+            function = "add" if reduction.op == "sum" else "max"
             value = builder.insert(BINARY[function](block.args[-1], value)).results[0]
         builder.insert(YieldOp(value))
         return block
@@ -275,7 +277,10 @@ def _number_type(program: EinsumProgram) -> AnyFloat:
                 return constants(part)
         return []
 
-    values = np.array([v for each in program.einsums for v in constants(each.expression)])
+    values = np.array(
+        [v for each in program.einsums for v in constants(each.expression)]
+        + [each.how.number for each in program.rearrangements if isinstance(each.how, Pattern)]
+    )
     with np.errstate(over="ignore"):
         return f32 if (values == values.astype(np.float32)).all() else f64
 

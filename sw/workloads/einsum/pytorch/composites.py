@@ -9,6 +9,7 @@ from typing import Any
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
 from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, call, scaled
+from gnarl.sw.workloads.einsum.pytorch.masks import causal_mask, scores_of
 from gnarl.sw.workloads.einsum.pytorch.products import matmul
 from gnarl.sw.workloads.einsum.pytorch.reductions import softmax
 from gnarl.sw.workloads.einsum.pytorch.statements import Element, Step
@@ -98,23 +99,29 @@ def _attention(
     query: View,
     key: View,
     value: View,
-    mask: View | None = None,
+    mask: Any = None,
     dropout: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> View:
-    if mask is not None or dropout or is_causal or enable_gqa:
+    """Rows without entries of the mask give 0, as those of PyTorch do here, and not NaN."""
+    if dropout or enable_gqa:
+        step.refuse("with dropout or groups: must be without: give each head its key and value")
+    if (mask is not None or is_causal) and not step.statements.has_masks:
         step.refuse(
-            "with a mask, dropout or groups: must be without: write "
-            "torch.softmax(q @ k.mT * scale + mask, -1) @ v"
+            "with a mask: must be without: write torch.softmax(q @ k.mT * scale + mask, -1) @ v"
         )
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     turned = key.permuted([*range(key.rank - 2), key.rank - 1, key.rank - 2])
     scores = matmul(step, query, turned, lambda a: scaled(a, factor), part="scores")
+    if is_causal:
+        mask = causal_mask(scores.shape[-2], scores.shape[-1])
+    if mask is not None:
+        scores = scores_of(step, scores, mask)
     weights = softmax(step, scores, -1, part="weights")
-    return matmul(step, weights, value)
+    return matmul(step, weights.bare(), value)
 
 
 def _item(step: Step, values: Sequence[View | None], number: int) -> View:

@@ -37,9 +37,12 @@ _TAKEN = tuple(
     f"aten.{name}"
     for name in (
         *(f"{name}.{overload}" for name in _COMPARED for overload in ("Scalar", "Tensor")),
-        *(f"{name}.default" for name in ("logical_not", "tril", "triu")),
+        *(f"{name}.default" for name in ("bitwise_not", "logical_not", "tril", "triu")),
+        *(f"logical_{name}.default" for name in ("and", "or", "xor")),
+        *(f"bitwise_{name}.Tensor" for name in ("and", "or", "xor")),
         *(f"where.{overload}" for overload in ("self", "ScalarSelf", "ScalarOther", "Scalar")),
         "masked_fill.Scalar",
+        "masked_fill.Tensor",
     )
 )
 """Operators that only constants may be given."""

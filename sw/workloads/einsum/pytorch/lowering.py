@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.composites import COMPOSITES
@@ -33,6 +34,9 @@ from gnarl.sw.workloads.einsum.pytorch.inputs import (
     is_strided,
 )
 from gnarl.sw.workloads.einsum.pytorch.layers import with_layers
+from gnarl.sw.workloads.einsum.pytorch.mask_sinking import with_masks_sunk
+from gnarl.sw.workloads.einsum.pytorch.masked import plain
+from gnarl.sw.workloads.einsum.pytorch.masks import MASKS, TAKING_INFINITY, is_mask
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from gnarl.sw.workloads.einsum.pytorch.moving import PARTS, SHAPES
 from gnarl.sw.workloads.einsum.pytorch.names import Names
@@ -65,11 +69,26 @@ OPERATORS: dict[str, Operator] = {
 }
 """What operators mean, by their names in graphs."""
 
-_OPERATORS = {**OPERATORS, **SPARSE_SUMS}
+_ATTENTION = "aten.scaled_dot_product_attention.default"
+
+_OPERATORS: dict[str, Operator] = {**OPERATORS, **SPARSE_SUMS, **MASKS}
 """The same, with those that are for programs alone."""
 
 KNOWN = (*_OPERATORS, *CONSTANTS, *EDGES)
 """Names of all operators that need not be decomposed."""
+
+_WITH_MASKS = (*MASKS, _ATTENTION)
+"""Operators that take masks that are known as they are."""
+
+_WITH_MEANINGS = (
+    *MASKS,
+    *PRODUCTS,
+    *REARRANGING,
+    _ATTENTION,
+    "aten.softmax.int",
+    "aten._softmax.default",
+)
+"""Operators that take views with meanings."""
 
 _LIFTED = "lifted_tensor_"
 """What ``torch.export`` calls constants that a module makes of numbers."""
@@ -86,7 +105,6 @@ _INSTEAD = {
         ("index_add", "scatter_add", "scatter_reduce"),
         "a product with a sparse matrix, or sums of x[edge_index[0]] over edge_index[1]",
     ),
-    "masked_fill": "a sum of the scores and a mask",
     "amin": "-(-x).amax(dim)",
     "elu": "torch.relu(x) - torch.relu(1 - torch.exp(x))",
     "logsumexp": "torch.log(torch.exp(x).sum(dim))",
@@ -95,7 +113,6 @@ _INSTEAD = {
     "rms_norm": "x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)",
     "softplus": "torch.log(torch.exp(x) + 1)",
     "spmm": "torch.sparse.mm",
-    "where": "products with masks",
 }
 """What to write instead of operators that are not supported."""
 
@@ -110,7 +127,7 @@ class _Lowering:
     def __init__(self, graph: Exported) -> None:
         self._graph = graph
         *self._nodes, self._output = graph.nodes
-        self._statements = Statements(Names(graph.results))
+        self._statements = Statements(Names(graph.results), self._given)
         self._inputs: dict[str, Any] = {}  # tensors of PyTorch, by their names in the program
         self._parameters = {
             each
@@ -123,6 +140,7 @@ class _Lowering:
         self._constants: dict[Any, View] = {}  # those that are inputs
         self._constant_bytes = 0
         self._edges = Edges()
+        self._made = set[str]()  # inputs that are made of masks
         self._values: dict[Any, Any] = {}
         self._steps: dict[Any, Step] = {}
 
@@ -142,8 +160,9 @@ class _Lowering:
             raise WorkloadError(f"{self._graph.name}: {error}") from error
 
     def _model(self, results: Results, formats: Mapping[str, str | TensorFormat]) -> Model:
-        statements = with_layers(results.statements, self._children)
         names = tuple(results.views)
+        sunk = with_masks_sunk(results.statements, self._statements.patterns, names)
+        statements = with_layers(sunk, self._children)
         program = _without_idle(EinsumProgram(self._graph.name, tuple(statements), {}, names))
         users = {**self._names, **dict(zip(names, self._graph.results, strict=True))}
         shapes = {
@@ -157,7 +176,7 @@ class _Lowering:
             for each in program.einsums
             if each.name in self._statements.repeated
         }
-        constants = {view.tensor for view in self._constants.values()}
+        constants = {view.tensor for view in self._constants.values()} | self._made
         return Model(
             check(replace(program, formats=stored, shapes=repeated)),
             {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
@@ -176,14 +195,28 @@ class _Lowering:
         if not hasattr(value, "layout"):
             return value
         user = self._graph.names[node.name]
-        if user.startswith(_LIFTED):
+        is_fixed = user.startswith(_LIFTED) or (user in self._graph.state and is_mask(value))
+        if is_fixed:
             return value
+        if is_mask(value) and value.is_floating_point():
+            raise WorkloadError(
+                f"{self._graph.name}: {user} has -inf: must be finite: a mask that is an input "
+                "must be of truth values, as masked_fill takes it, and one of -inf a buffer"
+            )
         view = self._input(user, value)
         return EdgeList(view) if is_edge_list(value) else view
 
     def _input(self, user: str, value: Any) -> View:
         view = self._statements.declare(user, tuple(value.shape))
         self._inputs[view.tensor], self._names[view.tensor] = value, user
+        if str(value.dtype) == "torch.bool":
+            self._statements.truths.add(view.tensor)
+        return view
+
+    def _given(self, name: str, value: Any) -> View:
+        """Another input, of a tensor that the module has."""
+        view = self._input(name, value)
+        self._made.add(view.tensor)
         return view
 
     def _called(self, node: Any, location: Location) -> Any:
@@ -242,12 +275,15 @@ class _Lowering:
     def _lowered(self, node: Any, place: str) -> Any:
         """What an operator gives that is not constant."""
         name, step = operator_name(node), self._step(node, place)
-        self._declare_constants(node.all_input_nodes)
-        given, by_name = self._arguments(node, name in ELEMENTWISE)
+        self._declare_constants(
+            each for each in node.all_input_nodes if not self._is_mask(each, name)
+        )
+        given, by_name = self._arguments(node, name)
         arguments = [materialised(step, each) for each in given]
         named = {key: materialised(step, each) for key, each in by_name.items()}
         for each in (*arguments, *named.values()):
-            if isinstance(each, float | complex) and not _is_finite(each):
+            is_taken = name in TAKING_INFINITY and isinstance(each, float)
+            if isinstance(each, float | complex) and not (is_taken or _is_finite(each)):
                 raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
         operator = _OPERATORS[name]
         if is_taken_apart(node, self._parameters):
@@ -258,28 +294,35 @@ class _Lowering:
             signature(operator).bind(step, *arguments, **named)
         except TypeError as error:
             raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
+        if name not in _WITH_MEANINGS:
+            arguments, named = _plain(step, (arguments, named))
         value = operator(step, *arguments, **named)
         if isinstance(value, View) and not is_strided(node.meta["val"]):
             tensor, own = value.tensor, self._statements.shapes[value.tensor]
-            if value == View.whole(tensor, own) and tensor not in self._inputs:
+            if value.bare() == View.whole(tensor, own) and tensor not in self._inputs:
                 self._computed[tensor] = format_of(tensor, node.meta["val"])
         return value
 
-    def _arguments(
-        self, node: Any, takes_numbers: bool = False
-    ) -> tuple[list[Any], dict[str, Any]]:
-        named = {key: self._of(each, takes_numbers) for key, each in node.kwargs.items()}
-        return [self._of(each, takes_numbers) for each in node.args], named
+    def _arguments(self, node: Any, operator: str = "") -> tuple[list[Any], dict[str, Any]]:
+        named = {key: self._of(each, operator) for key, each in node.kwargs.items()}
+        return [self._of(each, operator) for each in node.args], named
 
-    def _of(self, argument: Any, takes_numbers: bool = False) -> Any:
-        """What an argument stands for; constants that are declared are inputs, or numbers."""
+    def _is_mask(self, node: Any, operator: str) -> bool:
+        """Whether an operator takes what a node gives as it is, as a mask."""
+        return operator in _WITH_MASKS and is_mask(self._values[node])
+
+    def _of(self, argument: Any, operator: str = "") -> Any:
+        """What an argument of an operator stands for; constants that are declared are inputs, or
+        numbers."""
         if isinstance(argument, list | tuple):
-            return [self._of(each, takes_numbers) for each in argument]
+            return [self._of(each, operator) for each in argument]
         if not isinstance(argument, Hashable) or argument not in self._values:
             return argument
         value = self._values[argument]
-        if argument in self._constants:
-            is_number = takes_numbers and not value.dim() and _is_finite(float(value))
+        if argument in self._constants and not self._is_mask(argument, operator):
+            is_number = (
+                operator in (*ELEMENTWISE, *MASKS) and not value.dim() and _is_finite(float(value))
+            )
             return float(value) if is_number else self._constants[argument]
         return value
 
@@ -317,6 +360,11 @@ class _Lowering:
             for name in program.inputs
             if name not in formats
         }
+        stored |= {
+            name: TensorFormat((*(DENSE,) * (len(modes) - 1), COMPRESSED), modes)
+            for name, modes in self._statements.patterns.items()
+            if name in shapes
+        }
         stored |= {name: dense(len(shapes[name])) for name in program.results}
         computed = self._computed | self._edges.formats
         stored |= {name: computed[name] for name in shapes if name in computed}
@@ -332,6 +380,19 @@ def _without_idle(program: EinsumProgram) -> EinsumProgram:
             kept.append(each)
             needed |= {access.tensor for access in each.operands}
     return replace(program, statements=tuple(reversed(kept)))
+
+
+def _plain(step: Step, value: Any) -> Any:
+    """A value whose views have elements of their own."""
+    if isinstance(value, View):
+        return plain(step, value, "all")
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(step, each) for each in value)
+    return (
+        {key: _plain(step, each) for key, each in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _is_finite(number: float | complex) -> bool:

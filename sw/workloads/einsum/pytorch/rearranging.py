@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator
+from gnarl.sw.workloads.einsum.pytorch.masks import truth
 from gnarl.sw.workloads.einsum.pytorch.reductions import require_real
 from gnarl.sw.workloads.einsum.pytorch.statements import Operand, Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
@@ -17,6 +18,8 @@ def _same(step: Step, x: Operand, **named: Any) -> Operand:
 
 def _converted(step: Step, x: Operand, *arguments: Any, **named: Any) -> Operand:
     for each in (*arguments, named.get("dtype")):
+        if str(each) == "torch.bool" and isinstance(x, View) and step.statements.has_masks:
+            return truth(step, x)
         if hasattr(each, "is_floating_point"):
             require_real(step, each)
     return x

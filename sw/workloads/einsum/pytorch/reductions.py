@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
 from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator, absolute, call, scaled
+from gnarl.sw.workloads.einsum.pytorch.masked import masked_softmax, plain
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
-from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.einsum.pytorch.views import EmptyRows, Masked, View
 from gnarl.sw.workloads.tensor.expression import Constant
 
 
@@ -95,8 +97,16 @@ def _norm(
 
 def softmax(step: Step, x: View, dim: int, dtype: Any = None, part: str = "") -> View:
     """Powers in relation to their sum, of what lies below the maximum."""
+    if not isinstance(x.meaning, Masked):
+        x = plain(step, x, "all")
+    if isinstance(x.meaning, Masked):
+        require_real(step, None if isinstance(dtype, bool) else dtype)
+        if x.meaning.patterns:
+            return masked_softmax(step, x, _dims(x, dim), part)
+        x = x.bare()
     powers, total, _ = _powers(step, x, dim, dtype)
-    return step.elementwise(partial(call, "div"), powers, total, part=part)
+    found = step.elementwise(partial(call, "div"), powers, total, part=part)
+    return replace(found, meaning=EmptyRows(()))
 
 
 def _log_softmax(step: Step, x: View, dim: int, dtype: Any = None) -> View:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gnarl.sw.workloads.einsum.program import AnyStatement, Einsum, with_every_access
+from gnarl.sw.workloads.einsum.pytorch.masked import plain
 from gnarl.sw.workloads.einsum.pytorch.moved_statements import transposed
 from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
 from gnarl.sw.workloads.einsum.pytorch.views import View
@@ -28,6 +29,10 @@ class Results:
         """Adds a result; a statement copies what is an input, or moved from inputs alone, a result
         already, or has more dimensions, or fewer."""
         step = Step(self._statements, "", self._place, "output")
+        if view.meaning is not None:
+            view = plain(
+                replace(step, name=self._statements.names.claim(f"{view.tensor}_all")), view
+            )
         modes = [mode for mode in view.modes if mode is not None]
         repeats = any(
             mode is None and size != 1 for size, mode in zip(view.shape, view.modes, strict=True)

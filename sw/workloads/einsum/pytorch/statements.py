@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from gnarl.sw.workloads.einsum.program import (
     free_indices,
 )
 from gnarl.sw.workloads.einsum.pytorch import moved_statements as moved
+from gnarl.sw.workloads.einsum.pytorch.masked import carried, is_carried, plain
 from gnarl.sw.workloads.einsum.pytorch.names import Names
 from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 
 Operand: TypeAlias = View | int | float
@@ -30,12 +32,31 @@ Element: TypeAlias = Callable[..., EinsumExpression]
 class Statements:
     """Statements so far, and the shapes of all tensors by name.
 
+    given
+        a tensor of PyTorch's as another input, by the name that is wanted; ``None``: there are no
+        masks.
     repeated
         those that are the same along some index.
+    with_nan
+        tensors in which rows without entries of a mask are NaN.
+    truths
+        inputs of truth values.
+    patterns
+        tensors that are masks, with their modes in the order in which they are stored.
+    known_patterns
+        those that the module has, as tensors of PyTorch's, of bool.
+    pattern_names
+        patterns by what they are made of.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, given: Callable[[str, Any], View] | None = None) -> None:
         self.names = names
+        self._given = given
+        self.with_nan: set[str] = set()
+        self.truths: set[str] = set()
+        self.patterns: dict[str, tuple[int, ...]] = {}
+        self.known_patterns: dict[str, Any] = {}
+        self.pattern_names: dict[Hashable, str] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.added: list[AnyStatement] = []
         self.repeated: set[str] = set()
@@ -45,6 +66,38 @@ class Statements:
         name = self.names.claim(wanted)
         self.shapes[name] = shape
         return View.whole(name, shape)
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether views may have meanings of masks."""
+        return self._given is not None
+
+    def given(self, name: str, value: Any) -> View:
+        """Another input, of a tensor of PyTorch's."""
+        assert self._given is not None
+        return self._given(name, value)
+
+    def is_truth(self, tensor: str) -> bool:
+        """Whether a tensor has truth values alone."""
+        return tensor in self.truths or tensor in self.patterns
+
+    def has_nan(self, tensor: str) -> bool:
+        """Whether a tensor is made of one in which rows may be NaN."""
+        needed = {tensor}
+        for each in reversed(self.added):
+            if each.name in needed:
+                needed |= {access.tensor for access in each.operands}
+        return not needed.isdisjoint(self.with_nan)
+
+    def is_given(self, tensor: str) -> bool:
+        """Whether no launch computes anything of what a tensor is made of."""
+        made = {each.name: each for each in self.added}
+        statement = made.get(tensor)
+        if statement is None:
+            return True
+        return isinstance(statement, Rearrangement) and all(
+            self.is_given(each.tensor) for each in statement.operands
+        )
 
 
 class Space:
@@ -84,6 +137,20 @@ class Space:
         if op == "sum" and times != 1:
             part = Call("mul", (part, Constant(float(times))))
         return part
+
+
+def _places(
+    view: View,
+    labels: Sequence[Hashable],
+    result: Sequence[Hashable],
+    sizes: Mapping[Hashable, int],
+) -> list[int | None]:
+    """The dimension of a product that each dimension of an operand is; ``None``: it is summed, or
+    repeats."""
+    return [
+        result.index(label) if label in result and sizes[label] == size else None
+        for label, size in zip(labels, view.shape, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -131,10 +198,21 @@ class Step:
         keepdim: bool = False,
         part: str = "",
         finish: Element | None = None,
+        inside: Element | None = None,
+        others: Sequence[View] = (),
     ) -> View:
-        """The sum or maximum over dimensions. ``finish``: see ``product``."""
+        """The sum or maximum over dimensions.
+
+        finish
+            see ``product``.
+        inside
+            makes what is reduced of the view's element, and of those of ``others``, of its shape.
+        """
         space = Space(self.statements, view.shape)
-        expression = space.reduced(op, space.element(view), dims)
+        element = space.element(view)
+        if inside is not None:
+            element = inside(element, *map(space.element, others))
+        expression = space.reduced(op, element, dims)
         if finish is not None:
             expression = finish(expression)
         found = self._add(space, view.rank, expression, part)
@@ -165,10 +243,15 @@ class Step:
             for size, label in zip(view.shape, own, strict=True):
                 if size != 1:
                     sizes[label] = size
+        placed: list[tuple[View, list[int | None]]] = []
+        for number, (view, own) in enumerate(operands):
+            at = _places(view, own, result, sizes)
+            taken = view if is_carried(view, at) else plain(self, view, f"all{number}")
+            placed.append((taken, at))
         space = Space(self.statements, tuple(sizes.values()))
         factors = [
             space.element(view.spread([*map(labels.index, own)], len(labels)))
-            for view, own in operands
+            for (view, _), (_, own) in zip(placed, operands, strict=True)
         ]
         whole = factors[0]
         for factor in factors[1:]:
@@ -178,7 +261,8 @@ class Step:
             places = [range(len(result) - each.rank, len(result)) for each in others]
             rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
             expression = finish(expression, *map(space.element, rest))
-        return self._add(space, len(result), expression, part)
+        found = self._add(space, len(result), expression, part)
+        return carried(found, placed)
 
     def reshaped(self, view: View, shape: Sequence[int]) -> View:
         """The elements in another shape that has other dimensions than those of size 1."""

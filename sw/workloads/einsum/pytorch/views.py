@@ -4,7 +4,43 @@ repeated. No view costs a statement."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from gnarl.sw.workloads.einsum.rearrangement import Pattern
+
+
+@dataclass(frozen=True)
+class Along:
+    """A tensor of the program, and for each of its modes the mode of another tensor that it lies
+    along."""
+
+    tensor: str
+    modes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Elements are -∞ where one of the patterns, which lie along the tensor, has no entry."""
+
+    patterns: tuple[Along, ...]
+
+
+@dataclass(frozen=True)
+class EmptyRows:
+    """Elements are NaN where one of these totals is 0: of a softmax of rows that are -∞."""
+
+    totals: tuple[Along, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Elements are those of a pattern of the tensor."""
+
+    how: Pattern
+
+
+Meaning: TypeAlias = Masked | EmptyRows | Compared
 
 
 @dataclass(frozen=True)
@@ -18,11 +54,14 @@ class View:
     modes
         the mode of ``tensor`` that each dimension is, of the same size; ``None`` for one along
         which elements repeat. Modes that are none of them have size 1.
+    meaning
+        what elements are, where they are not the tensor's own.
     """
 
     tensor: str
     shape: tuple[int, ...]
     modes: tuple[int | None, ...]
+    meaning: Meaning | None = None
 
     @classmethod
     def whole(cls, tensor: str, shape: tuple[int, ...]) -> View:
@@ -37,14 +76,14 @@ class View:
     def permuted(self, order: Sequence[int]) -> View:
         """The view whose dimension d is dimension ``order[d]``."""
         shape = tuple(self.shape[dim] for dim in order)
-        return View(self.tensor, shape, tuple(self.modes[dim] for dim in order))
+        return self._with(shape, tuple(self.modes[dim] for dim in order))
 
     def unsqueezed(self, dim: int) -> View:
         """The view with one more dimension of size 1, before dimension ``dim``."""
         shape, modes = [*self.shape], [*self.modes]
         shape.insert(dim, 1)
         modes.insert(dim, None)
-        return View(self.tensor, tuple(shape), tuple(modes))
+        return self._with(tuple(shape), tuple(modes))
 
     def squeezed(self, dims: Collection[int]) -> View:
         """The view without those of the dimensions that have size 1."""
@@ -59,7 +98,7 @@ class View:
         for size, own, mode in zip(shape[first:], self.shape, self.modes, strict=True):
             sizes.append(own if size == -1 else size)
             modes.append(mode if own == sizes[-1] else None)
-        return View(self.tensor, tuple(sizes), tuple(modes))
+        return self._with(tuple(sizes), tuple(modes))
 
     def spread(self, places: Sequence[int], rank: int) -> View:
         """The view in ``rank`` dimensions, of which ``places`` are its own; the rest have size
@@ -68,4 +107,11 @@ class View:
         modes: list[int | None] = [None] * rank
         for place, size, mode in zip(places, self.shape, self.modes, strict=True):
             shape[place], modes[place] = size, mode
-        return View(self.tensor, tuple(shape), tuple(modes))
+        return self._with(tuple(shape), tuple(modes))
+
+    def bare(self) -> View:
+        """The view of the tensor's own elements."""
+        return replace(self, meaning=None)
+
+    def _with(self, shape: tuple[int, ...], modes: tuple[int | None, ...]) -> View:
+        return replace(self, shape=shape, modes=modes)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.program import EinsumProgram, reductions
 from gnarl.sw.workloads.einsum.pure import inlined, pure
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from gnarl.sw.workloads.loops.expressions.dense_operands import with_dense_operands
@@ -20,6 +20,7 @@ from gnarl.sw.workloads.loops.expressions.program_lowering import (
 )
 from gnarl.sw.workloads.loops.ir.names import name_problem
 from gnarl.sw.workloads.loops.workload import LoopWorkload
+from gnarl.sw.workloads.tensor.expression import GREATEST
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
@@ -90,13 +91,20 @@ def program_nest(
     """The nest of a program, from the shapes of its tensors, of the arrays that inputs lie in, and
     of results, see ``program_workload``.
 
-    Raises ``WorkloadError`` naming the line of a function that nests do not have, or where elements
-    are moved.
+    Raises ``WorkloadError`` naming the line of a function that nests do not have, of a maximum of
+    what is stored alone, or where elements are moved.
     """
     for each in program.rearrangements:
         raise WorkloadError(
             f"{each.place or program.name}: {each.name} is a {each.how.kind}, which nests of "
             "Einsum programs do not have: must be computed"
         )
+    for statement in program.einsums:
+        if any(each.op == GREATEST for each in reductions(statement.expression)):
+            raise WorkloadError(
+                f"{statement.place or program.name}: {statement.name} is the greatest of what is "
+                "stored, as of a softmax with a mask, which nests of Einsum programs do not have: "
+                "must be a max of all elements"
+            )
     program = inlined(pure(program, shapes), shapes)
     return ProgramLowering(with_dense_operands(program), shapes, arrays, results).lowered()

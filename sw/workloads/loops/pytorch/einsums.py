@@ -86,6 +86,7 @@ class _Einsums:
 
     def _value(self, view: einsum.View) -> Value | SparseMatrix:
         self._lower()
+        view = view.bare()  # there are no masks
         value = self._values.by_name[view.tensor]
         if view == einsum.View.whole(view.tensor, value.shape):
             return value

@@ -101,3 +101,13 @@ def test_fibers_that_are_never_empty() -> None:
     assert not never_empty(Level(C, 1), SURE)
     assert not never_empty(Intersection((Level(B, 1), Level(D, 1))), SURE)
     assert not never_empty(Level(b, 0), SURE)
+
+
+def test_what_is_everywhere_is_needed_where_a_stored_factor_is() -> None:
+    """The union lacks no coordinate of the factor, and others are dropped."""
+    found = Intersection((Level(b, 0), Union((Level(c, 0), Level(b, 0)))))
+    assert along_i(formula("mul", b, formula("exp", c))) == found
+    assert along_i(formula("mul", b, formula("add", c, d))) == found
+    assert along_i(formula("mul", b, formula("exp", formula("add", d, k)))) == Level(b, 0)
+    assert not is_full(found, SURE) and not never_empty(found, SURE)
+    assert visited(found, SURE) == {frozenset({1}), frozenset({1, 2})}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,14 @@ from hypothesis import strategies as st
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.compile import compile
 from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.compiler.sam.workload import SamWorkload
 from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import refused
+from tests.support.sam.models import CONFIG, run
 from tests.sw.compiler.sam.machine import check
 
 DENSITIES = (0.0, 0.1, 0.5, 1.0)
@@ -285,3 +289,18 @@ def test_levels_whose_empty_fibers_no_stream_tells() -> None:
 def test_orders_are_checked() -> None:
     with pytest.raises(WorkloadError, match="a transposed copy would do: -f=B:ss:1,0"):
         lower(parse("x(i)=B(i,j)*c(j) -f=B:ss -s=reorder(j,i)"))
+
+
+def test_a_factor_beside_a_function_of_what_is_missing_waits_for_nothing() -> None:
+    """However much the queues hold, and whatever either lacks."""
+    random = np.random.default_rng(0)
+    text = "x(i,j)=B(i,j)*(exp(A(i,j))+A(i,j)) -f=B:ds -f=A:ds -f=x:ds"
+    program = compile(SamWorkload("x", text, parse(text)), replace(CONFIG, queue_depth=2))
+    for density, other in itertools.product((0.02, 0.5, 1.0), repeat=2):
+        shape = (3, 400)
+        tensors = {
+            "B": np.where(random.random(shape) < density, random.random(shape), 0),
+            "A": np.where(random.random(shape) < other, random.random(shape), 0),
+        }
+        done = run(program, tensors, is_timed=True)
+        np.testing.assert_array_equal(done.got["x"], done.meant["x"])

@@ -45,6 +45,19 @@ def test_results_and_formats_fit(program: EinsumProgram, problem: str) -> None:
         check(program)
 
 
+@pytest.mark.parametrize(
+    "part", ["t(i,k)", "B(i,k)*t(i,k)", "B(i,k)*relu(B(i,k))", "B(i,k)+C(k)", "sum[j](B(i,k)*C(j))"]
+)
+def test_maxima_of_what_is_stored_alone_say_where_it_is(part: str) -> None:
+    text = f"t(i,k)=sum[j](A(i,j)*C(k)); x(i)=greatest[k]({part})"
+    with refused(
+        "statement x, column 34: greatest is of what may be stored with zeros elsewhere: must be "
+        "of a product of inputs and of what is everywhere, as greatest[j](B(i,j)*(x(i,j)+0))"
+    ):
+        parse_program(text)
+    parse_program("t(i)=relu(A(i)); x=greatest[i](B(i)*(t(i)-1)*exp(t(i))); y=greatest[i](B(i))")
+
+
 def test_loop_orders_have_every_index() -> None:
     statements = (replace(PROGRAM["t"], order=("k",)), PROGRAM["x"])
     with refused("statement t, column 1: loop order k must name each of i, k once"):

@@ -45,7 +45,7 @@ def test_a_layer() -> None:
     assert [access.column for access in program["h"].operands] == [50, 57, 65]
 
 
-@given(cases(moving=True))
+@given(cases(moving=True, stored=True))
 def test_programs_are_read_as_they_are_written(case: Case) -> None:
     assert parse_program(program_text(case.program), case.program.name) == case.program
 

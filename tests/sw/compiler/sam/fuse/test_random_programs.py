@@ -23,6 +23,7 @@ from tests.support.sam.programs import TRAITS, ProgramCase, make_program
 
 PROGRAMS = 80
 MOVING_PROGRAMS = range(2000, 2080)
+MASKED_PROGRAMS = range(3000, 3020)
 ODD_PROGRAMS = range(5000, 5040)
 DISORDERED_PROGRAMS = range(7000, 7060)
 
@@ -75,6 +76,18 @@ def test_programs_in_which_elements_are_moved() -> None:
     cases = [case for case in cases if case.program.rearrangements]
     right = [is_right(case, case.whole(), FACTORED) for case in cases]
     assert sum(right) >= 0.5 * len(cases)
+    for seed, case in enumerate(cases):
+        is_right(case, case.groups(random.Random(seed)), FACTORED)
+
+
+def test_softmax_with_masks() -> None:
+    """Each is run statement by statement, whole and cut at random; what has exponentials is not
+    exact in any order."""
+    cases = [make_program(seed, masked=True) for seed in MASKED_PROGRAMS]
+    cases = [replace(case, traits=case.traits | {"several indices"}) for case in cases]
+    assert sum(is_right(case, [], FACTORED) for case in cases) >= 0.5 * len(cases)
+    right = [is_right(case, case.whole(), FACTORED) for case in cases]
+    assert sum(right) >= 0.4 * len(cases)
     for seed, case in enumerate(cases):
         is_right(case, case.groups(random.Random(seed)), FACTORED)
 
@@ -135,6 +148,7 @@ def test_infinities_and_nan() -> None:
 def test_every_trait_is_drawn() -> None:
     cases = [make_program(seed) for seed in range(PROGRAMS)]
     cases += [make_program(seed, moving=True) for seed in MOVING_PROGRAMS]
+    cases += [make_program(seed, masked=True) for seed in MASKED_PROGRAMS]
     drawn = Counter(trait for case in cases for trait in case.traits)
     assert set(drawn) == set(TRAITS) - {"odd values"}
 

@@ -103,6 +103,18 @@ def test_reductions_begin_with_what_the_output_holds(
         assert program_text(read_mlir(text)).startswith(f"x(i)={expression} ")
 
 
+def test_maxima_of_what_is_stored_alone_have_an_attribute() -> None:
+    def read(attribute: str) -> str:
+        text = generic(MAX, "%start")
+        text = text.replace(" {\n  ^bb0", f' attrs = {{reduction = "{attribute}"}} {{\n  ^bb0')
+        return program_text(read_mlir(text))
+
+    assert read("greatest").startswith("x(i)=greatest[j](a(i,j))")
+    problem = "<text>:7:3: linalg.generic: reduction least: must be greatest, of a maximum"
+    with pytest.raises(WorkloadError, match=problem):
+        read("least")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

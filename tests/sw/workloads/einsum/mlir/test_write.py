@@ -50,7 +50,7 @@ def test_a_layer() -> None:
 
 
 @settings(max_examples=40)
-@given(cases(3, moving=True))
+@given(cases(3, moving=True, stored=True))
 def test_programs_are_read_as_they_are_written(case: Case) -> None:
     assert read_mlir(program_mlir(case.program)) == case.program
 

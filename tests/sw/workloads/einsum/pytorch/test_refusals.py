@@ -34,9 +34,9 @@ MATRIX = torch.ones(4, 3)
             "getitem: places of maxima, sizes of bags, or moments: only values are supported",
         ),
         (
-            lambda self, x: functional.scaled_dot_product_attention(x, x, x, is_causal=True),
-            "aten.scaled_dot_product_attention.default: with a mask, dropout or groups: must be "
-            "without: write torch.softmax(q @ k.mT * scale + mask, -1) @ v",
+            lambda self, x: functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5),
+            "aten.scaled_dot_product_attention.default: with dropout or groups: must be without: "
+            "give each head its key and value",
         ),
         (
             lambda self, x: functional.dropout(x, 0.5, True),
@@ -77,8 +77,28 @@ MATRIX = torch.ones(4, 3)
             "another",
         ),
         (
-            lambda self, x: x.masked_fill(torch.eye(4, 3) > 0, 0.5),
-            "aten.masked_fill.Scalar: not supported: write a sum of the scores and a mask",
+            lambda self, x: x.masked_fill(torch.eye(4, 3) > 0, math.inf),
+            "aten.masked_fill.Scalar: inf: must be -inf or a finite real number",
+        ),
+        (
+            lambda self, x: torch.where((x + 1) > 0, x, 0),
+            "aten.gt.Scalar: of what is computed: must be of inputs or of numbers: conditions on "
+            "computed values are not supported",
+        ),
+        (
+            lambda self, x: (x @ x.t()).logical_not() * 2,
+            "aten.logical_not.default: of what is computed: must be of inputs or of numbers: "
+            "conditions on computed values are not supported",
+        ),
+        (
+            lambda self, x: x.nan_to_num(),
+            "aten.nan_to_num.default: must be right behind a softmax with a mask, or its product "
+            "with values, and make 0 of the NaN of rows without entries",
+        ),
+        (
+            lambda self, x: x.masked_fill((x > 0)[:1, :1], -math.inf),
+            "aten.masked_fill.Scalar: a mask of one element for many: must have a dimension of "
+            "what it masks",
         ),
         (
             lambda self, x: x + torch.zeros(2**14, 1, 2**13, 4)[0, 0, 0, 0],
@@ -121,7 +141,7 @@ def test_shapes_that_depend_on_values() -> None:
     def forward(self, x):
         return x[x > 0] * 2
 
-    with pytest.raises(WorkloadError, match=r"aten\.gt\.Scalar: not supported"):
+    with pytest.raises(WorkloadError, match=r"aten\.index\.Tensor: its shape depends on values"):
         module_program(module(forward), (MATRIX,))
 
 

@@ -117,3 +117,12 @@ def test_functions_that_nests_do_not_have() -> None:
         "reciprocal, relu, sqrt, sub"
     ):
         program_workload(program, tensors(x=[1, 2]))
+
+
+def test_maxima_of_what_is_stored_alone_are_refused() -> None:
+    program = parse_program("x(i)=greatest[k](A(i,k)) -f=A:ds", "rows")
+    with refused(
+        "rows: x is the greatest of what is stored, as of a softmax with a mask, which nests of "
+        "Einsum programs do not have: must be a max of all elements"
+    ):
+        program_workload(program, {"A": Tensor.from_any(X)})
