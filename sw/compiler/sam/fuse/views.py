@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+import networkx as nx
+
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.sam.iteration import Formula, Named, Operand
 from gnarl.sw.workloads.einsum.program import (
@@ -91,12 +93,26 @@ class _Renaming:
         self._taken: set[str] = set()
         self._fresh = (f"u{number}" for number in count())
         self._known: dict[str, dict[tuple[str, ...], Access]] = {}
+        self._spaces = _spaces(program)
+        self._space_of: dict[str, int] = {}
         self.views: dict[Access, View] = {}
 
     def result(self, name: str) -> Access:
-        """The access of a result, at the indices of the first view of it."""
+        """The access of a result, at the indices of the first view of it; else at its own, but for
+        those whose names mean something else in the region already."""
         known = list(self._known.get(name, {}).values())
-        return known[0] if known else self._view(name, self._program[name].result.indices)
+        if known:
+            return known[0]
+        indices = []
+        for index in self._program[name].result.indices:
+            space = self._spaces[name, index]
+            is_other = self._space_of.setdefault(index, space) != space
+            indices.append(self._fresh_name() if is_other else index)
+            self._taken.add(indices[-1])
+        return self._view(name, tuple(indices))
+
+    def _fresh_name(self) -> str:
+        return next(name for name in self._fresh if name not in self._taken)
 
     def _view(self, name: str, indices: tuple[str, ...]) -> Access:
         known = self._known.setdefault(name, {})
@@ -116,6 +132,7 @@ class _Renaming:
             if index not in renamed:
                 renamed[index] = self._reduced(statement, index, renamed)
                 self._taken.add(renamed[index])
+                self._space_of.setdefault(renamed[index], self._spaces[statement.name, index])
         expression = self._renamed(statement.expression, renamed)
         order = tuple(renamed[index] for index in statement.order)
         self.views[access] = View(name, access, expression, order)
@@ -139,7 +156,7 @@ class _Renaming:
                         return known[place]
         if index not in self._taken:
             return index
-        return next(name for name in self._fresh if name not in self._taken)
+        return self._fresh_name()
 
     def _renamed(
         self, expression: EinsumExpression, renamed: Mapping[str, str]
@@ -157,6 +174,22 @@ class _Renaming:
             case Reduction(op, indices, part, column):
                 now = tuple(renamed[index] for index in indices)
                 return Reduction(op, now, self._renamed(part, renamed), column)
+
+
+def _spaces(program: EinsumProgram) -> dict[tuple[str, str], int]:
+    """A number for each index of each statement; indices that have the same must have one size,
+    since tensors connect them."""
+    graph: nx.Graph = nx.Graph()
+    for statement in program.statements:
+        for access in (statement.result, *statement.operands):
+            for place, index in enumerate(access.indices):
+                graph.add_edge((statement.name, index), (access.tensor, place))
+    return {
+        (node[0], node[1]): number
+        for number, nodes in enumerate(nx.connected_components(graph))
+        for node in nodes
+        if isinstance(node[1], str)
+    }
 
 
 def formulas(views: Views, formats: Mapping[str, TensorFormat]) -> list[Formula]:

@@ -168,6 +168,14 @@ def test_every_trait_is_drawn() -> None:
             {"A": (4, 5), "B": (5, 3), "C": (4, 3)},
         ),
         ("y(i,j)=sum[k](A(i,k))*sum[k](B(k,j))", {"A": (4, 5), "B": (5, 3)}),
+        # Results whose indices have one name and two sizes.
+        ("y(i)=sum[j](A(i,j)); z(i)=sum[j](A(j,i)) -f=A:ds", {"A": (3, 5)}),
+        ("y(i)=sum[j](A(i,j)); z(i)=sum[j](A(j,i)); w(i)=relu(z(i)) -r=y,z,w", {"A": (3, 5)}),
+        (
+            "t(i,j)=A(i,j)*2; y(i)=sum[j](t(i,j)); z(i)=max[j](t(j,i)) -f=A:ds -r=y,z",
+            {"A": (3, 5)},
+        ),
+        ("y(i)=A(i)*b; z(i)=C(i)*b", {"A": (3,), "C": (4,), "b": ()}),
     ],
 )
 @pytest.mark.parametrize("iteration", [FACTORED, GLOBAL])
