@@ -29,7 +29,10 @@ INTROS = {
         "Networks of two layers on the karate club in one region (`--fuse full`): orders of its "
         "loops, counted exactly, as the paper's table 4 has them, which renames the indices of "
         "each operator, where equal views are one here. *As stored*: sparse tensors are walked "
-        "from the outside in; *products' orders*: i, k, j of each matrix product.",
+        "from the outside in; *products' orders*: i, k, j of each matrix product. GCN has six "
+        "indices: nodes, their neighbours, neighbours of these, features, hidden features and "
+        "classes. GraphSAGE computes its first layer at nodes and at their neighbours, at each with "
+        "neighbours, two indices of features and hidden features of its own: with classes eleven.",
     ),
     "sweep": Intro(
         "A nested product in all orders",
