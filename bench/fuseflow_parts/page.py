@@ -31,7 +31,7 @@ INTROS = {
         "each operator, where equal views are one here. *As stored*: sparse tensors are walked "
         "from the outside in; *products' orders*: i, k, j of each matrix product. GCN has six "
         "indices: nodes, their neighbours, neighbours of these, features, hidden features and "
-        "classes. GraphSAGE computes its first layer at nodes and at their neighbours, at each with "
+        "classes. GraphSAGE computes its first layer at nodes and at their neighbours, each with "
         "neighbours, two indices of features and hidden features of its own: with classes eleven.",
     ),
     "sweep": Intro(
