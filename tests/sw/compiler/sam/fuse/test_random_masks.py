@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from gnarl.hw.lib.errors import WorkloadError
@@ -19,15 +20,15 @@ def _single(value: torch.Tensor) -> torch.Tensor:
     return value.float() if value.is_floating_point() else value
 
 
-def test_masked_modules() -> None:
+@pytest.mark.parametrize("part", [0, 1])
+def test_masked_modules(part: int) -> None:
     ran = 0
-    for seed in SEEDS:
+    for seed in SEEDS[part::2]:
         case = random_masked_module(seed)
         inputs = tuple(map(_single, case.inputs))
         model = module_program(case.module.float(), inputs, None)
         expected = golden(model.program, model.data)
-        is_one = len(model.program.results) == 1  # indices of several may have other sizes
-        for fuse in ("none", "full" if is_one else "layer"):
+        for fuse in ("none", "full"):
             whole = [each.statements for each in regions_of(model.program, fuse)]
             with noted(f"{seed}, {fuse}: {case.traits}"):
                 try:
@@ -41,4 +42,4 @@ def test_masked_modules() -> None:
                 for name, each in expected.items():
                     np.testing.assert_array_equal(done.got[name], each)
                 ran += 1
-    assert ran >= 1.5 * len(SEEDS)
+    assert ran >= 0.75 * len(SEEDS)
