@@ -300,7 +300,15 @@ async def a_host_that_stalls_sees_the_same(dut):
 PARTS = parts("random_programs", "no_dimension", "damaged|interrupted")
 
 
-@pytest.mark.parametrize("tests", PARTS, ids=["random", "dimensions", "ends", "others"])
+@pytest.mark.parametrize(
+    "tests",
+    [
+        pytest.param(PARTS[0], id="random"),
+        pytest.param(PARTS[1], id="dimensions", marks=pytest.mark.slow),
+        pytest.param(PARTS[2], id="ends"),
+        pytest.param(PARTS[3], id="others"),
+    ],
+)
 def test_the_least(tests):
     variables = environment(LEAST, runs=1)
     run_machine(verilog_of("tmu", LEAST), MODULES, name="tmu", environment=variables, tests=tests)

@@ -27,6 +27,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+with contextlib.suppress(ImportError):  # it is there with PyTorch Geometric
+    from tqdm import tqdm
+
+    tqdm.monitor_interval = 0  # or its first bar starts a thread
+
 LENGTH_BYTES = 8
 """Of a message's length, before the message."""
 
