@@ -47,7 +47,7 @@ PAPER = {GCN: "1.63, 0.29", GRAPHSAGE: "2.10, 0.48"}
 
 LIMIT_BEST = 0.45
 LIMIT_GLOBAL = 1.27
-LIMIT_COMPILE_MS = 100.0
+LIMIT_COMPILE_MS = {GCN: 100.0, GRAPHSAGE: 750.0}
 LIMIT_ERROR = 1e-5
 
 METRICS = {
@@ -208,7 +208,12 @@ def verdict(measured: Sequence[Record]) -> str:
         )
     best = own[BEST]["cycles"] / own[LAYER]["cycles"]
     wide = own[LAYER_GLOBAL]["cycles"] / own[LAYER]["cycles"]
-    compile_ms = max(row["compile_ms"] for row in table.values())
+    for network, limit in LIMIT_COMPILE_MS.items():
+        worst = max(row["compile_ms"] for (name, *_), row in table.items() if name == network)
+        lines.append(
+            f"{network}: compile ms after export, worst {worst:.3g}, limit {limit:g} "
+            f"{mark(worst <= limit)}"
+        )
     error = max(row["error"] for row in table.values())
     return "\n".join(
         [
@@ -217,8 +222,6 @@ def verdict(measured: Sequence[Record]) -> str:
             f"{LIMIT_BEST:g} {mark(best <= LIMIT_BEST)}",
             f"{data}: cycles of global over factored iteration, {wide:.3g}, at least "
             f"{LIMIT_GLOBAL:g} {mark(wide >= LIMIT_GLOBAL)} (paper 1.33)",
-            f"compile ms after export, worst {compile_ms:.3g}, limit {LIMIT_COMPILE_MS:g} "
-            f"{mark(compile_ms <= LIMIT_COMPILE_MS)}",
             f"error over the largest result, worst {error:.1e}, limit {LIMIT_ERROR:g} "
             f"{mark(error <= LIMIT_ERROR)}",
         ]
