@@ -13,16 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard
 
 from gnarl.hw.sam.block_types import DENSE
-from gnarl.sw.workloads.tensor.expression import Call, Reduction
+from gnarl.sw.workloads.tensor.expression import ADDITIVE, NONZERO_AT_ZERO, Call, Reduction
 
 STREAM = "stream"
 """The format of a level that is not stored, but computed beside the loops that read it."""
-
-ADDITIVE = ("add", "sub", "max", "min")
-"""Operations whose missing operand counts as 0, and that are 0 where both are missing."""
-
-NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid", "log")
-"""Functions that are not 0 at 0: they have a value at every coordinate."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,14 @@ from gnarl.sw.workloads.einsum.program import (
     reductions,
 )
 from gnarl.sw.workloads.tensor.columns import fail
-from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
-
-_ZERO_AT_ZERO = frozenset(("relu", "sqrt", "gelu", "tanh", "neg"))
-"""Functions of one number that are not everywhere."""
+from gnarl.sw.workloads.tensor.expression import (
+    GREATEST,
+    ZERO_AT_ZERO,
+    Access,
+    Call,
+    Constant,
+    Reduction,
+)
 
 
 def check_stored_maxima(program: EinsumProgram, statement: Einsum) -> None:
@@ -52,7 +56,7 @@ def is_everywhere(part: EinsumExpression) -> bool:
         case Call("div", (dividend, _)):
             return is_everywhere(dividend)
         case Call(function, (argument,)):
-            return function not in _ZERO_AT_ZERO or is_everywhere(argument)
+            return function not in ZERO_AT_ZERO or is_everywhere(argument)
         case Call(_, arguments):
             return any(map(is_everywhere, arguments))
         case Reduction(part=inner):

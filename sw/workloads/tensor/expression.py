@@ -16,6 +16,15 @@ from gnarl.sw.workloads.tensor.storage import TensorFormat
 # Functions by name, with their number of arguments.
 FUNCTIONS: dict[str, int] = {**dict.fromkeys(block_types.FUNCTIONS, 1), "max": 2, "min": 2}
 
+ADDITIVE = ("add", "sub", "max", "min")
+"""Operations whose missing operand counts as 0, and that are 0 where both are missing."""
+
+NONZERO_AT_ZERO = ("exp", "reciprocal", "sigmoid", "log")
+"""Functions that are not 0 at 0: they have a value at every coordinate."""
+
+ZERO_AT_ZERO = ("neg", *(name for name in block_types.FUNCTIONS if name not in NONZERO_AT_ZERO))
+"""The other functions of one argument, which are where that is."""
+
 GREATEST = "greatest"
 REDUCTIONS = ("sum", "max", GREATEST)
 """What indices are reduced by."""

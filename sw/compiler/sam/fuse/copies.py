@@ -14,7 +14,12 @@ from itertools import count
 import networkx as nx
 
 from gnarl.hw.sam.block_types import DENSE
-from gnarl.sw.compiler.sam.fuse.partial_order import Constraint, constraints, modes_in
+from gnarl.sw.compiler.sam.fuse.partial_order import (
+    Constraint,
+    add_unless_cyclic,
+    constraints,
+    modes_in,
+)
 from gnarl.sw.compiler.sam.fuse.views import Views
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.rearrangement import Rearrangement, Reshape
@@ -49,15 +54,13 @@ def discordant(
 ) -> list[Access]:
     """The accesses of inputs to copy: those whose storage does not suit ``order``, or, where it is
     empty, closes a cycle with what no copy changes and with accesses before it."""
-    found = [
-        each for each in constraints(views, formats, before) if each.access in {*views.inputs()}
-    ]
+    known, inputs = list(constraints(views, formats, before)), {*views.inputs()}
+    found = [each for each in known if each.access in inputs]
     if order:
         place = {index: number for number, index in enumerate(order)}
         copied = [each for each in found if not _ascends(each.order, place)]
     else:
-        fixed = [each for each in constraints(views, formats, before) if each not in found]
-        copied = _closing(found, fixed)
+        copied = _closing(found, [each for each in known if each.access not in inputs])
     accesses = (each.access for each in copied if each.access is not None)
     return [each for each in dict.fromkeys(accesses) if _may_move(each, formats[each.tensor])]
 
@@ -85,14 +88,7 @@ def _closing(found: Sequence[Constraint], fixed: Sequence[Constraint]) -> list[C
     graph: nx.DiGraph = nx.DiGraph()
     for each in fixed:
         graph.add_edges_from(each.edges)
-    closing = []
-    for each in found:
-        new = [edge for edge in each.edges if not graph.has_edge(*edge)]
-        graph.add_edges_from(new)
-        if not nx.is_directed_acyclic_graph(graph):
-            graph.remove_edges_from(new)
-            closing.append(each)
-    return closing
+    return [each for each in found if not add_unless_cyclic(graph, each.edges, each.why)]
 
 
 def _may_move(access: Access, format: TensorFormat) -> bool:

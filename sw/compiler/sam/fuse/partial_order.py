@@ -153,10 +153,17 @@ def _check_cycles(graph: nx.DiGraph) -> None:
 def _prefer(graph: nx.DiGraph, groups: Iterable[list[tuple[str, str]]]) -> None:
     """Adds groups of edges, each unless one of them closes a cycle."""
     for edges in groups:
-        new = [edge for edge in edges if not graph.has_edge(*edge)]
-        graph.add_edges_from(new, **{WHY: _PREFERRED})
-        if not nx.is_directed_acyclic_graph(graph):
-            graph.remove_edges_from(new)
+        add_unless_cyclic(graph, edges, _PREFERRED)
+
+
+def add_unless_cyclic(graph: nx.DiGraph, edges: Iterable[tuple[str, str]], why: str) -> bool:
+    """Adds all of the edges, or none where one closes a cycle; whether it did."""
+    new = [edge for edge in edges if not graph.has_edge(*edge)]
+    graph.add_edges_from(new, **{WHY: why})
+    if nx.is_directed_acyclic_graph(graph):
+        return True
+    graph.remove_edges_from(new)
+    return False
 
 
 def _within_accumulators(views: Views) -> Iterator[list[tuple[str, str]]]:

@@ -15,7 +15,6 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import COMPRESSED, DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
 from gnarl.sw.compiler.sam.builder import Stream
 from gnarl.sw.compiler.sam.iteration import (
-    ADDITIVE,
     STREAM,
     All,
     Coordinates,
@@ -34,7 +33,14 @@ from gnarl.sw.compiler.sam.iteration import (
 from gnarl.sw.compiler.sam.table.nest import Computed, Loop, Nest, Walker
 from gnarl.sw.compiler.sam.table.table import VALUES, FusionTable, TableBuilder
 from gnarl.sw.compiler.sam.table.write import Written, write
-from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction, stored_indices
+from gnarl.sw.workloads.tensor.expression import (
+    ADDITIVE,
+    Access,
+    Call,
+    Constant,
+    Reduction,
+    stored_indices,
+)
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 

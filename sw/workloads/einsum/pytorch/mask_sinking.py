@@ -19,7 +19,7 @@ from gnarl.sw.workloads.einsum.program import (
 from gnarl.sw.workloads.einsum.pure import factors
 from gnarl.sw.workloads.einsum.pytorch.masked import product
 from gnarl.sw.workloads.einsum.pytorch.views import Along
-from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
+from gnarl.sw.workloads.tensor.expression import ADDITIVE, ZERO_AT_ZERO, Access, Call, Reduction
 
 
 def with_masks_sunk(
@@ -178,9 +178,9 @@ def _around(part: EinsumExpression, known: Mapping[str, set[Along]]) -> set[Acce
             return set().union(*(_around(each, known) for each in arguments))
         case Call("div", (dividend, _)):
             return _around(dividend, known)
-        case Call("add" | "sub" | "max" | "min", (left, right)):
+        case Call(function, (left, right)) if function in ADDITIVE:
             return _around(left, known) & _around(right, known)
-        case Call("neg" | "relu" | "tanh" | "gelu" | "sqrt", (argument,)):
+        case Call(function, (argument,)) if function in ZERO_AT_ZERO:
             return _around(argument, known)
         case Reduction("sum", indices, inner):
             return {each for each in _around(inner, known) if not {*each.indices} & {*indices}}
