@@ -42,6 +42,7 @@ TRAITS = (
     "input twice",
     "masked",
     "maximum",
+    "names of their own",
     "nested sum",
     "not 0 at 0",
     "odd values",
@@ -110,6 +111,32 @@ def make_program(
     return _Maker(random.Random(seed), odd, moving, disordered, masked).case()
 
 
+def _with_names(statement: AnyStatement, rng: random.Random) -> AnyStatement:
+    """The statement with its indices called otherwise, if it computes something."""
+    if not isinstance(statement, Einsum):
+        return statement
+    names = dict(
+        zip(statement.indices, rng.sample("abcijklmno", len(statement.indices)), strict=True)
+    )
+
+    def access(each: Access) -> Access:
+        return replace(each, indices=tuple(names[index] for index in each.indices))
+
+    def renamed(part: EinsumExpression) -> EinsumExpression:
+        match part:
+            case Access():
+                return access(part)
+            case Call(function, arguments):
+                return Call(function, tuple(map(renamed, arguments)))
+            case Reduction(op, indices, inner):
+                return Reduction(op, tuple(names[index] for index in indices), renamed(inner))
+        return part
+
+    return replace(
+        statement, result=access(statement.result), expression=renamed(statement.expression)
+    )
+
+
 @dataclass
 class _Maker:
     rng: random.Random
@@ -140,6 +167,10 @@ class _Maker:
         if self.masked:
             self._masked_softmax()
         program = self._program()
+        if rng.random() < 0.4:  # one name in two statements says nothing
+            self.traits.add("names of their own")
+            statements = tuple(_with_names(each, rng) for each in program.statements)
+            program = check(replace(program, statements=statements))
         if 0 in (sizes := {n for each in self.tensors.values() for n in each.shape}):
             self.traits.add("size 0")
         if 1 in sizes:
