@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.fuseflow_parts import figures
 from bench.fuseflow_parts.variants import FULL, NONE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
@@ -16,7 +17,6 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sam.figures import longest_stream
 from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "fuseflow.decoder"
@@ -27,31 +27,13 @@ LENGTHS = (64, 256)
 ON_RTL = (64, FULL)
 
 METRICS = {
-    "launches": Metric("", "none"),
-    "cycles": Metric("cycles", "lower"),
-    "operations": Metric("", "none"),
-    "bytes": Metric("bytes", "lower"),
-    "intensity": Metric("operations/byte", "none"),
-    "longest": Metric("tokens", "none"),
-    "distance": Metric("cycles/token", "lower"),
+    **figures.METRICS,
     "error": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
 }
-"""As those of ``models``; ``error``: the largest one of an element against float64, relative."""
+"""``error``: the largest one of an element against float64, relative to it."""
 
-_HEADER = {
-    "launches": "launches",
-    "cycles": "cycles",
-    "over_none": "× none",
-    "operations": "operations",
-    "bytes": "bytes",
-    "intensity": "operations a byte",
-    "longest": "longest streams",
-    "distance": "distance",
-    "error": "error",
-    "bit_exact": "bit-exact",
-}
-_SHOWN = {"intensity": ".3f", "error": ".1e"}
+_HEADER = {**figures.HEADER, "error": "error", "bit_exact": "bit-exact"}
 
 
 @dataclass(frozen=True)
@@ -81,20 +63,11 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         program = device.compile(workload, fuse=job.fuse)
         result = device.run(program, workload.inputs)
         verification = device.verify(result)
-        figures = device.target.presenter.figures(program, result)
-    longest = sum(longest_stream(run.launch, run.finished.counters) for run in result.launches)
-    assert result.cycles is not None and figures.bytes is not None
-    return {
-        "launches": len(result.launches),
-        "cycles": result.cycles,
-        "operations": figures.operations,
-        "bytes": figures.bytes,
-        "intensity": figures.operations / figures.bytes,
-        "longest": longest,
-        "distance": result.cycles / longest,
-        "error": verification.max_rel_error,
-        "bit_exact": verification.bit_exact,
-    }
+        return {
+            **figures.run_figures(device, program, result),
+            "error": verification.max_rel_error,
+            "bit_exact": verification.bit_exact,
+        }
 
 
 def _head(length: int, seed: int) -> tuple[Any, tuple[Any, ...]]:
@@ -125,7 +98,7 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     for labels, row in table.items():
         none = table[labels[0], NONE, "model"]
         over = {"over_none": row["cycles"] / none["cycles"]}
-        body.append(cells({**row, **over}, labels, _HEADER, shown=_SHOWN))
+        body.append(cells({**row, **over}, labels, _HEADER, shown=figures.SHOWN))
     names = ["length", "variant", "backend"]
     return {"Attention": Cells([*names, *_HEADER.values()], body, names=3)}
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
+from bench.fuseflow_parts import figures
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -24,7 +25,6 @@ from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.runtime.report.stages import TimedStages, quiet
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sam.figures import longest_stream
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
@@ -44,11 +44,11 @@ SEPARATE = "separate"
 LIMIT_CYCLES = 1.01 * 2_548_409
 LIMIT_GLOBAL = 1.27
 
+_OF_RUN = ("cycles", "longest", "distance")
+
 METRICS = {
     "blocks": Metric("", "none"),
-    "cycles": Metric("cycles", "lower"),
-    "longest": Metric("tokens", "none"),
-    "distance": Metric("cycles/token", "lower"),
+    **{name: figures.METRICS[name] for name in _OF_RUN},
     "cycles_a_second": Metric("cycles/s", "higher"),
     "bit_exact": Metric("", "higher"),
 }
@@ -56,9 +56,7 @@ METRICS = {
 
 _HEADER = {
     "blocks": "blocks",
-    "cycles": "cycles",
-    "longest": "longest streams",
-    "distance": "distance",
+    **{name: figures.HEADER[name] for name in _OF_RUN},
     "cycles_a_second": "machine's cycles/s",
     "bit_exact": "bit-exact",
 }
@@ -98,14 +96,11 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         result = device.run(program, inputs)
         bit_exact = device.verify(result).bit_exact
         alone_s = machine_s(device, timed, program, inputs)
-    longest = sum(longest_stream(run.launch, run.finished.counters) for run in result.launches)
-    assert result.cycles is not None
+        measured = figures.run_figures(device, program, result)
     return {
         "blocks": program.statistics["blocks"],
-        "cycles": result.cycles,
-        "longest": longest,
-        "distance": result.cycles / longest,
-        "cycles_a_second": result.cycles / alone_s,
+        **{name: measured[name] for name in _OF_RUN},
+        "cycles_a_second": measured["cycles"] / alone_s,
         "bit_exact": bit_exact,
     }
 

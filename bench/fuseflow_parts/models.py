@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.fuseflow_parts import figures
 from bench.fuseflow_parts.variants import (
     BEST,
     FULL,
@@ -29,7 +30,6 @@ from bench.lib.request import Request
 from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sam.figures import longest_stream
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "fuseflow.models"
@@ -51,38 +51,20 @@ LIMIT_COMPILE_MS = {GCN: 100.0, GRAPHSAGE: 750.0}
 LIMIT_ERROR = 1e-5
 
 METRICS = {
-    "launches": Metric("", "none"),
-    "cycles": Metric("cycles", "lower"),
-    "operations": Metric("", "none"),
-    "bytes": Metric("bytes", "lower"),
-    "intensity": Metric("operations/byte", "none"),
-    "longest": Metric("tokens", "none"),
-    "distance": Metric("cycles/token", "lower"),
+    **figures.METRICS,
     "compile_ms": Metric("ms", "lower"),
     "error": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
 }
-"""``bytes``: read and written in memories; ``intensity``: operations over them; ``longest``: tokens
-of the longest streams, the sum of all launches; ``distance``: cycles over them; ``compile_ms``: the
-median of several, without what ``torch.export`` takes; ``error``: the largest one against float64,
-over the largest result."""
+"""``compile_ms``: the median of several, without what ``torch.export`` takes; ``error``: the
+largest one against float64, over the largest result."""
 
 _HEADER = {
-    "launches": "launches",
-    "cycles": "cycles",
-    "over_none": "× none",
-    "operations": "operations",
-    "bytes": "bytes",
-    "intensity": "operations a byte",
-    "longest": "longest streams",
-    "distance": "distance",
+    **figures.HEADER,
     "compile_ms": "compile ms",
     "error": "error",
     "bit_exact": "bit-exact",
 }
-
-_SHOWN = {"intensity": ".3f", "error": ".1e"}
-"""How figures are shown that two places are too few for."""
 
 
 @dataclass(frozen=True)
@@ -130,22 +112,14 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         result = device.run(program, workload.inputs)
         verification = device.verify(result)
         reference = device.target.executor.reference(program, result.tensors)
-        figures = device.target.presenter.figures(program, result)
-    longest = sum(longest_stream(run.launch, run.finished.counters) for run in result.launches)
+        measured = figures.run_figures(device, program, result)
     exact = {name: _dense(array) for name, array in reference.items()}
     largest = max(float(np.abs(array).max()) for array in exact.values())
     error = max(
         float(np.abs(_dense(result.outputs[name]) - array).max()) for name, array in exact.items()
     )
-    assert result.cycles is not None and figures.bytes is not None
     return {
-        "launches": len(result.launches),
-        "cycles": result.cycles,
-        "operations": figures.operations,
-        "bytes": figures.bytes,
-        "intensity": figures.operations / figures.bytes,
-        "longest": longest,
-        "distance": result.cycles / longest,
+        **measured,
         "compile_ms": compile_ms,
         "error": error / largest,
         "bit_exact": verification.bit_exact,
@@ -185,7 +159,7 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     for labels, row in table.items():
         none = table.get((*labels[:2], NONE, "model"))
         over = {"over_none": row["cycles"] / none["cycles"]} if none else {}
-        body.append(cells({**row, **over}, labels, _HEADER, shown=_SHOWN))
+        body.append(cells({**row, **over}, labels, _HEADER, shown=figures.SHOWN))
     names = ["network", "data", "variant", "backend"]
     return {"Networks": Cells([*names, *_HEADER.values()], body, names=4)}
 

@@ -11,6 +11,7 @@ import networkx
 import numpy as np
 import scipy.sparse
 
+from bench.fuseflow_parts import figures
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -23,7 +24,6 @@ from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.host_steps import statement_of
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sam.figures import longest_stream
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
@@ -38,12 +38,11 @@ INDICES = "ilmj"
 COLUMNS = 16
 PAPER = 29.0
 
+_OF_RUN = ("cycles", "longest", "operations", "bytes")
+
 METRICS = {
     "has_graph": Metric("", "none"),
-    "cycles": Metric("cycles", "lower"),
-    "longest": Metric("tokens", "none"),
-    "operations": Metric("", "none"),
-    "bytes": Metric("bytes", "none"),
+    **{name: figures.METRICS[name] for name in _OF_RUN},
     "copies": Metric("", "none"),
     "copied_bytes": Metric("bytes", "none"),
     "bit_exact": Metric("", "higher"),
@@ -52,10 +51,7 @@ METRICS = {
 coordinates and values, of four bytes each, read and written. All is 0 where there is no graph."""
 
 _HEADER = {
-    "cycles": "cycles",
-    "longest": "longest streams",
-    "operations": "operations",
-    "bytes": "bytes",
+    **{name: figures.HEADER[name] for name in _OF_RUN},
     "copies": "copies",
     "copied_bytes": "bytes of copies",
     "bit_exact": "bit-exact",
@@ -94,19 +90,13 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         except WorkloadError:
             return {**dict.fromkeys(METRICS, 0), "has_graph": False, "bit_exact": True}
         result = device.run(program, inputs)
-        figures = device.target.presenter.figures(program, result)
+        measured = figures.run_figures(device, program, result)
         bit_exact = device.verify(result).bit_exact
     copied = [inputs[statement_of(step).operands[0].tensor] for step in program.steps]
     words = sum(each.nnz * (len(each.shape) + 1) for each in copied)
-    assert result.cycles is not None and figures.bytes is not None
     return {
         "has_graph": True,
-        "cycles": result.cycles,
-        "longest": sum(
-            longest_stream(run.launch, run.finished.counters) for run in result.launches
-        ),
-        "operations": figures.operations,
-        "bytes": figures.bytes,
+        **{name: measured[name] for name in _OF_RUN},
         "copies": len(copied),
         "copied_bytes": 2 * 4 * words,
         "bit_exact": bit_exact,
