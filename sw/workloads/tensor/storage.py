@@ -62,9 +62,14 @@ class TensorFormat:
         """A letter for each level."""
         return "".join(_LETTERS[level] for level in self.levels)
 
+    @property
+    def notation(self) -> str:
+        """A letter for each level, and the mode that it stores: ``ds:1,0``."""
+        return f"{self.letters}:{','.join(map(str, self.modes))}"
+
     def option(self, tensor: str) -> str:
         """What gives a tensor the format on the command line."""
-        return f"-f={tensor}:{self.letters}:{','.join(map(str, self.modes))}"
+        return f"-f={tensor}:{self.notation}"
 
     def __str__(self) -> str:
         return self.letters + "".join(map(str, self.modes)) if self.levels else "none"

@@ -37,8 +37,7 @@ class Copy:
     format: TensorFormat
 
     def __str__(self) -> str:
-        option = self.format.option(self.name).removeprefix("-f=")
-        return f"{self.name} is {self.source.tensor}, stored {option.partition(':')[2]}"
+        return f"{self.name} is {self.source.tensor}, stored {self.format.notation}"
 
     @property
     def statement(self) -> Rearrangement:

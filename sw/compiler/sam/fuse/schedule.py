@@ -129,7 +129,7 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
         formats |= region.formats
     for name, format in formats.items():
         if name not in copied:
-            yield f"{_toml(model.names.get(name, name))} = {_toml(_format_text(name, format))}"
+            yield f"{_toml(model.names.get(name, name))} = {_toml(format.notation)}"
     for each in copied_program(fusion.program, regions).rearrangements:
         yield f"# {copied[each.name] if each.name in copied else f'the host makes {each}'}"
     for region in regions:
@@ -147,10 +147,6 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
 
 def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _format_text(name: str, format: TensorFormat) -> str:
-    return format.option(name).removeprefix(f"-f={name}:")
 
 
 def _applied(
