@@ -346,9 +346,10 @@ async def a_host_that_stalls_sees_the_same(dut):
     await use_machine(port, CONFIG, use)
 
 
-PARTS = parts("faults|bad_commands", "interrupted", "the_core_runs|a_core_that_waits")
+INTERRUPTED = [f"interrupted.*{interruption}" for interruption in INTERRUPTIONS]
+PARTS = parts("faults|bad_commands", *INTERRUPTED, "the_core_runs|a_core_that_waits")
 
 
-@pytest.mark.parametrize("tests", PARTS, ids=["errors", "interruptions", "core", "others"])
+@pytest.mark.parametrize("tests", PARTS, ids=["errors", *INTERRUPTIONS, "core", "others"])
 def test_sram_compute(tests):
     run_machine(verilog_of("sram", CONFIG), __name__, name="sram", tests=tests)

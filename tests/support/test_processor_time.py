@@ -69,9 +69,22 @@ def run(folder: Path, *options: str) -> str:
 
 def test_the_limit_counts_calls_without_builds(tmp_path: Path) -> None:
     # The machine is scaled to the slow one, which may be several times slower than this one.
-    output = run(tmp_path, "-oprocessor_limit_s=0.5")
+    output = run(tmp_path, "-oprocessor_limit_s=0.25")
     assert "FAILED test_some.py::test_that_spends - Failed: takes 0.6 s of the proc" in output
     assert "1 failed, 23 passed" in output
+    assert "over the limit" not in output
+
+
+def test_what_is_somewhat_over_the_limit_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from tests.support import processor_time\n"
+        "processor_time._scaled_limit = lambda config, choose: 0.4\n"
+    )
+    output = run(tmp_path)
+    assert "24 passed" in output
+    listed = output[output.index("tests over the limit of processor time") :].splitlines()
+    assert listed[1].startswith("test_some.py::test_that_spends: takes 0.6 s of the processor")
+    assert "slowest 20" in listed[2]
 
 
 def test_without_a_limit_the_slowest_are_listed_with_what_they_build(tmp_path: Path) -> None:
